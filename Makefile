@@ -1,0 +1,111 @@
+# Needs make and Python >= 3.11 with pip; everything else is installed into .venv, once.
+#   make demo        first gradients on real data            make lint       all linters and type checkers
+#   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
+#   make test-all    the slow ones too                       make bench      the benchmarks
+#   make test-gpu    only the ones that need a GPU           make clean      removes everything built
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& { echo "$$p"; break; }; done)
+VENV ?= .venv
+JOBS ?= 2
+ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The exact version is installed first and alone: an open one may choose a build with gigabytes of CUDA.
+TORCH := torch==2.13.0
+# One thread per worker: NumPy's threads under several pytest workers are slower than none.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all test-gpu lint format docs bench hooks clean
+
+help:
+	@sed -n '2,5s/^# *//p' Makefile
+
+# ------------------------------------------------------------------ set-up: one stamp file per step
+
+# Some systems ship venv without ensurepip; then the pip of that Python installs pip into .venv.
+$(VENV)/.stamp-pip:
+	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 found; say: make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
+		$(PYTHON) -m venv --without-pip $(VENV) && \
+		$(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	$(PIP) --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.stamp-project: $(VENV)/.stamp-pip pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.stamp-torch: $(VENV)/.stamp-pip
+	$(PIP) $(TORCH)
+	@touch $@
+
+$(VENV)/.stamp-demo: $(VENV)/.stamp-project
+	$(PIP) --group demo
+	@touch $@
+
+$(VENV)/.stamp-test: $(VENV)/.stamp-project $(VENV)/.stamp-torch
+	$(PIP) --group test
+	@touch $@
+
+$(VENV)/.stamp-docs: $(VENV)/.stamp-project
+	$(PIP) --group docs
+	@touch $@
+
+$(VENV)/.stamp-bench: $(VENV)/.stamp-project $(VENV)/.stamp-torch
+	$(PIP) --group bench
+	@touch $@
+
+# -------------------------------------------------------------------------------------- commands
+
+demo: $(VENV)/.stamp-demo
+	$(BIN)/python examples/digits.py $(ARGS)
+
+test: $(VENV)/.stamp-test
+	$(PYTEST) -n $(JOBS) -m "not slow and not gpu" $(ARGS)
+
+test-all: $(VENV)/.stamp-test
+	$(PYTEST) -n $(JOBS) -m "not gpu" $(ARGS)
+
+test-gpu: $(VENV)/.stamp-test
+	$(PYTEST) -m gpu $(ARGS)
+
+lint: $(VENV)/.stamp-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/.stamp-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/sphinx-build -W --keep-going -j $(JOBS) -b html docs docs/_build/html
+
+# asv writes its machine file into HOME, which is therefore .asv. Results are kept per commit, if there is one.
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null)
+ASV = HOME="$(abspath .asv)" $(ONE_THREAD) "$(abspath $(BIN))/python" -m asv
+
+bench: $(VENV)/.stamp-bench
+	@mkdir -p .asv
+	cd benchmarks && $(ASV) machine --yes --config asv.conf.json >/dev/null
+	cd benchmarks && $(ASV) run --config asv.conf.json --show-stderr \
+		--environment existing:$(abspath $(BIN))/python \
+		$(if $(COMMIT),--set-commit-hash $(COMMIT)) $(ARGS)
+
+hooks: $(VENV)/.stamp-test
+	$(PIP) pre-commit
+	$(BIN)/pre-commit install
+
+clean:
+	rm -rf $(VENV) .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
+		.mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

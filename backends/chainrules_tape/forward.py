@@ -1,0 +1,103 @@
+"""Forward mode: values that carry their tangent along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from chainrules_py import Tangent, ZeroTangent, bind
+from chainrules_py.arrays import dispatch_type, is_tracer_type
+from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
+
+from chainrules_tape.tape import _through, is_leaf_type
+from chainrules_tape.tracing import ArrayLike, Site, config
+
+__all__ = ["Dual", "dual", "tangent_of"]
+
+
+class Dual(ArrayLike):
+    """A value with its tangent, at one level. It has a subclass for each type of payload."""
+
+    __slots__ = ("_level", "tangent", "value")
+    engine = "forward"
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, tangent: Any, level: int) -> None:
+        self.value = value
+        self.tangent = tangent
+        self._level = level
+
+    @property
+    def level(self) -> int:
+        """The differentiation that it belongs to."""
+        return self._level
+
+    def trace(
+        self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
+    ) -> Any:
+        """Push the tangents of a call forward; this level is the highest of the call's."""
+        level = self._level
+        opened = [_open(x, level) for x in operands]
+        payloads = [payload for payload, _ in opened]
+        wanted = tuple(not is_zero(t) for _, t in opened)
+        classes = tuple(map(type, payloads))
+        rule = Site(primitive, primal).rule(classes)
+        if rule is None:
+            return _through(primitive, operands, options, classes)
+        bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)
+        if bound is None:
+            return (primal or primitive)(*payloads, **options)
+        tangents = tuple([t for (_, t), w in zip(opened, bound.wanted, strict=True) if w])
+        y, y_dot = bound.run(tangents, *payloads, **options)
+        return dual(y, unthunk(y_dot), level)
+
+
+def _open(x: Any, level: int) -> tuple[Any, Any]:
+    cls = type(x)
+    if is_tracer_type(cls):
+        return (x.value, x.tangent) if isinstance(x, Dual) and x._level == level else (x, ZeroTangent())
+    if is_structure_type(cls) and any(isinstance(t, Dual) and t._level == level for t in find_tracers(x)):
+        opened = [(key, *_open(field, level)) for key, field in fields_of(x)]
+        tangent = Tangent.of(cls, {key: t for key, _, t in opened if not is_zero(t)})
+        return rebuild(x, [payload for _, payload, _ in opened]), tangent
+    return x, ZeroTangent()
+
+
+class _DualClasses(dict[type, Any]):
+    def __missing__(self, cls: type) -> Any:
+        made = self[cls] = type(
+            f"Dual[{dispatch_type(cls).__name__}]",
+            (Dual,),
+            {
+                "__slots__": (),
+                "__module__": __name__,
+                "__dispatch_type__": dispatch_type(cls),
+                "payload_type": cls,
+            },
+        )
+        return made
+
+
+_classes = _DualClasses()
+
+
+def dual(y: Any, y_dot: Any, level: int) -> Any:
+    """A value with its tangent, field by field for structures; the value alone where the tangent is zero."""
+    if is_zero(y_dot):
+        return y
+    cls = type(y)
+    if is_structure_type(cls):
+        return rebuild(y, [dual(field, unthunk(y_dot[key]), level) for key, field in fields_of(y)])
+    if not is_leaf_type(cls):
+        return y
+    return _classes[cls](y, y_dot, level)
+
+
+def tangent_of(y: Any, level: int) -> tuple[Any, Any]:
+    """Value and tangent of a result, with structures taken apart."""
+    payload, tangent = _open(y, level)
+    if isinstance(tangent, AbstractTangent):
+        return payload, tangent
+    return payload, tangent

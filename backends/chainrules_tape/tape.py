@@ -1,0 +1,399 @@
+"""Reverse mode: a tape of records, and the pass that plays it backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from chainrules_py import NotDifferentiableError, Tangent, TracerError, bind
+from chainrules_py.arrays import dispatch_type, is_array_type, is_number_type, is_tracer_type
+from chainrules_py.errors import describe
+from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.project import Space, space
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import (
+    AbstractTangent,
+    ZeroTangent,
+    accumulate,
+    is_mutable_destination,
+    is_zero,
+    unthunk,
+)
+
+from chainrules_tape.tracing import ArrayLike, Site, config, new_level
+
+__all__ = ["Tape", "Variable", "backward", "is_leaf_type", "variable_class"]
+
+
+class Tape(list[tuple[Any, ...]]):
+    """The records of one differentiation, in the order of the calls.
+
+    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
+    the records at ``links``, an index or a tuple of them.
+    """
+
+    __slots__ = ("level",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.level = new_level()
+
+    def leaf(self, value: Any) -> Variable:
+        """A variable that nothing flows out of: an input."""
+        index = len(self)
+        self.append((None, ()))
+        return variable_class[type(value)](value, self, index)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """From now on, recording a call is an error: the variable has escaped its differentiation."""
+        self.__class__ = ClosedTape
+
+
+class ClosedTape(Tape):
+    """A tape whose differentiation is over."""
+
+    __slots__ = ()
+
+    def append(self, record: Any) -> None:
+        """Refuse to record."""
+        msg = (
+            "a traced value was used after the grad, vjp or jvp that made it was over; "
+            "return values from the differentiated function instead of storing them, or ask for has_aux"
+        )
+        raise TracerError(msg)
+
+
+class Variable(ArrayLike):
+    """A value on a tape. It has a subclass for each type of payload."""
+
+    __slots__ = ("index", "tape", "value")
+    engine = "tape"
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+        self.value = value
+        self.tape = tape
+        self.index = index
+
+    @property
+    def level(self) -> int:
+        """The level of its tape."""
+        return self.tape.level
+
+    def trace(
+        self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
+    ) -> Any:
+        """Record a call on this tape, which is the highest of the call's."""
+        tape = self.tape
+        payloads: list[Any] = []
+        wanted: list[bool] = []
+        parts: list[Any] = []
+        for x in operands:
+            payload, links = _open(x, tape)
+            payloads.append(payload)
+            wanted.append(links is not None)
+            parts.append(links)
+        classes = tuple(map(type, payloads))
+        site = Site(primitive, primal)
+        rule = site.rule(classes)
+        if rule is None:
+            return _through(primitive, operands, options, classes)
+        bound = bind(rule, classes, tuple(wanted), "reverse", primal=primal, config=config)
+        if bound is None:
+            return (primal or primitive)(*payloads, **options)
+        links = tuple([p for p, w in zip(parts, bound.wanted, strict=True) if w])
+        if len(links) == 1:
+            links = links[0]
+            if type(links) is int and bound.pull_into is not None:
+                links = Into(links, bound.pull_into)
+        y, record = bound.run(links, *payloads, **options)
+        index = len(tape)
+        tape.append(record)
+        return wrap(y, tape, index)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The fast steps: one or two operands, all options at their defaults."""
+        primitive = site.primitive
+        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
+            return None
+        mine = tuple(issubclass(c, Variable) for c in classes)
+        if len(classes) > 2 or any(is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)):
+            return None
+        if any(is_structure_type(c) for c in classes):
+            return None
+        payloads = tuple(_payload(c) if m else c for c, m in zip(classes, mine, strict=True))
+        rule = site.rule(payloads)
+        if rule is None:
+            return None
+        bound = bind(rule, payloads, mine, "reverse", primal=site.primal, config=config)
+        if bound is None:
+            return _constant_step(site, mine)
+        if bound.pull_into is not None or bound.wanted != mine:
+            return None
+        return _step(bound.run, mine, site.general)
+
+
+def _payload(cls: Any) -> type:
+    return cls.payload_type  # type: ignore[no-any-return]
+
+
+def _step(run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    if mine == (True,):
+
+        def step(a: Any) -> Any:
+            tape = a.tape
+            y, record = run(a.index, a.value)
+            index = len(tape)
+            tape.append(record)
+            return classes[type(y)](y, tape, index)
+
+    elif mine == (True, True):
+
+        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
+            tape = a.tape
+            if tape is not b.tape:
+                return general(a, b)
+            y, record = run((a.index, b.index), a.value, b.value)
+            index = len(tape)
+            tape.append(record)
+            return classes[type(y)](y, tape, index)
+
+    elif mine == (True, False):
+
+        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
+            tape = a.tape
+            y, record = run(a.index, a.value, b)
+            index = len(tape)
+            tape.append(record)
+            return classes[type(y)](y, tape, index)
+
+    else:
+
+        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
+            tape = b.tape
+            y, record = run(b.index, a, b.value)
+            index = len(tape)
+            tape.append(record)
+            return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
+    f = site.primal or site.primitive
+
+    def step(*operands: Any) -> Any:
+        tapes = [x.tape for x, m in zip(operands, mine, strict=True) if m]
+        if any(t is not tapes[0] for t in tapes):
+            return site.general(*operands)
+        return f(*[x.value if m else x for x, m in zip(operands, mine, strict=True)])
+
+    return step
+
+
+def is_leaf_type(cls: type) -> bool:
+    """Whether values of a class can be differentiated in: arrays and numbers, tracers of them too."""
+    return (is_array_type(cls) or is_number_type(cls)) and dispatch_type(cls) is not bool
+
+
+class _VariableClasses(dict[type, Any]):
+    """From the type of a value to what puts it on a tape: a class of variables, or a function."""
+
+    def __missing__(self, cls: type) -> Any:
+        if is_leaf_type(cls):
+            made: Any = type(
+                f"Variable[{dispatch_type(cls).__name__}]",
+                (Variable,),
+                {
+                    "__slots__": (),
+                    "__module__": __name__,
+                    "__dispatch_type__": dispatch_type(cls),
+                    "payload_type": cls,
+                },
+            )
+        elif is_structure_type(cls):
+            made = _wrap_fields
+        else:
+            made = _constant
+        self[cls] = made
+        return made
+
+
+variable_class = _VariableClasses()
+
+
+def _constant(value: Any, tape: Tape, index: int) -> Any:
+    return value
+
+
+def _wrap_fields(value: Any, tape: Tape, index: int) -> Any:
+    cls = type(value)
+    made = []
+    for key, field in fields_of(value):
+        made.append(wrap(field, tape, len(tape)))
+        tape.append((_into_field, index, cls, key))
+    return rebuild(value, made)
+
+
+def _into_field(bar: Any, cls: type, key: Any) -> Any:
+    return Tangent.of(cls, {key: bar})
+
+
+def wrap(value: Any, tape: Tape, index: int) -> Any:
+    """A value as the result of the record at an index."""
+    return variable_class[type(value)](value, tape, index)
+
+
+class Into:
+    """The link of a record whose pull can add in place to what its parent has collected."""
+
+    __slots__ = ("index", "pull_into")
+
+    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
+        self.index = index
+        self.pull_into = pull_into
+
+
+class Fields:
+    """The links of a structure: where the cotangent of each of its fields goes."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[Any, Any]) -> None:
+        self.fields = fields
+
+
+def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
+    """The payload of an operand and where its cotangent goes; None where this tape is not in it."""
+    cls = type(x)
+    if is_tracer_type(cls):
+        if isinstance(x, Variable) and x.tape is tape:
+            return x.value, x.index
+        return x, None
+    if is_structure_type(cls) and any(isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)):
+        opened = [(key, *_open(field, tape)) for key, field in fields_of(x)]
+        links = {key: link for key, _, link in opened if link is not None}
+        return rebuild(x, [payload for _, payload, _ in opened]), Fields(links)
+    return x, None
+
+
+def _through(primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], classes: tuple[type, ...]) -> Any:
+    """A primitive without a rule is differentiated through its body, if it has one."""
+    if primitive.has_body:
+        return primitive.__wrapped__(*operands, **options)
+    from chainrules_py.registry import demand_rule
+
+    return demand_rule(primitive, classes, config, "reverse")
+
+
+def backward(tape: Tape, bars: list[Any], start: int) -> None:
+    """Play a tape backwards, from the record at ``start``.
+
+    ``bars[i]`` is the cotangent collected for the i-th record, or None; those of the leaves are
+    left there. Cotangents are added in reverse order of record, so the same inputs give the same
+    bits; a sum that was made here is added to in place.
+    """
+    owned: set[int] = set()
+    record: Any = None
+    y_bar: Any = None
+    try:
+        for index in range(start, -1, -1):
+            y_bar = bars[index]
+            if y_bar is None:
+                continue
+            record = tape[index]
+            pull = record[0]
+            if pull is None:
+                continue
+            bars[index] = None
+            if isinstance(y_bar, AbstractTangent):
+                y_bar = unthunk(y_bar)
+                if is_zero(y_bar):
+                    continue
+            links = record[1]
+            n = len(record)
+            if type(links) is Into:
+                _pull_into(bars, owned, links, y_bar, record)
+                continue
+            if n == 3:
+                x_bar = pull(y_bar, record[2])
+            elif n == 4:
+                x_bar = pull(y_bar, record[2], record[3])
+            elif n == 2:
+                x_bar = pull(y_bar)
+            else:
+                x_bar = pull(y_bar, *record[2:])
+            if type(links) is int:
+                if bars[links] is None:
+                    bars[links] = x_bar
+                else:
+                    _add(bars, owned, links, x_bar)
+            elif type(links) is tuple:
+                for link, bar in zip(links, x_bar):  # noqa: B905  (pulls give one per link)
+                    if type(link) is not int:
+                        _distribute(bars, owned, link, bar)
+                    elif bars[link] is None:
+                        bars[link] = bar
+                    else:
+                        _add(bars, owned, link, bar)
+            else:
+                _distribute(bars, owned, links, x_bar)
+    except Exception as error:
+        statement = getattr(record[0], "statement", None)
+        if statement is not None:
+            shown = ", ".join(describe(x) for x in record[2:])
+            error.add_note(
+                f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, which saved ({shown})\n"
+                f"  rule: {statement.where}"
+            )
+        raise
+
+
+def _add(bars: list[Any], owned: set[int], link: int, bar: Any) -> None:
+    total, is_owned = accumulate(bars[link], bar, link in owned)
+    bars[link] = total
+    if is_owned:
+        owned.add(link)
+
+
+def _pull_into(bars: list[Any], owned: set[int], links: Into, y_bar: Any, record: tuple[Any, ...]) -> None:
+    """Add in place what the pull would return: n elements read one by one do not build n arrays."""
+    link = links.index
+    of = record[3]
+    if isinstance(y_bar, AbstractTangent) or is_tracer_type(type(y_bar)) or type(of) is not Space:
+        bar = record[0](y_bar, *record[2:])
+        if bars[link] is None:
+            bars[link] = bar
+        else:
+            _add(bars, owned, link, bar)
+        return
+    if bars[link] is None:
+        bars[link] = of.zeros()
+        owned.add(link)
+    elif link not in owned or not is_mutable_destination(bars[link]):
+        _add(bars, owned, link, of.zeros())
+    if link in owned and is_mutable_destination(bars[link]):
+        links.pull_into(bars[link], y_bar, *record[2:])
+    else:
+        _add(bars, owned, link, record[0](y_bar, *record[2:]))
+
+
+def _distribute(bars: list[Any], owned: set[int], link: Any, bar: Any) -> None:
+    """Send the cotangent of a structure to its fields."""
+    if type(link) is int:
+        if bars[link] is None:
+            bars[link] = bar
+        else:
+            _add(bars, owned, link, bar)
+        return
+    bar = unthunk(bar)
+    if is_zero(bar):
+        return
+    for key, inner in link.fields.items():
+        _distribute(bars, owned, inner, bar[key])
+
+
+_ = (NotDifferentiableError, ZeroTangent, space)

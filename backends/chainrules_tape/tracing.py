@@ -1,0 +1,278 @@
+"""What both tracers have in common: being called like an array, and finding the rule.
+
+A *call site* is one way of calling one primitive: `multiply` by the ``*`` operator, or by
+``np.multiply``. Each keeps, per types of the operands, the step that traces such a call.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import Config, ForwardMode, NotDifferentiableError, ReverseMode, Tracer, TracerError
+from chainrules_py.alias import aliases
+from chainrules_py.arrays import dispatch_type, is_number_type, is_tracer_type
+from chainrules_py.dispatch import Cache
+from chainrules_py.loading import see
+from chainrules_py.primitive import Primitive, highest_tracer
+from chainrules_py.registry import declare_direct, find_rule, name_of
+from chainrules_py.vocabulary import binary_operators, index, unary_operators
+
+__all__ = ["ArrayLike", "Site", "TapeConfig", "config", "new_level"]
+
+new_level = itertools.count(1).__next__
+"""Numbers differentiations in the order of their beginning: the innermost has the highest."""
+
+METADATA = frozenset(("shape", "ndim", "dtype", "size", "device", "itemsize", "nbytes"))
+
+
+class TapeConfig(Config):
+    """This engine, as rules see it."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+
+    def frule_via_ad(self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any) -> tuple[Any, Any]:
+        """Value and tangent by tracing forward."""
+        from chainrules_tape.api import jvp
+
+        return jvp(lambda *xs: f(*xs, **options), operands, tangents)
+
+    def rrule_via_ad(self, f: Callable[..., Any], /, *operands: Any, **options: Any) -> tuple[Any, Any]:
+        """Value and pullback by recording."""
+        from chainrules_tape.api import vjp
+
+        return vjp(lambda *xs: f(*xs, **options), *operands)
+
+
+config = TapeConfig()
+
+
+class Site:
+    """One way of calling one primitive, with the steps for the types seen so far.
+
+    Attributes
+    ----------
+    primitive : Primitive
+        What is called.
+    primal : callable or None
+        What the user called, where that is not the primitive: it computes the value.
+    """
+
+    __slots__ = ("cache", "primal", "primitive")
+
+    def __init__(self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None) -> None:
+        self.primitive = primitive
+        self.primal = primal
+        self.cache = Cache()
+
+    def step(self, *operands: Any) -> Callable[..., Any]:
+        """Find, and keep, what traces a call with operands of these types and no options."""
+        table = self.cache.table
+        classes = tuple(map(type, operands))
+        tracers = [x for x in operands if is_tracer_type(type(x))]
+        step = None
+        if tracers and len({type(t).engine for t in tracers if isinstance(t, ArrayLike)}) == 1:
+            step = type(tracers[0]).make_step(self, classes)
+        if step is None:
+            step = self.general
+        table[classes] = step
+        return step
+
+    def general(self, *operands: Any, **options: Any) -> Any:
+        """Trace a call whatever its operands are: the highest level among them does it."""
+        tracer = highest_tracer(operands)
+        if tracer is None:
+            return (self.primal or self.primitive)(*operands, **options)
+        operands, options = self.primitive.normalise(operands, options)
+        return tracer.trace(self.primitive, operands, options, self.primal)
+
+    def rule(self, payloads: tuple[type, ...]) -> Any:
+        """The rule for payloads of these types, or None."""
+        return find_rule(self.primitive, payloads, config)
+
+
+_sites: dict[Any, Site] = {}
+
+
+def site_of(f: Any) -> Site | None:
+    """The call site of a library's function that is nothing but a word, or None."""
+    try:
+        return _sites[f]
+    except KeyError:
+        pass
+    row = aliases.get(f)
+    if row is None or not isinstance(row.word, Primitive):
+        return None
+    site = _sites[f] = Site(row.word, f)
+    return site
+
+
+def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a library's function with a tracer among its arguments, in words."""
+    row = aliases.get(f)
+    if row is None:
+        see(f, [dispatch_type(type(x)) for x in operands])
+        row = aliases.get(f)
+    if row is None:
+        return _call_unknown(f, operands, keywords)
+    if not keywords and isinstance(row.word, Primitive) and not row.word.options and len(operands) == len(row.word.operands):
+        return Site.general(site_of(f), *operands)  # type: ignore[arg-type]
+    return row.call(operands, keywords)()
+
+
+def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    from chainrules_py.registry import primal_of
+
+    primal = primal_of(f)
+    if primal is not None:
+        return Site(primal, f).general(*operands, **keywords)
+    name = f"{getattr(f, '__module__', None) or type(f).__module__}.{name_of(f)}"
+    msg = (
+        f"{name} has no derivative here: it is no alias of a word. Write {name.rpartition('.')[2]} = "
+        f"primitive({name}) and state a rule for it, or compute it before differentiating"
+    )
+    raise NotDifferentiableError(msg)
+
+
+class ArrayLike(Tracer):
+    """A tracer that can be used as the array, or number, that it stands for."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+    engine: str
+    value: Any
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The step that traces a call with operands of these classes, or None for the general way."""
+        return None
+
+    # -- what NumPy asks of an argument that is not its own
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        if method != "__call__":
+            msg = f"np.{ufunc.__name__}.{method} of a traced value; write it with the function of that name, as np.sum for np.add.reduce"
+            raise TracerError(msg)
+        if keywords:
+            return call_native(ufunc, operands, keywords)
+        try:
+            site = _sites[ufunc]
+        except KeyError:
+            found = site_of(ufunc)
+            if found is None:
+                return call_native(ufunc, operands, keywords)
+            site = found
+        try:
+            step = site.cache.table[tuple(map(type, operands))]
+        except KeyError:
+            step = site.step(*operands)
+        return step(*operands)
+
+    def __array_function__(self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return call_native(function, operands, keywords)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        msg = (
+            f"{self!r} is being differentiated and cannot become a plain array: its derivative would be lost. "
+            f"Call functions of the array library on it, or make what you call a primitive with a rule"
+        )
+        raise TracerError(msg)
+
+    def _scalar(self, kind: str) -> Any:
+        msg = f"{kind}() of {self!r}, which is being differentiated, would lose its derivative; leave it as it is"
+        raise TracerError(msg)
+
+    def __float__(self) -> float:
+        return self._scalar("float")  # type: ignore[no-any-return]
+
+    def __complex__(self) -> complex:
+        return self._scalar("complex")  # type: ignore[no-any-return]
+
+    def __int__(self) -> int:
+        return self._scalar("int")  # type: ignore[no-any-return]
+
+    def __index__(self) -> int:
+        return self._scalar("int")  # type: ignore[no-any-return]
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self.value
+
+    def __getitem__(self, where: Any) -> Any:
+        return index(self, where)
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        msg = f"{self!r} cannot be written to: write the new value with where, or join the parts"
+        raise TracerError(msg)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in METADATA:
+            return getattr(self.value, name)
+        native = getattr(type(self).__dispatch_type__, name, None)
+        row = aliases.get(native) if native is not None and not name.startswith("__") else None
+        if row is None:
+            msg = f"{type(self).__name__} has no attribute {name!r} that is known to be differentiable"
+            raise AttributeError(msg)
+        if callable(native):
+            return lambda *operands, **keywords: call_native(native, (self, *operands), keywords)
+        return call_native(native, (self,), {})
+
+
+def _unary(site: Site) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        try:
+            step = site.cache.table[(type(self),)]
+        except KeyError:
+            step = site.step(self)
+        return step(self)
+
+    return method
+
+
+def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    def method(self: Any, other: Any) -> Any:
+        try:
+            step = site.cache.table[type(self), type(other)]
+        except KeyError:
+            if _defers(self, other):
+                return NotImplemented
+            step = site.step(self, other)
+        return step(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        try:
+            step = site.cache.table[type(other), type(self)]
+        except KeyError:
+            if _defers(self, other):
+                return NotImplemented
+            step = site.step(other, self)
+        return step(other, self)
+
+    method.__name__, reflected.__name__ = name, f"__r{name[2:]}"
+    return method, reflected
+
+
+def _defers(self: Any, other: Any) -> bool:
+    """Whether the other operand is none of an array, a number or a tracer: its class may know what to do."""
+    cls = type(other)
+    from chainrules_py.arrays import is_array_type
+
+    return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
+
+
+for _name, (_word, _primal) in unary_operators.items():
+    setattr(ArrayLike, _name, _unary(Site(_word, _primal)))
+for _name, (_word, _primal2) in binary_operators.items():
+    _method, _reflected = _binary(Site(_word, _primal2), _name)
+    setattr(ArrayLike, _name, _method)
+    if _name in {f"__{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")}:
+        setattr(ArrayLike, _reflected.__name__, _reflected)

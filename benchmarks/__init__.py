@@ -1,0 +1,1 @@
+"""Benchmarks, run by asv in the existing environment: ``make bench``."""

@@ -1,0 +1,60 @@
+"""Rules of differentiation, apart from any engine and any array library.
+
+A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scalar_rule`,
+`frule` and `rrule`.
+"""
+
+from chainrules_py import builtins, rules, vocabulary
+from chainrules_py.alias import alias
+from chainrules_py.arrays import (
+    Array,
+    Numeric,
+    Scalar,
+    Tracer,
+    lazy_array_type,
+    namespace,
+    register_array_type,
+    register_scalar_type,
+)
+from chainrules_py.bind import bind
+from chainrules_py.calling import frule, rrule
+from chainrules_py.config import Capability, Config, ForwardMode, Mutation, ReverseMode
+from chainrules_py.errors import (
+    AmbiguousRuleError,
+    ChainRulesError,
+    ContractError,
+    DegeneracyWarning,
+    MutationError,
+    NoRuleError,
+    NotDifferentiableError,
+    ProjectionError,
+    RuleError,
+    TracerError,
+    UnsupportedKeywordError,
+)
+from chainrules_py.linear import LinearMap, identity
+from chainrules_py.primitive import Primitive, primitive
+from chainrules_py.project import Space, project, space, zero_tangent
+from chainrules_py.registry import coverage, explain, find_rule, rules_for
+from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, opt_out, rule, scalar_rule
+from chainrules_py.structure import register_structure
+from chainrules_py.tangents import (
+    AbstractTangent,
+    AbstractZero,
+    NoTangent,
+    NotImplementedTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    accumulate,
+    add_tangents,
+    canonicalize,
+    is_mutable_destination,
+    is_zero,
+    move,
+    scale,
+    unthunk,
+)
+
+chainrules_contract = 1
+__version__ = "0.1.0"

@@ -1,0 +1,240 @@
+"""A library's own functions, as rows that say which word each is and where its keywords go.
+
+A row is read against the function's own signature when it is entered: each parameter has to be
+an operand, an option, renamed, lowered or refused. Mirroring signatures by hand is how keywords
+come to be ignored in silence.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_py.dispatch import invalidate
+from chainrules_py.errors import RuleError, UnsupportedKeywordError
+from chainrules_py.primitive import Primitive
+
+__all__ = ["Alias", "Call", "Lowering", "alias", "aliases"]
+
+_EMPTY = inspect.Parameter.empty
+
+
+class Call:
+    """A call of a library's function while it is being rewritten into words.
+
+    Attributes
+    ----------
+    word : Primitive
+        The word that will be called.
+    operands : dict
+        Its operands by name, in order; lowerings replace them.
+    options : dict
+        Its options.
+    after : list of callable
+        Applied to the result, in order.
+    """
+
+    __slots__ = ("after", "operands", "options", "word")
+
+    def __init__(
+        self, word: Callable[..., Any], operands: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.word = word
+        self.operands = operands
+        self.options = options
+        self.after: list[Callable[[Any], Any]] = []
+
+    def __call__(self) -> Any:
+        result = self.word(*self.operands.values(), **self.options)
+        for step in self.after:
+            result = step(result)
+        return result
+
+
+Lowering = Callable[[Call, Any], None]
+"""Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
+
+
+class Alias:
+    """One row: a library's function, the word it is, and what becomes of its keywords."""
+
+    __slots__ = ("defaults", "lower", "names", "native", "positional", "refuse", "word")
+
+    def __init__(
+        self,
+        native: Callable[..., Any],
+        word: Callable[..., Any],
+        rename: Mapping[str, str],
+        lower: Mapping[str, Lowering],
+        refuse: tuple[str, ...],
+        parameters: Mapping[str, Any] | None,
+        positional: tuple[str, ...] | None,
+    ) -> None:
+        self.native = native
+        self.word = word
+        self.lower = dict(lower)
+        self.refuse = frozenset(refuse)
+        names, defaults = (
+            _parameters(native) if parameters is None else (tuple(parameters), dict(parameters))
+        )
+        self.positional = positional if positional is not None else names
+        self.names = {n: rename.get(n, n) for n in names}
+        self.defaults = defaults
+        self._check()
+
+    def _check(self) -> None:
+        word = self.word
+        if isinstance(word, Primitive):
+            known = {*word.operands, *word.options, *((word.variadic,) if word.variadic else ())}
+        else:
+            known = set(inspect.signature(word).parameters)
+        lost = [
+            native
+            for native, name in self.names.items()
+            if name not in known and native not in self.lower and native not in self.refuse
+        ]
+        if lost:
+            shown = getattr(self.native, "__name__", self.native)
+            msg = (
+                f"alias of {shown}: its parameters {lost} are no operand or option of {word!r}, "
+                f"and are neither renamed, lowered nor refused"
+            )
+            raise RuleError(msg)
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.native, "__name__", self.native))
+
+    def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+        """Rewrite a call of the native function into words.
+
+        Raises
+        ------
+        UnsupportedKeywordError
+            If a refused keyword has another value than its default.
+        TypeError
+            If the call does not fit the native signature.
+        """
+        if len(operands) > len(self.positional):
+            msg = f"{self.__name__}() takes {len(self.positional)} positional arguments, got {len(operands)}"
+            raise TypeError(msg)
+        given = dict(zip(self.positional, operands, strict=False))
+        for name, value in keywords.items():
+            if name in given:
+                msg = f"{self.__name__}() got multiple values for {name!r}"
+                raise TypeError(msg)
+            if name not in self.names and name not in self.refuse:
+                msg = f"{self.__name__}() got an unexpected keyword {name!r}"
+                raise UnsupportedKeywordError(msg)
+            given[name] = value
+        for name in self.refuse & given.keys():
+            value = given.pop(name)
+            if not _is_default(value, self.defaults.get(name, _EMPTY)):
+                msg = (
+                    f"{self.__name__}({name}=...) has no derivative here; "
+                    f"leave {name} out and apply it to the result or the operands"
+                )
+                raise UnsupportedKeywordError(msg)
+        lowered = {
+            n: given.pop(n)
+            for n in self.lower
+            if n in given and (not _is_default(given[n], self.defaults.get(n, _EMPTY)))
+        }
+        for name in self.lower:
+            if name in given:  # there, but with its default
+                del given[name]
+        return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
+
+    def _rewritten(self, given: dict[str, Any], lowered: dict[str, Any]) -> Call:
+        word = self.word
+        if isinstance(word, Primitive):
+            options = {n: v for n, v in given.items() if n in word.options}
+            named = {n: v for n, v in given.items() if n not in word.options}
+            if word.variadic:
+                sequence = named.pop(word.variadic, ())
+                ordered = {n: named[n] for n in word.operands if n in named}
+                ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
+            else:
+                ordered = {n: named[n] for n in word.operands if n in named}
+            call = Call(word, ordered, options)
+        else:
+            parameters = inspect.signature(word).parameters
+            first = {n: v for n, v in given.items() if parameters[n].kind is not parameters[n].KEYWORD_ONLY}
+            call = Call(word, first, {n: v for n, v in given.items() if n not in first})
+            call.operands = {n: first[n] for n in parameters if n in first}
+            if call.operands.keys() != set(list(parameters)[: len(call.operands)]):
+                call.options |= call.operands  # a gap: pass them by name
+                call.operands = {}
+        for name, value in lowered.items():
+            self.lower[name](call, value)
+        return call
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the row only renames, so that its word with its operands is the same call."""
+        return isinstance(self.word, Primitive)
+
+    def __repr__(self) -> str:
+        return f"<alias {self.__name__} of {self.word!r}>"
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+
+
+def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    try:
+        signature = inspect.signature(native)
+    except (TypeError, ValueError) as error:
+        msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
+        raise RuleError(msg) from error
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = [p for p in signature.parameters.values() if p.kind not in kinds]
+    return tuple(p.name for p in parameters), {p.name: p.default for p in parameters}
+
+
+aliases: dict[Any, Alias] = {}
+"""The rows, by the function that is aliased."""
+
+
+def alias(
+    native: Callable[..., Any],
+    *,
+    to: Callable[..., Any],
+    rename: Mapping[str, str] | None = None,
+    lower: Mapping[str, Lowering] | None = None,
+    refuse: tuple[str, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
+    positional: tuple[str, ...] | None = None,
+) -> Alias:
+    """Say which word a library's function is.
+
+    Parameters
+    ----------
+    native : callable
+        The library's function.
+    to : Primitive or callable
+        The word, or a composite: a function written in words.
+    rename : mapping
+        Native parameter name to the word's.
+    lower : mapping
+        Keyword to the lowering that rewrites the call where the keyword is given.
+    refuse : tuple of str
+        Keywords that raise `UnsupportedKeywordError` unless they have their default.
+    parameters : mapping, optional
+        Name to default, for a function whose signature cannot be read.
+    positional : tuple of str, optional
+        The parameters that may be given by position, if not all.
+
+    Raises
+    ------
+    RuleError
+        If a parameter is left over: it would be ignored.
+    """
+    row = Alias(native, to, rename or {}, lower or {}, refuse, parameters, positional)
+    aliases[native] = row
+    invalidate()
+    return row

@@ -1,0 +1,252 @@
+"""What counts as an array and as a number, said once; and the types that stand for a library.
+
+Rules are dispatched on types, so the types have to be nominal: plum caches by type, and cannot
+cache a Protocol. ``Array`` and ``Scalar`` are abstract classes that backends register with; for
+static checkers, an array is whatever has the members below.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+from chainrules_py.errors import RuleError
+
+__all__ = [
+    "Array",
+    "Numeric",
+    "Scalar",
+    "Tracer",
+    "dispatch_type",
+    "is_array_type",
+    "is_number_type",
+    "is_tracer_type",
+    "lazy_array_type",
+    "namespace",
+    "register_array_type",
+    "register_scalar_type",
+]
+
+if TYPE_CHECKING:
+
+    class Array(Protocol):
+        """Statically, an array is whatever has these members; no library inherits from us."""
+
+        @property
+        def shape(self) -> Any: ...
+        @property
+        def ndim(self) -> int: ...
+        @property
+        def dtype(self) -> Any: ...
+        def __add__(self, other: Any, /) -> Any: ...
+        def __radd__(self, other: Any, /) -> Any: ...
+        def __sub__(self, other: Any, /) -> Any: ...
+        def __rsub__(self, other: Any, /) -> Any: ...
+        def __mul__(self, other: Any, /) -> Any: ...
+        def __rmul__(self, other: Any, /) -> Any: ...
+        def __truediv__(self, other: Any, /) -> Any: ...
+        def __rtruediv__(self, other: Any, /) -> Any: ...
+        def __pow__(self, other: Any, /) -> Any: ...
+        def __matmul__(self, other: Any, /) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
+
+    Scalar: TypeAlias = complex
+else:
+
+    class Array(abc.ABC):
+        """Any n-dimensional array that a backend has registered."""
+
+    class Scalar(abc.ABC):
+        """A number: Python's int, float and complex, and what libraries register as scalars."""
+
+
+for _number in (int, float, complex):
+    Scalar.register(_number)  # type: ignore[attr-defined]
+
+Numeric: TypeAlias = Array | Scalar
+"""An array or a number: what an operand without an annotation is taken to be."""
+
+
+class Tracer:
+    """What the core asks of an engine's stand-in for a value.
+
+    An engine derives one class per type of payload and sets ``__dispatch_type__`` to the type
+    that rules are to be chosen by: the payload's own, through all levels of nesting. Otherwise a
+    user's rule, or a library's exception, would be lost at second order, in silence.
+    """
+
+    __slots__ = ()
+    __dispatch_type__: ClassVar[type]
+
+    @property
+    def level(self) -> int:
+        """Which differentiation this tracer belongs to; the highest of a call's levels traces it."""
+        raise NotImplementedError
+
+    def trace(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Compute ``primitive(*operands, **options)`` for a call in which this level is the highest.
+
+        ``primal`` is the function that the user called, if that is not the primitive itself.
+        """
+        raise NotImplementedError
+
+
+_namespaces: dict[type, Any] = {}
+_zero_d_types: dict[type, type] = {}
+_tracer_namespace: list[Any] = []
+_on_change: list[Callable[[], None]] = []
+
+# A subclass that redefines one of these computes differently from its base: the base's rules are
+# wrong for it (np.matrix), so it is a type of its own until somebody registers it.
+_ARITHMETIC = (
+    "__array_ufunc__",
+    "__array_function__",
+    "__add__",
+    "__mul__",
+    "__matmul__",
+    "__pow__",
+    "__getitem__",
+)
+
+
+def register_array_type(cls: type, namespace: Any, *, kind: type = Array) -> None:
+    """Say that the instances of a class are arrays, and where their functions live.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the arrays. Subclasses that do not redefine arithmetic follow it.
+    namespace : module
+        Where the functions of the array-API standard are found for them.
+    kind : type
+        The abstract class that stands for the library, from `lazy_array_type`; `Array` by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Millivolts(np.ndarray):
+    ...     "Arrays that carry a unit in their type."
+    >>> register_array_type(Millivolts, np)
+    >>> namespace(np.ones(2).view(Millivolts)) is np
+    True
+    """
+    kind.register(cls)  # type: ignore[attr-defined]
+    _namespaces[cls] = namespace
+    for changed in _on_change:
+        changed()
+
+
+def register_scalar_type(cls: type, namespace: Any, *, array: type) -> None:
+    """Say that the instances of a class are numbers of a library, and which its arrays are.
+
+    A rule for numbers is looked for first, then one for a 0-d ``array``.
+    """
+    Scalar.register(cls)  # type: ignore[attr-defined]
+    _namespaces[cls] = namespace
+    _zero_d_types[cls] = array
+    for changed in _on_change:
+        changed()
+
+
+def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
+    """Make an abstract class that stands for a library's arrays and for its tracers.
+
+    Parameters
+    ----------
+    name : str
+        Its name, as it will be read in messages.
+    replaces : tuple of str
+        Qualified names (``"jax.Array"``) of classes that cannot be dispatched on and that are
+        read as this one where they occur in an annotation.
+    """
+    cls = abc.ABCMeta(name, (Array,), {"__doc__": f"Stands for {name} before its library is there."})
+    for qualified in replaces:
+        _replacements[qualified] = cls
+    return cls
+
+
+_replacements: dict[str, type] = {}
+
+
+def replacement(annotation: Any) -> Any:
+    """The lazy type that is read in place of an annotation which cannot be dispatched on."""
+    qualified = f"{getattr(annotation, '__module__', '')}.{getattr(annotation, '__qualname__', '')}"
+    return _replacements.get(qualified, annotation)
+
+
+def dispatch_type(cls: type) -> type:
+    """The type that rules are chosen by: of a tracer its innermost payload's, else the class itself."""
+    return getattr(cls, "__dispatch_type__", cls)
+
+
+def is_tracer_type(cls: type) -> bool:
+    """Whether instances are an engine's tracers."""
+    return hasattr(cls, "__dispatch_type__")
+
+
+def is_array_type(cls: type) -> bool:
+    """Whether instances are arrays, by themselves or by what they stand for."""
+    return issubclass(dispatch_type(cls), Array)  # type: ignore[misc]
+
+
+def is_number_type(cls: type) -> bool:
+    """Whether instances are numbers (bool among them), by themselves or by what they stand for."""
+    return issubclass(dispatch_type(cls), Scalar)  # type: ignore[misc,arg-type]
+
+
+def zero_d_type(cls: type) -> type:
+    """The array type to look a library's scalar up as, when there is no rule for numbers."""
+    for base in cls.__mro__:
+        if base in _zero_d_types:
+            return _zero_d_types[base]
+    return cls
+
+
+def registered_base(cls: type) -> type | None:
+    """The nearest class among the bases that a backend registered, the class itself included."""
+    return next((base for base in cls.__mro__ if base in _namespaces), None)
+
+
+def is_foreign(cls: type) -> bool:
+    """Whether a class derives from a registered array type but computes in its own way."""
+    base = registered_base(cls)
+    if base is None or base is cls:
+        return False
+    return any(getattr(cls, name, None) is not getattr(base, name, None) for name in _ARITHMETIC)
+
+
+def type_namespace(cls: type) -> Any | None:
+    """The namespace of a type, or None if no backend has spoken for it."""
+    base = registered_base(cls)
+    return None if base is None else _namespaces[base]
+
+
+def namespace(x: Any) -> Any:
+    """The array namespace (numpy, cupy, ...) that a value belongs to; of a tracer, the vocabulary.
+
+    A rule takes dtypes and constants from it, and computes with words.
+
+    Raises
+    ------
+    RuleError
+        If no backend has registered the type of ``x``.
+    """
+    cls = type(x)
+    if is_tracer_type(cls):
+        return _tracer_namespace[0]
+    found = type_namespace(cls)
+    if found is None:
+        msg = (
+            f"{cls.__module__}.{cls.__qualname__} is no registered array type; "
+            f"register_array_type({cls.__qualname__}, namespace) makes it one"
+        )
+        raise RuleError(msg)
+    return found

@@ -1,0 +1,322 @@
+"""What people call: ``frule`` and ``rrule``. They consume rules through `bind`, as every engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py import arrays, loading
+from chainrules_py.alias import aliases
+from chainrules_py.bind import bind, part
+from chainrules_py.config import Config
+from chainrules_py.errors import NoRuleError, ProjectionError, describe
+from chainrules_py.project import Space, project, space
+from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
+from chainrules_py.rule import register_frule, register_rrule
+from chainrules_py.structure import is_structure_type
+from chainrules_py.tangents import (
+    AbstractTangent,
+    NoTangent,
+    Tangent,
+    ZeroTangent,
+    canonicalize,
+    deliver,
+    is_zero,
+    map_fields,
+    unthunk,
+)
+
+__all__ = ["Pullback", "frule", "rrule"]
+
+
+class _Frule:
+    """Value and tangent of a function that has a rule.
+
+    ``y, y_dot = frule((x_dot, ...), f, x, ..., **options)``, exactly one tangent per operand; with
+    a `Config` in front of ``f``, rules that need the engine are found as well.
+
+    Raises
+    ------
+    NoRuleError
+        If no rule fits, or the one that does states no forward half.
+    ProjectionError
+        If a tangent does not belong to its operand.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> y, y_dot = frule((1.0,), sin, 0.0)
+    >>> y, y_dot
+    (0.0, 1.0)
+    """
+
+    register = staticmethod(register_frule)
+    __name__ = "frule"
+
+    def __call__(self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Any]:
+        config, f, operands = _configured(f, operands)
+        f, operands, options, native = _normalised(f, operands, options)
+        if f is None:
+            return _engine(config).jvp(native, operands, tangents)  # type: ignore[no-any-return]
+        if len(tangents) != len(operands):
+            msg = f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
+            raise ProjectionError(msg)
+        tangents = tuple(map(_entering, operands, tangents))
+        classes = tuple(map(type, operands))
+        wanted = tuple(not is_zero(t) for t in tangents)
+        rule = demand_rule(f, classes, config, "forward")
+        bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
+        if bound is None:
+            y = (native or f)(*operands, **options)
+            return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
+        given = tuple(t for t, w in zip(tangents, bound.wanted, strict=True) if w)
+        y, y_dot = bound.run(given, *operands, **options)
+        return y, deliver(unthunk(y_dot))
+
+    def __repr__(self) -> str:
+        return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"
+
+
+class _Rrule:
+    """Value and pullback of a function that has a rule.
+
+    ``y, pullback = rrule(f, x, ..., **options)``; ``pullback(y_bar)`` is a tuple, one cotangent
+    per operand, also for one. With a `Config` in front of ``f``, rules that need the engine are
+    found as well.
+
+    Raises
+    ------
+    NoRuleError
+        If no rule fits, or the one that does states no reverse half.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import multiply
+    >>> y, pullback = rrule(multiply, 2.0, 3.0)
+    >>> y, pullback(1.0)
+    (6.0, (3.0, 2.0))
+    >>> pullback(1.0, wanted=(True, False))
+    (3.0, ZeroTangent())
+    """
+
+    register = staticmethod(register_rrule)
+    __name__ = "rrule"
+
+    def __call__(self, f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        config, f, operands = _configured(f, operands)
+        f, operands, options, native = _normalised(f, operands, options)
+        if f is None:
+            return _engine(config).vjp(native, *operands)  # type: ignore[no-any-return]
+        classes = tuple(map(type, operands))
+        rule = demand_rule(f, classes, config, "reverse")
+        bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
+        if bound is None:
+            y = (native or f)(*operands, **options)
+            return y, Pullback(name_of(f), y, operands, None, ())
+        y, record = bound.run(None, *operands, **options)
+        return y, Pullback(name_of(f), y, operands, record, bound.wanted)
+
+    def __repr__(self) -> str:
+        return "<rrule: y, pullback = rrule(f, x, ...)>"
+
+
+frule = _Frule()
+rrule = _Rrule()
+
+
+@final
+class Pullback:
+    """From a cotangent of the result to a tuple with one cotangent per operand.
+
+    ``pullback(y_bar)``, any number of times; ``pullback(y_bar, wanted=(True, False))`` skips the
+    work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
+    """
+
+    __slots__ = ("name", "operands", "record", "wanted", "y")
+
+    def __init__(
+        self, name: str, y: Any, operands: tuple[Any, ...], record: tuple[Any, ...] | None, wanted: tuple[bool, ...]
+    ) -> None:
+        self.name = name
+        self.y = y
+        self.operands = operands
+        self.record = record
+        self.wanted = wanted
+
+    def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
+        operands = self.operands
+        y_bar = check_cotangent(self.y, y_bar)
+        if self.record is None or is_zero(y_bar):
+            return tuple([_nothing(x) for x in operands])
+        pull, _, *saved = self.record
+        active = [i for i, w in enumerate(self.wanted) if w]
+        bars: list[Any] = [None] * len(operands)
+        try:
+            if wanted is None:
+                answer = pull(y_bar, *saved)
+                for i, bar in zip(active, answer if len(active) > 1 else (answer,), strict=True):
+                    bars[i] = bar
+            else:
+                if len(wanted) != len(operands):
+                    msg = f"wanted={wanted} has {len(wanted)} entries for {len(operands)} operands of {self.name}"
+                    raise ProjectionError(msg)
+                for k, i in enumerate(active):
+                    if wanted[i]:
+                        bars[i] = part(pull, k, y_bar, tuple(saved))
+        except Exception as error:
+            shown = ", ".join(map(describe, operands))
+            note = f"while pulling back {describe(y_bar)} through {self.name}({shown})"
+            statement = getattr(pull, "statement", None)
+            error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
+            raise
+        theirs = (y_bar, self.y, *operands)
+        return tuple([_leaving(bar, x, theirs) for bar, x in zip(bars, operands, strict=True)])
+
+    def __repr__(self) -> str:
+        return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
+
+
+def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:
+    config: Config | None = None
+    if isinstance(f, Config):
+        config, f, operands = f, operands[0], operands[1:]
+    f, operands = unbind(f, operands)
+    return config, f, operands
+
+
+def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """``(primal, operands, options, native)`` in the one form, or ``(None, operands, {}, call)`` for a composite."""
+    primal = primal_of(f)
+    if primal is None:
+        loading.see(f, map(type, operands))
+        primal = primal_of(f)
+    if primal is f and len(operands) == len(primal.operands) and not options:
+        return f, operands, primal.options, None
+    try:
+        row = aliases.get(f)
+    except TypeError:
+        row = None
+    if row is not None:
+        if primal is not None and not options and len(operands) == len(primal.operands) and not primal.options:
+            return primal, operands, options, f
+        call = row.call(operands, options)
+        if call.after or any(x is not y for x, y in zip(call.operands.values(), operands, strict=False)) or primal is None:
+            if primal is None or options.keys() & row.lower.keys():
+                return None, operands, {}, _applied(f, options)
+        normal, opts = primal.normalise(tuple(call.operands.values()), call.options)
+        return primal, normal, opts, None
+    if primal is None:
+        shown = ", ".join(type(x).__qualname__ for x in operands)
+        msg = (
+            f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above it and state "
+            f"a rule, or differentiate through it with an engine"
+        )
+        raise NoRuleError(msg)
+    normal, opts = primal.normalise(operands, options)
+    return primal, normal, opts, None if primal is f else f
+
+
+def _applied(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    return lambda *operands: f(*operands, **options)
+
+
+def _engine(config: Config | None) -> Any:
+    engine = loading.default_engine()
+    if engine is None:
+        msg = "this call is made of several words, and no engine is installed to differentiate through them"
+        raise NoRuleError(msg)
+    return engine
+
+
+def _entering(x: Any, t: Any) -> Any:
+    """A tangent as a person gave it, checked against its operand and brought to its space."""
+    t = canonicalize(x, t)
+    if isinstance(t, (Tangent, AbstractTangent)):
+        return t
+    of = space(x)
+    return of if is_zero(of) else project_exactly(t, of)
+
+
+def project_exactly(t: Any, of: Space) -> Any:
+    """Bring dtype, realness and device right; the shape has to be right already.
+
+    Raises
+    ------
+    ProjectionError
+        If the shape is another.
+    """
+    if getattr(t, "dtype", None) is of.dtype and t.shape == of.shape if of.dtype is not None else type(t) is float:
+        return t
+    shape = getattr(t, "shape", ())
+    if shape != of.shape:
+        msg = f"a tangent of shape {shape} for {of!r}: the shapes have to be equal"
+        raise ProjectionError(msg)
+    return project(t, of)
+
+
+def check_cotangent(y: Any, y_bar: Any) -> Any:
+    """A cotangent as a person gave it, checked against the result and brought to its space.
+
+    Raises
+    ------
+    ProjectionError
+        If it does not belong to y: another shape, structure, or None.
+    """
+    if type(y_bar) is type(y) and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0) and y.shape == y_bar.shape:
+        return y_bar
+    y_bar = unthunk(canonicalize(y, y_bar))
+    if isinstance(y_bar, AbstractTangent):
+        if isinstance(y_bar, Tangent):
+            return project(y_bar, y)
+        return y_bar
+    of = space(y)
+    if type(of) is not Space:
+        return of if is_zero(of) else y_bar
+    if of.kind in ("int",):
+        return y_bar
+    return project_exactly(y_bar, of)
+
+
+def space_is_discrete(y: Any) -> bool:
+    """Whether a result is an integer or a boolean, so that it has no tangent."""
+    of = space(y)
+    return type(of) is Space and of.kind == "int"
+
+
+def _nothing(x: Any) -> Any:
+    return NoTangent() if is_zero(space(x)) else ZeroTangent()
+
+
+_owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
+
+
+def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+    """Say how an array is made one that a person may write to: ``own(x, theirs)``.
+
+    It returns x itself, or a copy where x is read-only, broadcast, or shares memory with ``theirs``.
+    """
+    _owners[cls] = own
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """An array that a person may keep and write to; copied only if it has to be."""
+    cls = type(x)
+    if cls in _owners:
+        return _owners[cls](x, theirs)
+    if isinstance(x, Tangent):
+        return map_fields(lambda field: own(field, theirs), x)
+    if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
+        return arrays.namespace(x).asarray(x, copy=True)
+    return x
+
+
+def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
+    if bar is None:
+        return _nothing(x)
+    bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar
+    if type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b":
+        return NoTangent()
+    return own(bar, theirs)
+
+
+_ = is_structure_type

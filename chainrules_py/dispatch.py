@@ -1,0 +1,252 @@
+"""Choosing by type: one small table per function, solved by plum, with a flat cache in front.
+
+plum orders signatures from general to specific; what it adds here is nothing else. Its import
+costs 60 ms, nearly all of it beartype, so it waits for the first lookup.
+"""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import threading
+import types
+import typing
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from chainrules_py import arrays
+from chainrules_py.arrays import Numeric, dispatch_type, is_foreign, registered_base
+from chainrules_py.errors import AmbiguousRuleError, RuleError
+
+__all__ = ["Cache", "MethodTable", "invalidate", "operand_types", "where_defined"]
+
+T = TypeVar("T")
+
+lock = threading.RLock()
+"""Held while anything is registered or solved; never while a backend is imported."""
+
+_caches: weakref.WeakSet[Cache] = weakref.WeakSet()
+
+
+class Cache:
+    """A dict that is replaced, never cleared, when something is registered.
+
+    Whoever fills it binds ``table`` *before* reading what it caches, and stores into that one:
+    a value computed from old rules then lands in a dict that nobody reads any more.
+    """
+
+    __slots__ = ("__weakref__", "table")
+
+    def __init__(self) -> None:
+        self.table: dict[Any, Any] = {}
+        with lock:
+            _caches.add(self)
+
+
+def invalidate() -> None:
+    """Forget everything that was looked up."""
+    with lock:
+        for cache in _caches:
+            cache.table = {}
+
+
+arrays._on_change.append(invalidate)
+
+
+class MethodTable(Generic[T]):
+    """What there is for which types, with a layer of precedence for each.
+
+    The more specific signature wins. Between equal and between ambiguous ones the higher layer
+    decides, so that the order of loading never does.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.methods: list[tuple[tuple[Any, ...], Any, int, T]] = []
+        self._solver: Any = None
+        self._values: dict[Any, T] = {}
+
+    def add(self, signature: tuple[Any, ...], varargs: Any, layer: int, value: T) -> None:
+        """Enter a value; one of the same signature and layer is replaced."""
+        with lock:
+            self.methods = [
+                m for m in self.methods if (m[0], m[1], m[2]) != (signature, varargs, layer)
+            ]
+            self.methods.append((signature, varargs, layer, value))
+            self._solver = None
+            invalidate()
+
+    def resolve(self, operands: tuple[type, ...]) -> T | None:
+        """The value for these types, or None.
+
+        Raises
+        ------
+        AmbiguousRuleError
+            If two signatures fit, neither is more specific, and their layer is the same.
+        """
+        target = tuple(map(dispatch_type, operands))
+        found = self._solve(target)
+        if found is None:
+            zero_d = tuple(map(arrays.zero_d_type, target))
+            found = self._solve(zero_d) if zero_d != target else None
+        if found is None or not any(map(is_foreign, target)):
+            return None if found is None else found[1]
+        # A subclass with arithmetic of its own is served only by what names it.
+        signature, value = found
+        for cls, annotation in zip(target, signature, strict=False):
+            if is_foreign(cls):
+                base = registered_base(cls)
+                assert base is not None
+                if issubclass(base, annotation):
+                    return None
+        return value
+
+    def _solve(self, target: tuple[type, ...]) -> tuple[tuple[Any, ...], T] | None:
+        import plum
+
+        with lock:
+            if self._solver is None:
+                self._solver, self._values = self._build(plum)
+            solver, values = self._solver, self._values
+        try:
+            method, _ = solver.resolve_method(plum.Signature(*target))
+        except plum.NotFoundLookupError:
+            return None
+        except plum.AmbiguousLookupError as error:
+            several = [values[m.implementation] for m in error.methods]
+            shown = ", ".join(cls.__qualname__ for cls in target)
+            lines = [f"{self.name}({shown}) is ambiguous between"]
+            lines += [f"  {signature_text(s[0])} at {where_defined(s[1])}" for s in several]
+            lines.append(f"write one for ({shown})")
+            raise AmbiguousRuleError("\n".join(lines)) from None
+        return values[method]  # type: ignore[return-value]
+
+    def _build(self, plum: Any) -> tuple[Any, dict[Any, Any]]:
+        # plum keeps one method per signature, so of equal signatures only the highest layer goes in.
+        best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
+        for entry in self.methods:
+            key = (entry[0], entry[1])
+            if key not in best or best[key][2] < entry[2]:
+                best[key] = entry
+
+        def declaration(*operands: Any) -> None: ...
+
+        declaration.__name__ = self.name
+        solver = plum.Function(declaration)
+        values: dict[Any, Any] = {}
+        for signature, varargs, layer, value in best.values():
+            # A fresh function per entry: plum hands it back, and reads no defaults off it.
+            method = types.FunctionType(declaration.__code__, {}, self.name)
+            keywords = {} if varargs is None else {"varargs": varargs}
+            solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
+            shown = signature if varargs is None else (*signature, varargs)
+            values[method] = (shown, value)
+        return solver, values
+
+
+def operand_types(
+    function: Callable[..., Any], skip: int = 0, types: tuple[Any, ...] | None = None
+) -> tuple[tuple[Any, ...], Any]:
+    """The types that a function is dispatched on, and the type of its variadic operands or None.
+
+    Parameters
+    ----------
+    function : callable
+        Its positional parameters, after the first ``skip``, are read; keyword-only ones are not
+        dispatched on. A parameter without annotation means `Numeric`.
+    skip : int
+        How many leading parameters are not operands.
+    types : tuple, optional
+        Used instead of the annotations.
+
+    Raises
+    ------
+    RuleError
+        If an annotation cannot be resolved, or cannot be dispatched on.
+    """
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    if types is not None:
+        if len(types) != len(positional) + (variadic is not None):
+            msg = f"types={types!r} has {len(types)} entries for {len(positional)} operands of {where_defined(function)}"
+            raise RuleError(msg)
+        hints = dict(zip([p.name for p in [*positional, *([variadic] if variadic else [])]], types, strict=True))
+    else:
+        hints = _hints(function)
+    found = tuple(_checked(hints.get(p.name, Numeric), p.name, function) for p in positional)
+    if variadic is None:
+        return found, None
+    return found, _checked(hints.get(variadic.name, Numeric), variadic.name, function)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    annotations = getattr(function, "__annotations__", {})
+    if not annotations:
+        return {}
+    if not any(isinstance(a, str) for a in annotations.values()):
+        return dict(annotations)
+    try:
+        return typing.get_type_hints(function)
+    except Exception as error:
+        msg = (
+            f"the annotations of {getattr(function, '__qualname__', function)} ({where_defined(function)}) "
+            f"cannot be resolved: {error}; write @rule(f, types=(A, B)) to give the types as objects"
+        )
+        raise RuleError(msg) from error
+
+
+_SIMPLE = {Numeric, object, Any}
+_FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
+
+
+def _checked(annotation: Any, name: str, function: Callable[..., Any]) -> Any:
+    annotation = arrays.replacement(annotation)
+    if annotation in (None, type(None)):
+        return type(None)
+    if isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL:
+        if not typing.get_args(annotation) and not getattr(annotation, "_is_protocol", False):
+            return annotation
+    try:
+        if annotation in _SIMPLE:
+            return annotation
+    except TypeError:
+        pass
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = tuple(_checked(a, name, function) for a in typing.get_args(annotation))
+        union = parts[0]
+        for part in parts[1:]:
+            union = union | part
+        return union
+    import plum
+
+    if getattr(annotation, "_is_protocol", False) or not plum.is_faithful(annotation):
+        msg = (
+            f"{annotation!r}, the annotation of {name} in {getattr(function, '__qualname__', function)} "
+            f"({where_defined(function)}), cannot be dispatched on by type alone, and would slow every "
+            f"call of this function; annotate with a class, a union of classes, Array, Scalar or Numeric"
+        )
+        raise RuleError(msg)
+    return annotation
+
+
+def where_defined(thing: Any) -> str:
+    """``file:line`` of a function, or of the function that a wrapper or a statement carries."""
+    thing = getattr(thing, "source", thing)
+    thing = inspect.unwrap(thing) if callable(thing) else thing
+    code = getattr(thing, "__code__", None)
+    if code is None:
+        return getattr(thing, "__module__", None) or "a place unknown"
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def signature_text(signature: Iterable[Any]) -> str:
+    """``(Array, float)``: a signature as it is read in messages."""
+    return "(" + ", ".join(_type_text(t) for t in signature) + ")"
+
+
+def _type_text(annotation: Any) -> str:
+    if annotation == Numeric:
+        return "Numeric"
+    return getattr(annotation, "__qualname__", None) or str(annotation)

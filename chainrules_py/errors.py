@@ -1,0 +1,205 @@
+"""The errors: one tree, each class saying what was wrong and what to write instead.
+
+Everything that chainrules_py raises on purpose derives from `ChainRulesError`, so that ``except
+ChainRulesError`` catches all of it and nothing else. A message is one sentence of fact, with types
+and shapes as `describe` draws them, one of remedy, and, where a rule is concerned, its file and
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "AmbiguousRuleError",
+    "ChainRulesError",
+    "ContractError",
+    "DegeneracyWarning",
+    "MutationError",
+    "NoRuleError",
+    "NotDifferentiableError",
+    "ProjectionError",
+    "RuleError",
+    "TracerError",
+    "UnsupportedKeywordError",
+    "describe",
+    "register_description",
+]
+
+
+class ChainRulesError(Exception):
+    """The root of the tree, never raised itself.
+
+    Catch it to catch whatever chainrules_py raises on purpose.
+    """
+
+
+class NoRuleError(ChainRulesError, LookupError):
+    """No rule fits a function and the types of its operands.
+
+    Raised by lookup. The message lists the closest signatures with their file and line, and what to
+    import or write: usually a rule for that function, a backend to install, or
+    `register_array_type` for a class of arrays of your own.
+    """
+
+
+class AmbiguousRuleError(ChainRulesError):
+    """Two rules fit equally well and nothing decides between them.
+
+    Raised by lookup, naming both rules with file and line. Write a rule for the intersection of the
+    two signatures, or mark the one you mean with ``override=True``.
+    """
+
+
+class RuleError(ChainRulesError):
+    """A rule is stated badly, so that it is refused where it is written and not where it is used.
+
+    Raised at registration, for instance when operands differ from those of the primal, when an
+    annotation cannot be dispatched on, when a signature is taken, or when no engine could ever see
+    the function being called. The message gives file and line of the rule and the line to write.
+    """
+
+
+class NotDifferentiableError(ChainRulesError):
+    """A derivative was asked for that does not exist or that nobody has stated.
+
+    Raised when a `NotImplementedTangent` reaches a person, when an option is traced, or when a
+    function that was opted out is differentiated. The message names function and argument. State
+    the rule, pass the argument as an operand, or treat it as a constant.
+    """
+
+
+class UnsupportedKeywordError(ChainRulesError, TypeError):
+    """A keyword was passed that the rules of a function do not cover.
+
+    Raised while a call is bound, instead of ignoring the keyword and returning a wrong derivative.
+    The message names the keyword; leave it out, or write what it does as an operation of its own
+    (``out=`` and ``casting=`` have none).
+    """
+
+
+class ProjectionError(ChainRulesError):
+    """A tangent does not fit its primal: wrong structure, shape, field, or type; or it is ``None``.
+
+    Raised when a tangent comes in from a person or a rule and cannot be brought to the tangent
+    space of its primal. The message names both. Tangents mirror primals: an array for an array,
+    `Tangent[P]` for an instance of ``P``, and ``ZeroTangent()`` or ``NoTangent()``, never ``None``,
+    where nothing flows.
+    """
+
+
+class MutationError(ChainRulesError):
+    """An array that a derivative depends on was changed after it was recorded.
+
+    Raised by engines at the backward pass, or at the write itself, naming the array. Write to a
+    copy, or write before the recorded operation.
+    """
+
+
+class TracerError(ChainRulesError):
+    """A traced value, or the tape that records it, was used where it cannot be.
+
+    Raised for instance when a tape is asked twice without ``persistent=True``, or when a value
+    leaves the transformation that created it. The message gives the flag or the line to write.
+    """
+
+
+class ContractError(ChainRulesError):
+    """Two packages were built for different versions of the contract between them.
+
+    Raised while a backend or an engine is loaded, naming both numbers. Upgrade the older of the
+    two.
+    """
+
+
+class DegeneracyWarning(UserWarning):
+    """The derivative depends on a choice that the primal leaves open at this point.
+
+    Issued for instance when a loss depends on the phase of an eigenvector, or on the order of equal
+    singular values. The number returned is the one documented for that point; ``strict=True`` turns
+    the warning into an error.
+    """
+
+
+_describers: dict[str, Callable[[object, int], str | None]] = {}
+
+_DEPTH = 3
+"""How many levels of nesting a picture shows before it falls back to class names."""
+
+
+def register_description(name: str, picture: Callable[[object, int], str | None]) -> None:
+    """Teach `describe` to draw more kinds of values; used by the modules that know them.
+
+    Parameters
+    ----------
+    name : str
+        Key of the entry: registering again under the same name replaces it.
+    picture : callable
+        Called with a value and with the levels of nesting left; returns the picture, or None for
+        other values.
+
+    Examples
+    --------
+    >>> class Celsius:
+    ...     degrees = 20.0
+    >>> register_description(
+    ...     "celsius", lambda x, depth: f"{x.degrees}°C" if type(x) is Celsius else None
+    ... )
+    >>> describe(Celsius())
+    '20.0°C'
+    """
+    _describers[name] = picture
+
+
+def describe(x: object, depth: int = _DEPTH) -> str:
+    """Return a short picture of a value for messages: what it is, never what it holds.
+
+    Parameters
+    ----------
+    x : object
+        Any value; a class stands for itself.
+    depth : int
+        Levels of nesting to show.
+
+    Returns
+    -------
+    str
+        ``float64[2,3]`` for whatever has a shape and a dtype, ``None`` for None, the fields of a
+        structure, the class name for the rest.
+
+    Examples
+    --------
+    >>> describe(2.0), describe(None), describe(int)
+    ('float', 'None', 'int')
+    >>> import chainrules_py.structure
+    >>> describe((1, [2.0, "three"]))
+    '(int, [float, str])'
+    """
+    if x is None:
+        return "None"
+    if isinstance(x, type):
+        return x.__qualname__
+    if (array := _describe_array(x)) is not None:
+        return array
+    if depth > 0:
+        for picture in _describers.values():
+            if (text := picture(x, depth)) is not None:
+                return text
+    return type(x).__name__
+
+
+def _describe_array(x: Any) -> str | None:
+    """Draw ``float64[2,3]``, or give None for what is no array.
+
+    A picture is drawn while an error is on its way, so that whatever goes wrong here must not
+    replace that error.
+    """
+    try:
+        dtype, shape = x.dtype, x.shape
+        # array_api_strict.float64, torch.float64, <class 'numpy.float64'>: the last word is the
+        # name.
+        name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+        return f"{name}[{','.join(map(str, shape))}]"
+    except Exception:
+        return None

@@ -1,0 +1,140 @@
+"""Loading what speaks for a library, when something of the library is first seen.
+
+A package announces itself by an entry point whose name is the root module it speaks for. It is
+imported outside the registry's lock: inside, two threads that import and look up would wait for
+each other.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import importlib.metadata
+from collections.abc import Iterable
+from typing import Any
+
+from chainrules_py.errors import ContractError
+
+__all__ = ["CONTRACT", "Layer", "default_engine", "failures", "layer_of", "see"]
+
+CONTRACT = 1
+"""The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
+
+BACKENDS = "chainrules_py.backends"
+ENGINES = "chainrules_py.engines"
+RULES = "chainrules_py.rules"
+
+
+class Layer(enum.IntEnum):
+    """Whose word counts, where neither of two rules is more specific: the higher."""
+
+    CORE = 0
+    ENGINE = 1
+    BACKEND = 2
+    THIRD_PARTY = 3
+    USER = 4
+
+
+_seen: set[str] = set()
+failures: dict[str, str] = {}
+"""Packages that announced themselves and could not be imported, with the reason."""
+
+
+@functools.cache
+def announced(group: str) -> tuple[tuple[str, str], ...]:
+    """Name and module of each entry point of a group, sorted, so that no order of installing counts."""
+    found = importlib.metadata.entry_points(group=group)
+    return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
+
+
+@functools.cache
+def _layers() -> dict[str, Layer]:
+    layers = {"chainrules_py": Layer.CORE}
+    for group, layer in (
+        (ENGINES, Layer.ENGINE),
+        (BACKENDS, Layer.BACKEND),
+        (RULES, Layer.THIRD_PARTY),
+    ):
+        for _, module in announced(group):
+            layers[module] = layer
+    return layers
+
+
+def layer_of(module: str | None) -> Layer:
+    """The layer of a module: that of the entry point it came through, else the user's.
+
+    Examples
+    --------
+    >>> layer_of("chainrules_py.rules.linalg").name, layer_of("__main__").name
+    ('CORE', 'USER')
+    """
+    name = module or ""
+    if name.partition(".")[0] == "chainrules_py":  # spares the import of the core a look at the disk
+        return Layer.CORE
+    while name:
+        if name in _layers():
+            return _layers()[name]
+        name = name.rpartition(".")[0]
+    return Layer.USER
+
+
+def see(f: Any, classes: Iterable[type]) -> bool:
+    """Load what announced itself for the libraries of a function and of its operands' classes.
+
+    Returns
+    -------
+    bool
+        Whether anything was imported for the first time.
+    """
+    roots = {_root(f), _root(type(f))}
+    for cls in classes:
+        roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
+    loaded = False
+    for root in sorted(roots - _seen):
+        for group in (BACKENDS, RULES):
+            for name, module in announced(group):
+                if name == root:
+                    load(module, group)
+                    loaded = True
+        _seen.add(root)  # only now: whoever comes in between waits at the import instead
+    return loaded
+
+
+def _root(thing: Any) -> str:
+    return str(getattr(thing, "__module__", None) or "").partition(".")[0]
+
+
+def load(module: str, group: str) -> Any:
+    """Import an announced module and check the contract that it states.
+
+    A module that cannot be imported is listed in `failures` and breaks nobody else's lookups.
+
+    Raises
+    ------
+    ContractError
+        If it states another contract than ours.
+    """
+    if module in failures:
+        return None
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        failures[module] = f"{type(error).__name__}: {error}"
+        return None
+    stated = getattr(found, "chainrules_contract", None)
+    if stated != CONTRACT:
+        msg = (
+            f"{module} (entry point of {group}) states chainrules_contract = {stated!r}, and this "
+            f"core keeps {CONTRACT}; install a version of {module} made for contract {CONTRACT}"
+        )
+        raise ContractError(msg)
+    return found
+
+
+def default_engine() -> Any:
+    """The engine that is taken where nobody named one, or None if none is installed."""
+    for _, module in announced(ENGINES):
+        if (engine := load(module, ENGINES)) is not None:
+            return engine
+    return None

@@ -1,0 +1,312 @@
+"""Primitives: functions that engines can see being called.
+
+Words of the vocabulary are primitives whose implementation is the arguments' own library. A
+user's function becomes one under ``@primitive``; its body is then the implementation.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from chainrules_py import arrays
+from chainrules_py.dispatch import Cache, MethodTable, operand_types, where_defined
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, RuleError, TracerError, describe
+from chainrules_py.loading import see
+from chainrules_py.structure import fields_of, is_structure_type
+
+__all__ = ["Primitive", "find_tracers", "highest_tracer", "primitive"]
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+S = TypeVar("S")
+
+
+def _documented() -> None:
+    """Only a docstring."""
+
+
+_BODILESS = {_documented.__code__.co_code, (lambda: None).__code__.co_code}
+
+
+class Primitive(Generic[P, R]):
+    """A function known to the rules by identity, and to every engine by being called.
+
+    Calling one asks, in this order: an operand that is a tracer; what a backend implements for
+    these types; the namespace of the operands; the body of the declaration.
+
+    Attributes
+    ----------
+    operands : tuple of str
+        The positional parameters: arrays and numbers, what derivatives are taken in.
+    variadic : str or None
+        The name of ``*operands``, if there are any number of them.
+    options : dict
+        The keyword-only parameters with their defaults (`inspect.Parameter.empty` for none).
+    shape_from_data : bool
+        Whether the shape of the result depends on values, so that it has to be waited for.
+    """
+
+    def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
+        functools.update_wrapper(self, declaration)
+        self.__wrapped__: Callable[P, R] = declaration
+        self.__name__: str = declaration.__name__
+        self.__signature__ = inspect.signature(declaration)
+        self.shape_from_data = shape_from_data
+        self.has_body = getattr(declaration, "__code__", None) is None or (
+            declaration.__code__.co_code not in _BODILESS
+        )
+        self.operands, self.variadic, self.options, self._operand_defaults = _split(declaration)
+        self._n_operands = -1 if self.variadic else len(self.operands)
+        self._required = {n for n, d in self.options.items() if d is inspect.Parameter.empty}
+        self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
+        self._cache = Cache()
+
+    def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
+        if len(operands) != self._n_operands and self._n_operands >= 0:
+            operands, options = self.normalise(operands, options)  # type: ignore[assignment]
+        try:
+            implementation = self._cache.table[tuple(map(type, operands))]
+        except KeyError:
+            implementation = self._find(operands)
+        return implementation(*operands, **options)  # type: ignore[no-any-return]
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Primitive[P, R]: ...
+    @overload
+    def __get__(
+        self: Primitive[Concatenate[S, Q], R], instance: S, owner: type[S] | None = None
+    ) -> Callable[Q, R]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def normalise(
+        self, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Bring a call to the one form: all operands by position, all options by name, defaults filled in.
+
+        Raises
+        ------
+        TypeError
+            If the call does not fit the signature.
+        NotDifferentiableError
+            If an option is an array or a tracer.
+        """
+        if len(operands) != len(self.operands) or not options.keys() <= self.options.keys():
+            bound = self.__signature__.bind(*operands, **options)
+            bound.apply_defaults()
+            operands, options = bound.args, bound.kwargs
+        else:
+            options = {**self.options, **options}
+            if self._required and any(options[n] is inspect.Parameter.empty for n in self._required):
+                self.__signature__.bind(*operands, **options)
+                missing = sorted(n for n in self._required if options[n] is inspect.Parameter.empty)
+                msg = f"{self.__name__}() misses {', '.join(missing)}"
+                raise TypeError(msg)
+        for name, value in options.items():
+            cls = type(value)
+            if arrays.is_tracer_type(cls) or (arrays.is_array_type(cls) and getattr(value, "ndim", 0)):
+                msg = (
+                    f"{name} of {self.__name__} is an option, and is {describe(value)}; "
+                    f"an option is static Python data, no derivative is taken in it"
+                )
+                raise NotDifferentiableError(msg)
+        return operands, options
+
+    def implement(
+        self, implementation: Callable[..., Any] | None = None, *, types: tuple[Any, ...] | None = None
+    ) -> Any:
+        """Say how operands of the annotated types compute this primitive (a decorator).
+
+        Parameters
+        ----------
+        implementation : callable
+            Takes the operands by position and the options by keyword. Returned unchanged.
+        types : tuple, optional
+            Dispatched on instead of the annotations.
+
+        Examples
+        --------
+        >>> @primitive
+        ... def halve(x):
+        ...     "Half of x."
+        >>> @halve.implement
+        ... def halve_int(x: int):
+        ...     return x // 2
+        >>> halve(7)
+        3
+        """
+        if implementation is None:
+            return functools.partial(self.implement, types=types)
+        signature, varargs = operand_types(implementation, types=types)
+        self._methods.add(signature, varargs, 0, implementation)
+        return implementation
+
+    def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What computes this primitive for operands of plain types, or None.
+
+        Of a tracer's type, what computes it for the payload.
+        """
+        found = self._methods.resolve(operands)
+        if found is not None:
+            return found
+        if self.has_body:
+            return self.__wrapped__
+        for is_kind in (arrays.is_array_type, arrays.is_number_type):
+            for cls in operands:
+                if is_kind(cls):
+                    space = arrays.type_namespace(arrays.dispatch_type(cls))
+                    if space is not None:
+                        return _lookup(space, self.__name__)
+        return None
+
+    def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
+        classes = tuple(map(type, operands))
+        if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
+            implementation: Callable[..., Any] | None = self._trace
+            self._cache.table[classes] = implementation
+            return self._trace
+        return self.plain_implementation(classes)
+
+    def plain_implementation(self, classes: tuple[type, ...]) -> Callable[..., Any]:
+        """As `implementation`, of operands that hold no tracer, but raises where there is none."""
+        see(self, classes)
+        table = self._cache.table
+        implementation = self.implementation(classes)
+        if implementation is None:
+            shown = ", ".join(cls.__qualname__ for cls in classes)
+            msg = (
+                f"nothing computes {self.__name__}({shown}); give it a body, or write "
+                f"@{self.__name__}.implement above a function with these annotations"
+            )
+            raise NoRuleError(msg)
+        table[classes] = implementation
+        return implementation
+
+    def _trace(self, *operands: Any, **options: Any) -> Any:
+        tracer = highest_tracer(operands)
+        if tracer is None:  # a structure without any inside
+            return self.plain_implementation_of(operands)(*operands, **options)
+        operands, options = self.normalise(operands, options)
+        return tracer.trace(self, operands, options)
+
+    def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
+        """The implementation for operands of which none is, or holds, a tracer."""
+        classes = tuple(map(type, operands))
+        cache = self._cache.table
+        try:
+            return cache[classes, "plain"]  # type: ignore[no-any-return]
+        except KeyError:
+            found = cache[classes, "plain"] = self.implementation(classes) or self.plain_implementation(classes)
+            return found  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+
+def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
+    found = getattr(space, name, None)
+    if found is None:
+        for part in ("linalg", "fft"):
+            found = found or getattr(getattr(space, part, None), name, None)
+    return found
+
+
+def _split(
+    declaration: Callable[..., Any],
+) -> tuple[tuple[str, ...], str | None, dict[str, Any], dict[str, Any]]:
+    operands: list[str] = []
+    variadic: str | None = None
+    options: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
+    for p in inspect.signature(declaration).parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            msg = (
+                f"{declaration.__name__} ({where_defined(declaration)}) takes **{p.name}; "
+                f"name each option, keyword-only, so that rules can be checked against them"
+            )
+            raise RuleError(msg)
+        if p.kind is p.VAR_POSITIONAL:
+            variadic = p.name
+        elif p.kind is p.KEYWORD_ONLY:
+            options[p.name] = p.default
+        else:
+            operands.append(p.name)
+            if p.default is not p.empty:
+                defaults[p.name] = p.default
+    return tuple(operands), variadic, options, defaults
+
+
+@overload
+def primitive(declaration: Callable[P, R], /) -> Primitive[P, R]: ...
+@overload
+def primitive(
+    *, shape_from_data: bool = False
+) -> Callable[[Callable[P, R]], Primitive[P, R]]: ...
+def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> Any:
+    """Make a function one that engines can see being called, and rules can be stated for.
+
+    Positional parameters are *operands*: arrays, numbers, and structures of them. Keyword-only
+    parameters are *options*: static Python data. Use it above a function, above a method or a
+    dataclass's ``__call__``, or as ``g = primitive(module.f)`` for code that cannot be edited.
+
+    Parameters
+    ----------
+    declaration : callable
+        Its body is the default implementation; with a bare docstring for a body, the namespace
+        of the operands is asked for a function of the same name.
+    shape_from_data : bool
+        Whether the shape of the result depends on values.
+
+    Raises
+    ------
+    RuleError
+        If it takes ``**keywords``.
+
+    Examples
+    --------
+    >>> @primitive
+    ... def area(width, height):
+    ...     return width * height
+    >>> area(2.0, 3.0)
+    6.0
+    >>> area
+    <primitive area>
+    """
+    if declaration is None:
+        return functools.partial(primitive, shape_from_data=shape_from_data)
+    if isinstance(declaration, Primitive):
+        return declaration
+    return Primitive(declaration, shape_from_data=shape_from_data)
+
+
+def find_tracers(x: Any) -> list[arrays.Tracer]:
+    """The tracers that a value is, or holds in its fields."""
+    cls = type(x)
+    if arrays.is_tracer_type(cls):
+        return [x]
+    if is_structure_type(cls):
+        return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
+    return []
+
+
+def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
+    """The tracer of the innermost differentiation among operands and their fields, or None."""
+    top: arrays.Tracer | None = None
+    for x in operands:
+        for tracer in find_tracers(x):
+            if top is None or tracer.level > top.level:
+                top = tracer
+    return top
+
+
+def untraceable(what: str, instead: str) -> TracerError:
+    """The error for a call that no engine can see."""
+    return TracerError(f"{what}; {instead}")

@@ -1,0 +1,289 @@
+"""The tangent space of a primal, and bringing a tangent back to it.
+
+Shape, dtype, realness, device and structure are put right here, once, so that rules need not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, final
+
+from chainrules_py import arrays
+from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.tangents import (
+    AbstractTangent,
+    NoTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.vocabulary.creation import full_like
+from chainrules_py.vocabulary.elementwise import real
+from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
+from chainrules_py.vocabulary.reductions import sum
+
+__all__ = ["Space", "dtype_kind", "kind_of", "project", "space", "spread", "unbroadcast", "zero_tangent"]
+
+_kinds: dict[Any, str] = {}
+_NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
+
+
+def dtype_kind(dtype: Any, like: type) -> str:
+    """``"bool"``, ``"int"``, ``"real"``, ``"complex"`` or ``"other"``: what a dtype's numbers are."""
+    try:
+        return _kinds[dtype]
+    except KeyError:
+        pass
+    isdtype = arrays.type_namespace(arrays.dispatch_type(like)).isdtype
+    names = {"bool": "bool", "integral": "int", "real floating": "real", "complex floating": "complex"}
+    try:
+        kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
+    except TypeError:
+        kind = "other"
+    _kinds[dtype] = kind
+    return kind
+
+
+def kind_of(x: Any) -> str:
+    """What numbers an array or number holds; ``"none"`` for anything else."""
+    cls = type(x)
+    if cls in _NUMBER_KINDS:
+        return _NUMBER_KINDS[cls]
+    payload = arrays.dispatch_type(cls)
+    if payload in _NUMBER_KINDS:
+        return _NUMBER_KINDS[payload]
+    if arrays.is_array_type(cls) or arrays.is_number_type(cls):
+        return dtype_kind(x.dtype, cls)
+    return "none"
+
+
+@final
+class Space:
+    """The tangent space of an array or number: all that its cotangent has to agree with.
+
+    It has the attributes that a transpose reads of an operand (``shape``, ``ndim``, ``dtype``,
+    ``device``, ``size``) and holds no elements, so linear operations save it in place of one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Space(np.zeros((2, 3), dtype=np.float32))
+    Space(float32[2,3])
+    """
+
+    __slots__ = ("device", "dtype", "kind", "like", "shape")
+
+    def __init__(self, x: Any) -> None:
+        cls = type(x)
+        self.like = arrays.dispatch_type(cls)
+        self.shape: tuple[int, ...] = getattr(x, "shape", ())
+        self.dtype = getattr(x, "dtype", None)
+        self.device = getattr(x, "device", None)
+        self.kind = kind_of(x)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        n = 1
+        for length in self.shape:
+            n *= length
+        return n
+
+    def zeros(self) -> Any:
+        """The zero of the space, as a dense array or number."""
+        if self.dtype is None:
+            return 0.0 if self.kind != "complex" else 0j
+        return full_like(_instance(self), shape=self.shape, fill=0, dtype=self.tangent_dtype)
+
+    @property
+    def tangent_dtype(self) -> Any:
+        """The dtype of tangents: that of the primal, or the library's default for integers."""
+        if self.kind in ("real", "complex"):
+            return self.dtype
+        return _default_dtype(arrays.type_namespace(self.like))
+
+    def __repr__(self) -> str:
+        shape = ",".join(map(str, self.shape))
+        return f"Space({self.dtype or self.like.__name__}[{shape}])"
+
+
+@cache
+def _default_dtype(xp: Any) -> Any:
+    return getattr(xp, "float64", None)
+
+
+def _instance(space: Space) -> Any:
+    """Something that dispatches as the primal did; what is made from it is plain."""
+    xp = arrays.type_namespace(space.like)
+    keywords = {} if space.device is None else {"device": space.device}
+    return xp.zeros((), dtype=space.tangent_dtype, **keywords)
+
+
+@final
+class StructureSpace:
+    """The tangent space of a structure: one space per field."""
+
+    __slots__ = ("fields", "primal_type")
+
+    def __init__(self, x: Any) -> None:
+        self.primal_type = type(x)
+        self.fields = {key: space(value) for key, value in fields_of(x)}
+
+    def __repr__(self) -> str:
+        return f"Space({self.primal_type.__qualname__})"
+
+
+def space(x: Any) -> Any:
+    """The tangent space of a value; `NoTangent()` for what cannot be perturbed."""
+    cls = type(x)
+    if cls is Space or cls is StructureSpace:
+        return x
+    if is_structure_type(cls):
+        return StructureSpace(x)
+    kind = kind_of(x)
+    if kind in ("bool", "none", "other"):
+        return NoTangent()
+    return Space(x)
+
+
+def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
+    """Bring a cotangent back to the tangent space of its primal.
+
+    Parameters
+    ----------
+    t : tangent
+        Sums are taken over the axes in which the primal was broadcast; a complex one of a real
+        primal loses its imaginary part; dtype and device become the primal's.
+    onto : array, number, structure or Space
+        The primal, or its space.
+    batch : int
+        How many leading axes of ``t`` count cotangents and are left alone.
+
+    Raises
+    ------
+    ProjectionError
+        If ``t`` has a shape that broadcasting cannot explain, or the wrong structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(np.ones((2, 3)), onto=np.zeros((3,)))
+    array([2., 2., 2.])
+    """
+    if type(onto) is not Space:
+        if isinstance(t, AbstractTangent):
+            return _project_tangent(t, onto, batch)
+        onto = space(onto)
+        if type(onto) is not Space:
+            return onto if is_zero(onto) else _project_tangent(t, onto, batch)
+    elif isinstance(t, AbstractTangent):
+        return _project_tangent(t, onto, batch)
+    shape = getattr(t, "shape", ())
+    if shape[batch:] != onto.shape:
+        t = unbroadcast(t, onto.shape, batch)
+    return _convert(t, onto)
+
+
+def spread(t: Any, onto: Any) -> Any:
+    """Bring a tangent forward to the tangent space of the result: broadcast, with its dtype."""
+    if isinstance(t, AbstractTangent):
+        return t
+    onto = space(onto)
+    if type(onto) is not Space:
+        return onto if is_zero(onto) else t
+    if getattr(t, "shape", ()) != onto.shape:
+        t = broadcast_to(t, shape=onto.shape)
+    return _convert(t, onto)
+
+
+def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
+    """Sum over the axes that an operand of this shape was broadcast along."""
+    have = tuple(t.shape)[batch:]
+    extra = len(have) - len(shape)
+    stretched = tuple(
+        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
+    )
+    if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
+        msg = (
+            f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
+            f"it is not a shape that {shape} broadcasts to"
+        )
+        raise ProjectionError(msg)
+    # Counted from the end, so that leading batch axes stay where they are.
+    axes = tuple(range(-len(have), -len(shape))) + stretched
+    if axes:
+        t = sum(t, axis=axes, keepdims=True)
+    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
+
+
+def _convert(t: Any, onto: Space) -> Any:
+    dtype = getattr(t, "dtype", None)
+    if dtype is onto.dtype and dtype is not None:
+        if onto.device is not None and t.device != onto.device:
+            return to_device(t, device=onto.device)
+        return t
+    kind = kind_of(t)
+    if kind == "complex" and onto.kind != "complex":
+        t = real(t)
+        dtype = getattr(t, "dtype", None)
+    if onto.dtype is None:
+        return t
+    if dtype is None:
+        return full_like(_instance(onto), shape=(), fill=t) if arrays.dispatch_type(type(t)) is type(t) else t
+    if onto.kind in ("real", "complex"):
+        if dtype != onto.dtype:
+            t = astype(t, dtype=onto.dtype)
+    elif kind in ("int", "bool"):
+        t = astype(t, dtype=onto.tangent_dtype)
+    if onto.device is not None and t.device != onto.device:
+        t = to_device(t, device=onto.device)
+    return t
+
+
+def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
+    if is_zero(t):
+        return t
+    if isinstance(t, Thunk):
+        return Thunk(lambda: project(unthunk(t), onto, batch=batch))
+    onto = space(onto)
+    if is_zero(onto):
+        return onto
+    if isinstance(t, Tangent) and type(onto) is StructureSpace:
+        if t.primal_type is not onto.primal_type:
+            msg = f"a {t!r} is no tangent of {onto.primal_type.__qualname__}"
+            raise ProjectionError(msg)
+        return t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
+    if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
+        return t
+    msg = f"{describe(t)} is no tangent of {onto!r}"
+    raise ProjectionError(msg)
+
+
+def zero_tangent(primal: Any) -> Any:
+    """The dense zero of a primal's tangent space.
+
+    Examples
+    --------
+    >>> zero_tangent((1.0, "name"))
+    Tangent[tuple](0.0, NoTangent())
+    """
+    return _zero(space(primal))
+
+
+def _zero(of: Any) -> Any:
+    if type(of) is Space:
+        return of.zeros()
+    if type(of) is StructureSpace:
+        return Tangent.of(of.primal_type, {key: _zero(s) for key, s in of.fields.items()})
+    return of
+
+
+_ = ZeroTangent

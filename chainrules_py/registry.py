@@ -1,0 +1,442 @@
+"""The table of rules, and how a rule is found.
+
+Each primal has two small tables, one per mode; a statement usually stands in both. In front is one
+flat dict per set of engine capabilities, from ``(f, types)`` to the rule, misses included.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py import arrays, loading
+from chainrules_py.alias import Alias, aliases
+from chainrules_py.config import Capability, Config
+from chainrules_py.dispatch import Cache, MethodTable, invalidate, lock, signature_text, where_defined
+from chainrules_py.errors import NoRuleError, RuleError
+from chainrules_py.loading import Layer, layer_of, see
+from chainrules_py.primitive import Primitive
+
+__all__ = [
+    "Rule",
+    "Statement",
+    "demand_rule",
+    "enter",
+    "explain",
+    "find_rule",
+    "primal_of",
+    "rules_for",
+]
+
+MODES = ("forward", "reverse")
+
+
+@final
+class Statement:
+    """What somebody wrote about one primal for operands of some types.
+
+    Attributes
+    ----------
+    primal : Primitive
+        What it is a derivative of.
+    signature, varargs
+        The types that it is dispatched on.
+    modes : tuple of str
+        ``"forward"``, ``"reverse"`` or both.
+    requires : frozenset of Capability
+        What it asks of the engine.
+    layer : Layer
+        Whose it is.
+    override : bool
+        Whether it beats more specific statements.
+    source : callable
+        The function, or first partial, that a person wrote.
+    recipe : object
+        How it is bound; None if the function was opted out for these types.
+    """
+
+    __slots__ = (
+        "layer",
+        "modes",
+        "override",
+        "primal",
+        "recipe",
+        "requires",
+        "signature",
+        "source",
+        "varargs",
+    )
+
+    def __init__(
+        self,
+        primal: Primitive[..., Any],
+        signature: tuple[Any, ...],
+        varargs: Any,
+        source: Callable[..., Any],
+        recipe: Any,
+        *,
+        modes: tuple[str, ...] = MODES,
+        requires: frozenset[Capability] = frozenset(),
+        override: bool = False,
+    ) -> None:
+        self.primal = primal
+        self.signature = signature
+        self.varargs = varargs
+        self.source = source
+        self.recipe = recipe
+        self.modes = modes
+        self.requires = requires
+        self.override = override
+        self.layer = layer_of(getattr(source, "__module__", None))
+
+    @property
+    def where(self) -> str:
+        """``file:line`` of what was written."""
+        return where_defined(self.source)
+
+    @property
+    def same_place(self) -> tuple[Any, ...]:
+        """What tells a reloaded statement from a second one."""
+        return (self.source.__module__, self.source.__qualname__)
+
+    def __repr__(self) -> str:
+        shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
+        return f"<rule {self.primal.__name__}{signature_text(shown)} {'/'.join(self.modes)} at {self.where}>"
+
+
+@final
+class Rule:
+    """What was found for a function and types: a statement per mode, often the same one.
+
+    Engines give it to `chainrules_py.bind.bind`, which keeps what it makes in ``bound``.
+    """
+
+    __slots__ = ("bound", "forward", "primal", "reverse")
+
+    def __init__(
+        self, primal: Primitive[..., Any], forward: Statement | None, reverse: Statement | None
+    ) -> None:
+        self.primal = primal
+        self.forward = forward
+        self.reverse = reverse
+        self.bound: dict[Any, Any] = {}
+
+    def statement(self, mode: str) -> Statement | None:
+        """The statement for a mode, or None."""
+        return self.forward if mode == "forward" else self.reverse
+
+    def __repr__(self) -> str:
+        if self.forward is self.reverse:
+            return repr(self.reverse)
+        return f"<rules {self.forward!r} and {self.reverse!r}>"
+
+
+_statements: dict[Primitive[..., Any], list[Statement]] = {}
+_tables: dict[tuple[Primitive[..., Any], str, frozenset[Capability]], MethodTable[Statement]] = {}
+_direct: dict[Any, Primitive[..., Any]] = {}
+_caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
+_plain = _caches[frozenset()]
+_MISSING = object()
+_OVERRIDE = len(Layer)
+
+
+def enter(statement: Statement) -> None:
+    """Put a statement into the table, whole or not at all.
+
+    Raises
+    ------
+    RuleError
+        If the same layer has another statement of the same signature.
+    """
+    with lock:
+        present = _statements.get(statement.primal, [])
+        kept = []
+        for other in present:
+            clash = (
+                (other.signature, other.varargs, other.layer, other.requires, other.override)
+                == (statement.signature, statement.varargs, statement.layer, statement.requires, statement.override)
+                and set(other.modes) & set(statement.modes)
+            )
+            if not clash:
+                kept.append(other)
+            elif other.same_place != statement.same_place or other.modes != statement.modes:
+                msg = (
+                    f"{statement!r} has the signature of {other!r}, and both are of the layer "
+                    f"{statement.layer.name}; delete one, or write @rule(f, override=True)"
+                )
+                raise RuleError(msg)
+        _statements[statement.primal] = [*kept, statement]
+        for key in [k for k in _tables if k[0] is statement.primal]:
+            del _tables[key]
+        invalidate()
+
+
+def _table(primal: Primitive[..., Any], mode: str, can: frozenset[Capability]) -> MethodTable[Statement]:
+    with lock:
+        key = (primal, mode, can)
+        if key not in _tables:
+            table: MethodTable[Statement] = MethodTable(primal.__name__)
+            # At equal signature and layer, a satisfied rule that asks for more comes later and stays.
+            for s in sorted(_statements.get(primal, ()), key=lambda s: len(s.requires)):
+                if mode in s.modes and s.requires <= can:
+                    table.add(s.signature, s.varargs, s.layer + _OVERRIDE * s.override, s)
+            _tables[key] = table
+        return _tables[key]
+
+
+def _best(primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]) -> Statement | None:
+    overriding = [s for s in _statements.get(primal, ()) if s.override and mode in s.modes and s.requires <= can]
+    if overriding:
+        table: MethodTable[Statement] = MethodTable(primal.__name__)
+        for s in overriding:
+            table.add(s.signature, s.varargs, s.layer, s)
+        if (found := table.resolve(operands)) is not None:
+            return found
+    return _table(primal, mode, can).resolve(operands)
+
+
+def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) -> Rule | None:
+    """The rule of a function for operands of these types, or None: what engines ask.
+
+    Parameters
+    ----------
+    f : callable
+        A primitive, a library's function that is aliased to one, or anything callable.
+    operands : tuple of type
+        The types of the operands; of tracers, their payloads' count.
+    config : Config, optional
+        The asking engine; rules with ``requires=`` are only found if it can do what they ask.
+
+    Raises
+    ------
+    AmbiguousRuleError
+        If two rules fit and nothing decides between them.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> find_rule(sin, (float,)) is find_rule(sin, (float,))
+    True
+    >>> find_rule(print, (str,)) is None
+    True
+    """
+    cache = (_plain if config is None else _cache_of(config.capabilities)).table
+    try:
+        return cache[f, operands]  # type: ignore[no-any-return]
+    except (KeyError, TypeError):
+        return _fill(cache, f, operands, config)
+
+
+def _cache_of(can: frozenset[Capability]) -> Cache:
+    try:
+        return _caches[can]
+    except KeyError:
+        with lock:
+            return _caches.setdefault(can, Cache())
+
+
+def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Config | None) -> Rule | None:
+    can = frozenset() if config is None else config.capabilities
+    if see(f, operands):
+        cache = _cache_of(can).table
+    primal = primal_of(f)
+    if primal is None:
+        return None  # not remembered: a lambda that was asked about once can be collected
+    found = _resolve(primal, operands, can)
+    cache[f, operands] = found
+    return found
+
+
+def _resolve(primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]) -> Rule | None:
+    forward = _best(primal, "forward", can, operands)
+    reverse = _best(primal, "reverse", can, operands)
+    if forward is not None and forward.recipe is None:
+        forward = None
+    if reverse is not None and reverse.recipe is None:
+        reverse = None
+    if forward is None and reverse is None:
+        return None
+    return Rule(primal, forward, reverse)
+
+
+def primal_of(f: Any) -> Primitive[..., Any] | None:
+    """The primitive that rules of a callable are kept under, or None.
+
+    Lowered aliases and composites have none: they are calls of several words.
+    """
+    if isinstance(f, Primitive):
+        return f
+    try:
+        row = aliases.get(f)
+        if row is not None:
+            return row.word if isinstance(row.word, Primitive) else None
+        return _direct.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+def is_known(f: Any) -> bool:
+    """Whether any rule, row or opt-out mentions a callable."""
+    return primal_of(f) is not None
+
+
+def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
+    """The primitive for a function whose calls only explicit use of its rules can see."""
+    with lock:
+        if f not in _direct:
+            _direct[f] = Primitive(f)
+        return _direct[f]
+
+
+def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A bound method as its function with ``self`` first, an instance as its class's ``__call__``."""
+    if isinstance(f, types.MethodType):
+        return f.__func__, (f.__self__, *operands)
+    if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
+        return f, operands
+    call = getattr(type(f), "__call__", None)
+    if isinstance(call, Primitive) or (call is not None and primal_of(call) is not None):
+        return call, (f, *operands)
+    return f, operands
+
+
+def name_of(f: Any) -> str:
+    """How a callable is called in messages."""
+    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+
+
+def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:
+    """As `find_rule`, but raises where there is no rule for the mode.
+
+    Raises
+    ------
+    NoRuleError
+        With the closest signatures, and what to import or write.
+    """
+    rule = find_rule(f, operands, config)
+    if rule is None or rule.statement(mode) is None:
+        raise NoRuleError(_missing(f, operands, mode))
+    return rule
+
+
+def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
+    kind = "frule" if mode == "forward" else "rrule"
+    shown = ", ".join(arrays.dispatch_type(cls).__qualname__ for cls in operands)
+    name = name_of(f)
+    lines = [f"no {kind} for {name}({shown})"]
+    primal = primal_of(f)
+    if primal is None:
+        lines.append(f"  {name} is no primitive: write @primitive above it, or g = primitive({name})")
+    else:
+        for s in rules_for(f):
+            if s.recipe is None:
+                lines.append(f"  opted out for {signature_text(s.signature)} at {s.where}")
+            elif mode in s.modes:
+                needs = f", which requires {set(s.requires)}" if s.requires else ""
+                lines.append(f"  there is one for {signature_text(s.signature)} at {s.where}{needs}")
+            else:
+                lines.append(f"  for {signature_text(s.signature)} only {s.modes[0]} mode is stated, at {s.where}")
+        for cls in operands:
+            if arrays.is_foreign(arrays.dispatch_type(cls)):
+                lines.append(
+                    f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, so its rules "
+                    f"do not count; if they should, register_array_type({cls.__qualname__}, namespace)"
+                )
+        lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
+    for module, reason in loading.failures.items():
+        lines.append(f"  {module} announced itself and could not be imported: {reason}")
+    return "\n".join(lines)
+
+
+def rules_for(f: Any) -> list[Statement]:
+    """All statements about a function, the most telling layer first.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> [s.modes for s in rules_for(sin)]
+    [('forward', 'reverse')]
+    """
+    f, _ = unbind(f, ())
+    see(f, ())
+    primal = primal_of(f)
+    if primal is None:
+        return []
+    return sorted(_statements.get(primal, ()), key=lambda s: (-s.layer, str(s.signature)))
+
+
+def coverage() -> dict[str, tuple[str, ...]]:
+    """The modes stated for each primitive that has any statement, by name."""
+    listing: dict[str, tuple[str, ...]] = {}
+    for primal, statements in _statements.items():
+        modes = {m for s in statements if s.recipe is not None for m in s.modes}
+        listing[primal.__name__] = tuple(m for m in MODES if m in modes)
+    return dict(sorted(listing.items()))
+
+
+class Explanation:
+    """What `explain` answers; its repr is the text.
+
+    Attributes
+    ----------
+    rule : Rule or None
+        What was chosen.
+    others : list of Statement
+        What else there is for the function.
+    """
+
+    def __init__(self, f: Any, operands: tuple[type, ...], rule: Rule | None, config: Config | None) -> None:
+        self.f = f
+        self.operands = operands
+        self.rule = rule
+        self.config = config
+        chosen = () if rule is None else (rule.forward, rule.reverse)
+        self.others = [s for s in rules_for(f) if s not in chosen]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(arrays.dispatch_type(c).__qualname__ for c in self.operands)
+        primal = primal_of(self.f)
+        lines = [f"{name_of(self.f)}({shown})"]
+        if primal is not None and primal is not self.f:
+            lines[0] += f"  is the word {primal.__name__}"
+        for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
+            s = self.rule.statement(mode) if self.rule else None
+            text = "none" if s is None else f"{_how(s)} ({s.layer.name.lower()})  {s.where}"
+            lines.append(f"  {kind}  {text}")
+        for s in self.others:
+            state = "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
+            lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
+        for module, reason in loading.failures.items():
+            lines.append(f"   !!   {module} could not be imported: {reason}")
+        return "\n".join(lines)
+
+
+def _how(s: Statement) -> str:
+    shown = s.signature if s.varargs is None else (*s.signature, s.varargs)
+    return f"{type(s.recipe).pen} for {signature_text(shown)}"
+
+
+def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:
+    """Which rules are used for a call, where they stand, and which others there are.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *operands
+        The operands of the call; only their types count.
+    config : Config, optional
+        The engine that asks.
+
+    Returns
+    -------
+    Explanation
+        Printing it gives the text; a missing rule is no error here.
+    """
+    f, operands = unbind(f, operands)
+    classes = tuple(map(type, operands))
+    return Explanation(f, classes, find_rule(f, classes, config), config)
+
+
+_ = (Alias, _MISSING)

@@ -1,0 +1,487 @@
+"""The pens: a person's statement becomes table entries here, and nowhere else.
+
+Every statement is checked when it is made: its operands and options against the primal's, its
+annotations against what can be dispatched on. Nothing is entered before everything is checked.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+
+from chainrules_py.alias import aliases
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.bind import (
+    BilinearRecipe,
+    ConstantRecipe,
+    FruleRecipe,
+    GeneralRecipe,
+    LinearRecipe,
+    RruleRecipe,
+    ScalarRecipe,
+)
+from chainrules_py.config import Capability
+from chainrules_py.dispatch import operand_types, where_defined
+from chainrules_py.errors import RuleError
+from chainrules_py.loading import see
+from chainrules_py.primitive import Primitive
+from chainrules_py.registry import Statement, declare_direct, enter, name_of, primal_of
+
+__all__ = [
+    "bilinear_rule",
+    "linear_rule",
+    "non_differentiable",
+    "opt_out",
+    "register_frule",
+    "register_rrule",
+    "rule",
+    "scalar_rule",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+Types = tuple[Any, ...] | None
+
+
+def scalar_rule(
+    f: Primitive[P, R],
+    *partials: Callable[Concatenate[Any, P], Numeric] | None,
+    singular: bool = False,
+    complex: Literal["holomorphic", "real"] | None = None,
+) -> None:
+    """State that f acts element by element, with these partial derivatives.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function.
+    *partials : callable
+        One per operand, of the result and all operands: ``lambda y, x: cos(x)``. A parameter
+        whose name starts with ``_`` is not used, so its value need not be saved. None for an
+        operand that cannot be perturbed.
+    singular : bool
+        Whether a partial can be infinite or NaN where the tangent it meets is zero; the two are
+        then multiplied with 0 winning.
+    complex : {"holomorphic", "real"}, optional
+        What a partial p means at complex operands: dy = p dx for a holomorphic f, or, with
+        p = 2 df/dz, dy = Re(p dx) for a real-valued one. Unset, complex operands raise
+        `NoRuleError`.
+
+    Raises
+    ------
+    RuleError
+        If the number of partials is not that of the operands, or a partial takes other parameters
+        than the result and the operands.
+
+    Notes
+    -----
+    The push is the projection of p·x_dot onto y, the pull that of conj(p)·y_bar onto x:
+    broadcasting, dtype and realness are no business of a rule.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> scalar_rule(cube, lambda _y, x: 3.0 * x * x)
+    >>> y, pullback = rrule(cube, 2.0)
+    >>> y, pullback(1.0)
+    (8.0, (12.0,))
+    """
+    primal = _primal(f, "scalar_rule")
+    if primal.variadic or len(partials) != len(primal.operands):
+        msg = (
+            f"scalar_rule({primal.__name__}) gives {len(partials)} partials for the operands "
+            f"({', '.join(primal.operands)}) of {where_defined(primal)}; give one for each, at {_caller(partials)}"
+        )
+        raise RuleError(msg)
+    for k, partial in enumerate(partials):
+        if partial is None:
+            continue
+        names = list(inspect.signature(partial).parameters)
+        if len(names) != 1 + len(primal.operands):
+            msg = (
+                f"partial {k} of scalar_rule({primal.__name__}) at {where_defined(partial)} takes "
+                f"({', '.join(names)}); it has to take the result and the operands: "
+                f"(y, {', '.join(primal.operands)})"
+            )
+            raise RuleError(msg)
+    if complex not in (None, "holomorphic", "real"):
+        msg = f"complex={complex!r} in scalar_rule({primal.__name__}); say 'holomorphic' or 'real', or leave it out"
+        raise RuleError(msg)
+    source = next((p for p in partials if p is not None), None)
+    if source is None:
+        msg = f"scalar_rule({primal.__name__}) gives no partial; write non_differentiable({primal.__name__})"
+        raise RuleError(msg)
+    signature, varargs = _declared_types(primal)
+    enter(Statement(primal, signature, varargs, source, ScalarRecipe(partials, singular, complex)))
+
+
+def linear_rule(
+    f: Primitive[..., Any],
+    *transposes: Callable[..., Any] | None,
+    pull_into: Callable[..., Any] | None = None,
+) -> None:
+    """State that f is linear, jointly, in the operands that a transpose is given for.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it.
+    *transposes : callable or None
+        One per operand: ``transpose(y_bar, *operands, **options)`` is the real adjoint. An operand
+        that f is linear in comes as its `Space`: shape, dtype and device without elements. None
+        for an index, a mask, a condition: it gets ``NoTangent()``. The one for ``*operands``
+        takes ``argnum=``, which of them is meant.
+    pull_into : callable, optional
+        ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
+        operand to a buffer, in place.
+
+    Raises
+    ------
+    RuleError
+        If the number of transposes is not that of the operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def tripled(x):
+    ...     return 3.0 * x
+    >>> linear_rule(tripled, lambda y_bar, x: 3.0 * y_bar)
+    >>> rrule(tripled, 2.0)[1](1.0)
+    (3.0,)
+    """
+    primal = _primal(f, "linear_rule")
+    expected = len(primal.operands) + (primal.variadic is not None)
+    if len(transposes) != expected:
+        shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
+        msg = (
+            f"linear_rule({primal.__name__}) gives {len(transposes)} transposes for the operands "
+            f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
+        )
+        raise RuleError(msg)
+    source = next((t for t in transposes if t is not None), None)
+    if source is None:
+        msg = f"linear_rule({primal.__name__}) gives no transpose; write non_differentiable({primal.__name__})"
+        raise RuleError(msg)
+    signature, varargs = _declared_types(primal)
+    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into)
+    enter(Statement(primal, signature, varargs, source, recipe))
+
+
+def bilinear_rule(
+    f: Primitive[..., Any], left: Callable[..., Any], right: Callable[..., Any]
+) -> None:
+    """State that f is linear in each of its two operands.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it with the tangent in its place.
+    left, right : callable
+        The real adjoints, of ``(y_bar, a, b, **options)``. ``left`` may read only shape and dtype
+        of a, ``right`` only those of b: the other elements are not kept where nobody needs them.
+
+    Raises
+    ------
+    RuleError
+        If f has not two operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def area(width, height):
+    ...     return width * height
+    >>> bilinear_rule(area, lambda y_bar, w, h: y_bar * h, lambda y_bar, w, h: w * y_bar)
+    >>> rrule(area, 2.0, 3.0)[1](1.0)
+    (3.0, 2.0)
+    """
+    primal = _primal(f, "bilinear_rule")
+    if primal.variadic or len(primal.operands) != 2:
+        msg = f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), and not two operands"
+        raise RuleError(msg)
+    signature, varargs = _declared_types(primal)
+    enter(Statement(primal, signature, varargs, left, BilinearRecipe(left, right)))
+
+
+def non_differentiable(f: Callable[..., Any]) -> None:
+    """State that f is constant wherever it is continuous, or that its result is no number to vary.
+
+    Operands that can be perturbed get ``ZeroTangent()``; the tangent of the result is
+    ``NoTangent()`` where it is an integer or a boolean, else ``ZeroTangent()``.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def sign_bit(x):
+    ...     return x < 0
+    >>> non_differentiable(sign_bit)
+    >>> rrule(sign_bit, -2.0)[1](1.0)
+    (ZeroTangent(),)
+    """
+    primal = _primal(f, "non_differentiable")
+    signature, varargs = _declared_types(primal, default=object)
+    enter(Statement(primal, signature, varargs, primal.__wrapped__, ConstantRecipe()))
+
+
+def opt_out(f: Callable[..., Any], *types: Any) -> None:
+    """State that there is no rule of f for these types, whatever more general rules say.
+
+    The engine then differentiates through f, where it can, instead of asking a rule.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *types : type
+        One per operand.
+
+    Examples
+    --------
+    >>> from chainrules_py import find_rule, primitive
+    >>> @primitive
+    ... def doubled(x):
+    ...     return x + x
+    >>> scalar_rule(doubled, lambda _y, _x: 2.0)
+    >>> opt_out(doubled, int)
+    >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
+    (True, False)
+    """
+    primal = _primal(f, "opt_out")
+
+    def source(*operands: Any) -> None: ...
+
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    source.__module__ = caller.f_globals.get("__name__", "") if caller is not None else ""
+    source.__qualname__ = f"opt_out({primal.__name__}, {types})"
+    if caller is not None:
+        source.__code__ = source.__code__.replace(
+            co_filename=caller.f_code.co_filename, co_firstlineno=caller.f_lineno
+        )
+    names = [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(types))]
+    source.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    if not primal.variadic and len(types) != len(primal.operands):
+        msg = f"opt_out({primal.__name__}) names {len(types)} types for the operands ({', '.join(primal.operands)})"
+        raise RuleError(msg)
+    signature, varargs = operand_types(source, types=types)
+    enter(Statement(primal, signature, varargs, source, None))
+
+
+def rule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+) -> Callable[[F], F]:
+    """State the value of f and, per operand, one linear map (a decorator).
+
+    Parameters
+    ----------
+    f : callable
+        A primitive, or a library's function that engines can see being called.
+    types : tuple, optional
+        Dispatched on instead of the annotations.
+    requires : Capability or several
+        What the rule needs the engine to do; the function's first parameter is then the `Config`.
+    override : bool
+        Whether it beats more specific rules.
+    direct : bool
+        States that only explicit use (`rrule`, `frule`, export) shall see it: then f may be any
+        Python function.
+
+    Returns
+    -------
+    decorator
+        The decorated function returns ``(y, (LinearMap(push, pull, *saved), ...))`` with one map,
+        or ``NoTangent()``, per operand. It is returned unchanged.
+
+    Raises
+    ------
+    RuleError
+        If f cannot be seen by engines, if operands or options differ from those of f, if an
+        annotation cannot be dispatched on, or if the signature is taken.
+
+    Examples
+    --------
+    >>> from chainrules_py import LinearMap, primitive, rrule
+    >>> @primitive
+    ... def square_sum(x, y):
+    ...     return x * x + y * y
+    >>> @rule(square_sum)
+    ... def square_sum_rule(x: float, y: float):
+    ...     def push(t_dot, t): return 2 * t * t_dot
+    ...     def pull(z_bar, t): return 2 * t * z_bar
+    ...     return x * x + y * y, (LinearMap(push, pull, x), LinearMap(push, pull, y))
+    >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
+    (2.0, 4.0)
+    """
+    asked = _capabilities(requires)
+
+    def register(derivative: F) -> F:
+        primal = _primal(f, "rule", direct=direct, written=derivative)
+        signature, varargs = _checked(primal, derivative, types, skip=1 if asked else 0)
+        recipe = GeneralRecipe(derivative, bool(asked))
+        enter(Statement(primal, signature, varargs, derivative, recipe, requires=asked, override=override))
+        return derivative
+
+    return register
+
+
+def register_frule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+) -> Callable[[F], F]:
+    """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
+
+    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on.
+    """
+    asked = _capabilities(requires)
+
+    def register(function: F) -> F:
+        primal = _primal(f, "frule.register", direct=direct, written=function)
+        signature, varargs = _checked(primal, function, types, skip=2 if asked else 1)
+        recipe = FruleRecipe(function, bool(asked))
+        enter(
+            Statement(
+                primal, signature, varargs, function, recipe, modes=("forward",), requires=asked, override=override
+            )
+        )
+        return function
+
+    return register
+
+
+def register_rrule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+) -> Callable[[F], F]:
+    """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
+
+    As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand.
+    """
+    asked = _capabilities(requires)
+
+    def register(function: F) -> F:
+        primal = _primal(f, "rrule.register", direct=direct, written=function)
+        signature, varargs = _checked(primal, function, types, skip=1 if asked else 0)
+        recipe = RruleRecipe(function, bool(asked))
+        enter(
+            Statement(
+                primal, signature, varargs, function, recipe, modes=("reverse",), requires=asked, override=override
+            )
+        )
+        return function
+
+    return register
+
+
+def _capabilities(requires: Capability | Iterable[Capability]) -> frozenset[Capability]:
+    return frozenset((requires,) if isinstance(requires, Capability) else requires)
+
+
+def _primal(
+    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Callable[..., Any] | None = None
+) -> Primitive[..., Any]:
+    """The primitive that a statement is about.
+
+    A rule for a function that no engine can see being called would be passed by in silence.
+    """
+    if not callable(f):
+        msg = f"{pen}({f!r}): not a function"
+        raise RuleError(msg)
+    primal = primal_of(f)
+    if primal is None:
+        see(f, ())
+        primal = primal_of(f)
+    if primal is None and isinstance(f, type) and primal_of(getattr(f, "__call__", None)):
+        primal = primal_of(f.__call__)  # type: ignore[misc]
+    if primal is not None:
+        return primal
+    at = f" at {where_defined(written)}" if written is not None else ""
+    name = name_of(f)
+    try:
+        if f in aliases:
+            msg = (
+                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself a word; "
+                f"state rules for the words, or g = primitive({name}) for a word of its own"
+            )
+            raise RuleError(msg)
+        hash(f)
+    except TypeError:
+        msg = f"{pen}({name}){at}: a rule is kept under its function, and this one is not hashable"
+        raise RuleError(msg) from None
+    if direct or _interceptable(f):
+        return declare_direct(f)
+    msg = (
+        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed in "
+        f"silence; write @primitive above {name} ({where_defined(f)}), or {name.rpartition('.')[2]} = "
+        f"primitive({name}) for code that cannot be edited, or {pen}({name}, direct=True) if only "
+        f"explicit rrule, frule and export shall use it"
+    )
+    raise RuleError(msg)
+
+
+def _interceptable(f: Any) -> bool:
+    """Whether NumPy's protocols show a call of f to the operands: a ufunc or an overridable function."""
+    kind = type(f)
+    return kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher") and kind.__module__.partition(".")[0] == "numpy"
+
+
+def _declared_types(primal: Primitive[..., Any], default: Any = None) -> tuple[tuple[Any, ...], Any]:
+    if default is not None:
+        return (default,) * len(primal.operands), default if primal.variadic else None
+    # The annotations of a declaration are what its rules are for, if they are types of numbers.
+    try:
+        return operand_types(primal.__wrapped__)
+    except RuleError:
+        return (Numeric,) * len(primal.operands), Numeric if primal.variadic else None
+
+
+def _checked(
+    primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
+) -> tuple[tuple[Any, ...], Any]:
+    """The signature of a written rule, after comparing its parameters with the primal's."""
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    operands = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    options = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    any_option = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    wrong = None
+    if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
+        wrong = f"the operands ({', '.join(operands)})"
+    elif variadic != (primal.variadic is not None):
+        wrong = "variadic operands" if variadic else "no variadic operands"
+    elif not any_option and options != set(primal.options):
+        wrong = f"the options {sorted(options)}"
+    if wrong is not None:
+        msg = (
+            f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
+            f"({where_defined(primal)}) is declared {primal.__name__}{primal.__signature__}, and a rule "
+            f"has to have the same operands and options"
+        )
+        raise RuleError(msg)
+    return operand_types(function, skip=skip, types=types)
+
+
+def _caller(partials: tuple[Any, ...]) -> str:
+    return next((where_defined(p) for p in partials if p is not None), "the call")
+
+
+_ = Array

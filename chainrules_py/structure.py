@@ -1,0 +1,488 @@
+"""Structures: values made of other values, and how to take them apart and put them together again.
+
+Dataclass and attrs instances, namedtuples, tuples, lists and dicts are structures;
+`register_structure` adds others. All else is a leaf: arrays and numbers, strings, functions,
+classes, and objects we do not know.
+
+A structure is rebuilt around new values *without* running ``__init__`` or ``__post_init__``: what
+they derived, checked or converted once is a fact about the object, and the new values may be
+tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields. Only
+cached properties are dropped, since they were computed from the old values.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import types
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, Generic, TypeVar, final
+
+from chainrules_py.errors import describe, register_description
+
+__all__ = [
+    "TreeDef",
+    "fields_of",
+    "flatten",
+    "is_structure_type",
+    "rebuild",
+    "register_leaf",
+    "register_structure",
+    "structure_of",
+    "unflatten",
+    "when_registered",
+]
+
+T = TypeVar("T")
+
+
+@final
+class Structure(Generic[T]):
+    """How values of one class are taken apart and rebuilt; see `structure_of`.
+
+    Attributes
+    ----------
+    kind : str
+        ``"fields"`` (dataclass, attrs), ``"namedtuple"``, ``"positions"`` (tuple, list), ``"keys"``
+        (dict), or ``"registered"``.
+    names : tuple of str or None
+        The names of all fields, where the class alone knows them.
+    items : callable
+        From a value to its ``(key, value)`` pairs, in order.
+    rebuild : callable
+        From a value and new values, in that order, to a new value of the same class.
+    """
+
+    __slots__ = ("items", "kind", "names", "rebuild")
+
+    def __init__(
+        self,
+        kind: str,
+        names: tuple[str, ...] | None,
+        items: Callable[[T], list[tuple[Any, Any]]],
+        rebuild: Callable[[T, Sequence[Any]], T],
+    ) -> None:
+        self.kind: Final = kind
+        self.names: Final = names
+        self.items: Final = items
+        self.rebuild: Final = rebuild
+
+    def __repr__(self) -> str:
+        names = "" if self.names is None else f": {', '.join(self.names)}"
+        return f"<structure of {self.kind}{names}>"
+
+
+_registered: dict[type, Structure[Any] | None] = {}
+_structures: dict[type, Structure[Any] | None] = {}
+_forgetters: dict[str, Callable[[type], None]] = {}
+
+
+def register_structure(
+    cls: type[T],
+    to_fields: Callable[[T], Iterable[tuple[Hashable, Any]]],
+    rebuild: Callable[[T, Sequence[Any]], T],
+) -> None:
+    """Declare that instances of a class, and of its subclasses, are structures.
+
+    Parameters
+    ----------
+    cls : type
+        A class that is no dataclass, attrs class or standard container, or one that should be seen
+        differently.
+    to_fields : callable
+        From an instance to its ``(key, value)`` pairs, always in the same order.
+    rebuild : callable
+        From an instance and as many new values, in that order, to a new instance.
+
+    Examples
+    --------
+    >>> class Pair:
+    ...     def __init__(self, left, right):
+    ...         self.left, self.right = left, right
+    >>> register_structure(Pair, lambda p: vars(p).items(), lambda p, values: Pair(*values))
+    >>> fields_of(Pair(1.0, 2.0))
+    [('left', 1.0), ('right', 2.0)]
+    """
+    _register(cls, Structure("registered", None, lambda x: list(to_fields(x)), rebuild))
+
+
+def register_leaf(cls: type) -> None:
+    """Declare that instances of a class, and of its subclasses, are leaves.
+
+    For classes that look like structures and are none, such as an array type that is a dataclass.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> @dataclasses.dataclass
+    ... class Quantity:
+    ...     magnitude: float
+    >>> register_leaf(Quantity)
+    >>> is_structure_type(Quantity)
+    False
+    """
+    _register(cls, None)
+
+
+def _register(cls: type, structure: Structure[Any] | None) -> None:
+    global _structures
+    _registered[cls] = structure
+    _structures = {}  # replaced, not cleared: a lookup under way stores its answer in the old one
+    for forget in _forgetters.values():
+        forget(cls)
+
+
+def when_registered(name: str, forget: Callable[[type], None]) -> None:
+    """Have a function called with each class that is registered, to forget what it knew of it.
+
+    Registering again under the same name replaces it.
+    """
+    _forgetters[name] = forget
+
+
+def structure_of(cls: type[T]) -> Structure[T] | None:
+    """Return how values of a class are taken apart and rebuilt, or None where they are leaves.
+
+    Examples
+    --------
+    >>> structure_of(tuple)
+    <structure of positions>
+    >>> structure_of(str) is None
+    True
+    """
+    structures = _structures
+    try:
+        return structures[cls]
+    except KeyError:
+        found = structures[cls] = _classify(cls)
+        return found
+
+
+def is_structure_type(cls: type) -> bool:
+    """Say whether instances of a class are structures.
+
+    Examples
+    --------
+    >>> is_structure_type(dict), is_structure_type(str), is_structure_type(float)
+    (True, False, False)
+    """
+    return structure_of(cls) is not None
+
+
+def fields_of(x: object) -> list[tuple[Any, Any]]:
+    """Return the ``(key, value)`` pairs of a structure.
+
+    Parameters
+    ----------
+    x : structure
+        An instance of a structure type.
+
+    Returns
+    -------
+    list of (key, value)
+        Keys are field names, positions, or the keys of a dict; in the order of definition,
+        position, or insertion. A field that was never set is left out.
+
+    Examples
+    --------
+    >>> fields_of({"w": 1.0, "b": 2.0})
+    [('w', 1.0), ('b', 2.0)]
+    >>> fields_of([3.0])
+    [(0, 3.0)]
+    """
+    return _structure(x).items(x)
+
+
+def rebuild(x: T, values: Sequence[Any]) -> T:
+    """Return a value of the same class around new values, one per pair of `fields_of`.
+
+    Examples
+    --------
+    >>> rebuild({"w": 1.0, "b": 2.0}, [10.0, 20.0])
+    {'w': 10.0, 'b': 20.0}
+    """
+    return _structure(x).rebuild(x, values)
+
+
+def _structure(x: T) -> Structure[T]:
+    found = structure_of(type(x))
+    if found is None:
+        msg = f"{type(x).__qualname__} is a leaf, not a structure; see register_structure"
+        raise TypeError(msg)
+    return found
+
+
+def _classify(cls: type) -> Structure[Any] | None:
+    """Find the base that makes a class a structure, nearest first."""
+    for base in cls.__mro__:
+        if base in _registered:
+            return _registered[base]
+        if "__attrs_attrs__" in base.__dict__:
+            return _by_fields(cls, tuple(a.name for a in cls.__attrs_attrs__))  # type: ignore[attr-defined]
+        if "__dataclass_fields__" in base.__dict__:
+            return _by_fields(cls, tuple(f.name for f in dataclasses.fields(cls)))
+        if base is tuple:
+            return _by_position_tuple(cls)
+        if base is list:
+            return Structure("positions", None, _enumerated, _rebuild_list)
+        if base is dict:
+            return Structure("keys", None, _dict_items, _rebuild_dict)
+    return None
+
+
+def _by_position_tuple(cls: type) -> Structure[Any]:
+    names = getattr(cls, "_fields", None)
+    if isinstance(names, tuple) and hasattr(cls, "_make"):
+        return Structure(
+            "namedtuple", names, lambda x: list(zip(names, x, strict=True)), _rebuild_namedtuple
+        )
+    if hasattr(
+        cls, "n_sequence_fields"
+    ):  # time.struct_time, torch.return_types: tuple.__new__ refuses these
+        return Structure("positions", None, _enumerated, lambda x, values: type(x)(values))
+    return Structure("positions", None, _enumerated, _rebuild_tuple)
+
+
+def _enumerated(x: Iterable[Any]) -> list[tuple[Any, Any]]:
+    return list(enumerate(x))
+
+
+def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    return list(x.items())
+
+
+def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
+    return _with_attributes_of(x, type(x)._make(values))
+
+
+def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+    _same_number(x, len(x), values)
+    if type(x) is tuple:
+        return tuple(values)
+    return _with_attributes_of(x, tuple.__new__(type(x), values))
+
+
+def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
+    _same_number(x, len(x), values)
+    if type(x) is list:
+        return list(values)
+    new = copy.copy(x)
+    list.__setitem__(new, slice(None), values)
+    return new
+
+
+def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
+    _same_number(x, len(x), values)
+    if type(x) is dict:
+        return dict(zip(x, values, strict=True))
+    new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
+    for key, value in zip(x, values, strict=True):
+        dict.__setitem__(new, key, value)
+    return new
+
+
+def _with_attributes_of(old: Any, new: T) -> T:
+    attributes = getattr(old, "__dict__", None)
+    if attributes:
+        new.__dict__.update(attributes)
+        stale = _cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
+        for name in stale & attributes.keys():
+            del new.__dict__[name]
+    return new
+
+
+@functools.cache
+def _cached_properties(cls: type) -> frozenset[str]:
+    """Name the attributes that do not survive a rebuild, since they belong to the old values."""
+    return frozenset(
+        name
+        for base in cls.__mro__
+        for name, value in base.__dict__.items()
+        if isinstance(value, functools.cached_property)
+    )
+
+
+def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
+    slots = _slots(cls, names)
+
+    def items(x: object) -> list[tuple[Any, Any]]:
+        try:
+            return [(name, getattr(x, name)) for name in names]
+        except AttributeError:  # a field that was never set
+            return [(name, getattr(x, name)) for name in names if hasattr(x, name)]
+
+    def rebuild(x: object, values: Sequence[Any]) -> object:
+        present = [name for name, _ in items(x)]
+        _same_number(x, len(present), values)
+        new = _with_attributes_of(x, object.__new__(type(x)))
+        for slot in slots:
+            try:
+                value = slot.__get__(x)
+            except AttributeError:
+                continue
+            slot.__set__(new, value)
+        for name, value in zip(present, values, strict=True):
+            object.__setattr__(new, name, value)  # also on frozen classes
+        return new
+
+    return Structure("fields", names, items, rebuild)
+
+
+def _slots(cls: type, names: tuple[str, ...]) -> list[types.MemberDescriptorType]:
+    """List the slots to copy.
+
+    attrs keeps the values of cached properties of a slotted class in slots of their own; besides
+    its fields these are the only slots that it makes, and they are left out.
+    """
+    return [
+        member
+        for base in cls.__mro__
+        for name, member in base.__dict__.items()
+        if isinstance(member, types.MemberDescriptorType)
+        and not (name not in names and "__attrs_attrs__" in base.__dict__)
+    ]
+
+
+def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
+    if len(values) != expected:
+        msg = (
+            f"a {type(x).__qualname__} of {expected} values cannot be rebuilt around {len(values)}"
+        )
+        raise ValueError(msg)
+
+
+@final
+class TreeDef:
+    """The shape of a nested structure without its leaves; made by `flatten`, used by `unflatten`.
+
+    Two are equal when classes and keys agree at every level, the order of keys included.
+    """
+
+    __slots__ = ("children", "keys", "num_leaves", "template")
+
+    def __init__(
+        self, template: Any, keys: tuple[Hashable, ...], children: tuple[TreeDef, ...] | None
+    ) -> None:
+        self.template: Final = template
+        self.keys: Final = keys
+        self.children: Final = children
+        self.num_leaves: Final[int] = (
+            1 if children is None else sum(child.num_leaves for child in children)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeDef):
+            return NotImplemented
+        return (type(self.template), self.keys, self.children) == (
+            type(other.template),
+            other.keys,
+            other.children,
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.template), self.keys, self.children))
+
+    def __repr__(self) -> str:
+        return f"TreeDef({self._picture()})"
+
+    def _picture(self) -> str:
+        if self.children is None:
+            return "*"
+        entries = [
+            (key, child._picture()) for key, child in zip(self.keys, self.children, strict=True)
+        ]
+        return _picture_of(type(self.template), entries)
+
+
+_LEAF: Final = TreeDef(None, (), None)
+
+
+def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """Take a nested structure apart into its leaves and the shape they came in.
+
+    Parameters
+    ----------
+    x : object
+        A structure, or a leaf.
+    is_leaf : callable, optional
+        Asked before each value is taken apart: True keeps it whole.
+
+    Returns
+    -------
+    leaves : list
+    treedef : TreeDef
+        It keeps no leaf alive, except those of registered structures.
+
+    Examples
+    --------
+    >>> flatten({"w": (1.0, 2.0), "b": 3.0})
+    ([1.0, 2.0, 3.0], TreeDef({'w': (*, *), 'b': *}))
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(x, is_leaf, leaves)
+
+
+def _flatten(x: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> TreeDef:
+    structure = structure_of(type(x))
+    if structure is None or (is_leaf is not None and is_leaf(x)):
+        leaves.append(x)
+        return _LEAF
+    items = structure.items(x)
+    children = tuple(_flatten(value, is_leaf, leaves) for _, value in items)
+    # A registered class may look at the values it is rebuilt around, so that it gets no
+    # placeholders.
+    template = x if structure.kind == "registered" else structure.rebuild(x, [None] * len(items))
+    return TreeDef(template, tuple(key for key, _ in items), children)
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """Put leaves together into the shape that `flatten` found.
+
+    Examples
+    --------
+    >>> leaves, treedef = flatten({"w": (1.0, 2.0), "b": 3.0})
+    >>> unflatten(treedef, [10 * leaf for leaf in leaves])
+    {'w': (10.0, 20.0), 'b': 30.0}
+    """
+    leaves = list(leaves)
+    if len(leaves) != treedef.num_leaves:
+        msg = f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}"
+        raise ValueError(msg)
+    return _unflatten(treedef, iter(leaves))
+
+
+def _unflatten(treedef: TreeDef, leaves: Any) -> Any:
+    if treedef.children is None:
+        return next(leaves)
+    return rebuild(treedef.template, [_unflatten(child, leaves) for child in treedef.children])
+
+
+_MOST_ENTRIES: Final = 6
+
+
+def _picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
+    """Draw a structure from the pictures of its entries, as Python would write it."""
+    more = [] if len(entries) <= _MOST_ENTRIES else [f"... {len(entries) - _MOST_ENTRIES} more"]
+    entries = entries[:_MOST_ENTRIES]
+    if cls is tuple:
+        inside = ", ".join([text for _, text in entries] + more)
+        return f"({inside},)" if len(entries) == 1 else f"({inside})"
+    if cls is list:
+        return f"[{', '.join([text for _, text in entries] + more)}]"
+    if cls is dict:
+        return "{" + ", ".join([f"{key!r}: {text}" for key, text in entries] + more) + "}"
+    named = [text if isinstance(key, int) else f"{key}={text}" for key, text in entries]
+    return f"{cls.__qualname__}({', '.join(named + more)})"
+
+
+def _describe_structure(x: object, depth: int) -> str | None:
+    structure = structure_of(type(x))
+    if structure is None:
+        return None
+    return _picture_of(
+        type(x), [(key, describe(value, depth - 1)) for key, value in structure.items(x)]
+    )
+
+
+register_description("structure", _describe_structure)

@@ -1,0 +1,17 @@
+"""The vocabulary: the functions that rules are stated for and written in.
+
+Declarations only, named as in the array-API standard, then as in NumPy. Operands are positional,
+options keyword-only. It is also the namespace of a tracer: words called on one are traced.
+"""
+
+import sys
+
+from chainrules_py.arrays import _tracer_namespace
+from chainrules_py.vocabulary.creation import *
+from chainrules_py.vocabulary.elementwise import *
+from chainrules_py.vocabulary.indexing import *
+from chainrules_py.vocabulary.manipulation import *
+from chainrules_py.vocabulary.operators import *
+from chainrules_py.vocabulary.reductions import *
+
+_tracer_namespace[:] = [sys.modules[__name__]]

@@ -1,0 +1,78 @@
+"""Sphinx settings. The pages must be complete without a network; else the build fails."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+# The documentation describes the tree it stands in, installed or not.
+sys.path[:0] = [str(HERE / "_ext"), str(ROOT), str(ROOT / "backends")]
+
+project = "chainrules_py"
+author = "The chainrules_py developers"
+copyright = author
+release = version = "0.1.0"
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "api_pages",
+    "vocabulary_table",
+    "offline",
+]
+exclude_patterns = ["_build", "_ext", "jupyter_execute", "**.ipynb_checkpoints"]
+nitpicky = False
+
+# ---------------------------------------------------------------------------------- reference
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+autosummary_generate = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_validation_checks: set[str] = set()
+
+# ---------------------------------------------------------------------------- pages and notebooks
+# Formulas are written in Unicode: the usual renderer is fetched from a network.
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+# Notebook pages (those with a `kernelspec` in their head) are run at each build.
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+# Widgets would load two scripts from a network.
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+
+# ---------------------------------------------------------------------------------------- HTML
+html_theme = "pydata_sphinx_theme"
+html_title = "chainrules_py"
+html_static_path = ["_static"]
+html_css_files = ["house.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {
+    "index": [],
+    "write-a-rule": [],
+    "bring-an-array-library": [],
+    "build-an-engine": [],
+    "conventions": [],
+    "benchmarks": [],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
