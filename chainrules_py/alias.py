@@ -7,17 +7,15 @@ come to be ignored in silence.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_py.dispatch import invalidate
 from chainrules_py.errors import RuleError, UnsupportedKeywordError
 from chainrules_py.primitive import Primitive
+from chainrules_py.signature import REQUIRED, parameters_of
 
 __all__ = ["Alias", "Call", "Lowering", "alias", "aliases"]
-
-_EMPTY = inspect.Parameter.empty
 
 
 class Call:
@@ -88,7 +86,7 @@ class Alias:
         if isinstance(word, Primitive):
             known = {*word.operands, *word.options, *((word.variadic,) if word.variadic else ())}
         else:
-            known = set(inspect.signature(word).parameters)
+            known = set(parameters_of(word).names)
         lost = [
             native
             for native, name in self.names.items()
@@ -130,7 +128,7 @@ class Alias:
             given[name] = value
         for name in self.refuse & given.keys():
             value = given.pop(name)
-            if not _is_default(value, self.defaults.get(name, _EMPTY)):
+            if not _is_default(value, self.defaults.get(name, REQUIRED)):
                 msg = (
                     f"{self.__name__}({name}=...) has no derivative here; "
                     f"leave {name} out and apply it to the result or the operands"
@@ -139,7 +137,7 @@ class Alias:
         lowered = {
             n: given.pop(n)
             for n in self.lower
-            if n in given and (not _is_default(given[n], self.defaults.get(n, _EMPTY)))
+            if n in given and (not _is_default(given[n], self.defaults.get(n, REQUIRED)))
         }
         for name in self.lower:
             if name in given:  # there, but with its default
@@ -159,11 +157,11 @@ class Alias:
                 ordered = {n: named[n] for n in word.operands if n in named}
             call = Call(word, ordered, options)
         else:
-            parameters = inspect.signature(word).parameters
-            first = {n: v for n, v in given.items() if parameters[n].kind is not parameters[n].KEYWORD_ONLY}
+            parameters = parameters_of(word)
+            first = {n: v for n, v in given.items() if n not in parameters.keyword_only}
             call = Call(word, first, {n: v for n, v in given.items() if n not in first})
-            call.operands = {n: first[n] for n in parameters if n in first}
-            if call.operands.keys() != set(list(parameters)[: len(call.operands)]):
+            call.operands = {n: first[n] for n in parameters.names if n in first}
+            if call.operands.keys() != set(parameters.names[: len(call.operands)]):
                 call.options |= call.operands  # a gap: pass them by name
                 call.operands = {}
         for name, value in lowered.items():
@@ -187,13 +185,12 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
     try:
-        signature = inspect.signature(native)
+        parameters = parameters_of(native)
     except (TypeError, ValueError) as error:
         msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
         raise RuleError(msg) from error
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = [p for p in signature.parameters.values() if p.kind not in kinds]
-    return tuple(p.name for p in parameters), {p.name: p.default for p in parameters}
+    names = (*parameters.positional, *parameters.keyword_only)
+    return names, {n: parameters.defaults.get(n, REQUIRED) for n in names}
 
 
 aliases: dict[Any, Alias] = {}

@@ -85,7 +85,7 @@ class Tracer:
         """Which differentiation this tracer belongs to; the highest of a call's levels traces it."""
         raise NotImplementedError
 
-    def trace(
+    def __trace__(
         self,
         primitive: Any,
         operands: tuple[Any, ...],
@@ -103,6 +103,7 @@ _namespaces: dict[type, Any] = {}
 _zero_d_types: dict[type, type] = {}
 _tracer_namespace: list[Any] = []
 _on_change: list[Callable[[], None]] = []
+
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
 # wrong for it (np.matrix), so it is a type of its own until somebody registers it.
@@ -154,6 +155,33 @@ def register_scalar_type(cls: type, namespace: Any, *, array: type) -> None:
     _zero_d_types[cls] = array
     for changed in _on_change:
         changed()
+
+
+_number_homes: dict[str, Any] = {}
+
+
+def register_number_home(root: str, namespace: Any) -> None:
+    """Say that the functions of a library turn Python's numbers into scalars of its own.
+
+    Tracing then does so first: ``np.log(0.0)`` is -inf with a warning, where ``math.log`` raises.
+    """
+    _number_homes[root] = namespace
+
+
+def number_home(f: Any) -> Any | None:
+    """The namespace whose scalars a library's function makes of Python's numbers, or None."""
+    module = getattr(f, "__module__", None) or type(f).__module__
+    return _number_homes.get(module.partition(".")[0])
+
+
+def is_python_number(cls: type) -> bool:
+    """Whether values are Python's own int, float or complex, by themselves or by what they stand for."""
+    return dispatch_type(cls) in (int, float, complex)
+
+
+def on_registration(changed: Callable[[], None]) -> None:
+    """Have a function called whenever a type is registered, so that it forgets what it remembers of types."""
+    _on_change.append(changed)
 
 
 def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
@@ -218,7 +246,7 @@ def registered_base(cls: type) -> type | None:
 def is_foreign(cls: type) -> bool:
     """Whether a class derives from a registered array type but computes in its own way."""
     base = registered_base(cls)
-    if base is None or base is cls:
+    if base is None or base is cls or not issubclass(base, Array):
         return False
     return any(getattr(cls, name, None) is not getattr(base, name, None) for name in _ARITHMETIC)
 

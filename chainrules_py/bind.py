@@ -18,7 +18,15 @@ from chainrules_py import arrays
 from chainrules_py.config import Config
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.linear import LinearMap
-from chainrules_py.project import Space, dtype_kind, kind_of, project, space, spread
+from chainrules_py.project import (
+    Space,
+    dtype_kind,
+    kind_of,
+    project,
+    space,
+    spread,
+    unbroadcasting,
+)
 from chainrules_py.registry import Rule, Statement
 from chainrules_py.tangents import (
     AbstractTangent,
@@ -52,9 +60,11 @@ class Bound:
         exactly one wanted operand.
     statement : Statement
         What it was made from.
+    careful : bool
+        Whether pulls may give ``ZeroTangent()``, or tangents of structures.
     """
 
-    __slots__ = ("pull_into", "run", "statement", "wanted")
+    __slots__ = ("careful", "pull_into", "run", "statement", "wanted")
 
     def __init__(
         self,
@@ -67,6 +77,7 @@ class Bound:
         self.wanted = wanted
         self.statement = statement
         self.pull_into = pull_into
+        self.careful: bool = getattr(statement.recipe, "careful", False)
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -211,7 +222,11 @@ class ScalarRecipe:
         elif len(operands) == 1:
             run = self._run_unary(primal, saved, _ByDtype(like, make), general, check)
         elif len(operands) == 2:
-            run = self._run_binary(primal, active, saved, _ByDtype(like, make), general, check, operands)
+            def make_broadcast(kind: str) -> Any:
+                return self._broadcast_pull(statement, active, make(kind).parts, len(saved))
+
+            pulls, broadcast = _ByDtype(like, make), _ByDtype(like, make_broadcast)
+            run = self._run_binary(primal, active, saved, pulls, broadcast, general, check, operands)
         else:
             run = self._run_general(primal, active, saved, general, check)
         return Bound(run, wanted, statement)
@@ -264,10 +279,15 @@ class ScalarRecipe:
 
         return run
 
-    def _run_binary(self, primal: Any, active: tuple[int, ...], saved: tuple[int, ...], pulls: _ByDtype, general: Any, check: Any, operands: tuple[type, ...]) -> Any:
+    def _run_binary(self, primal: Any, active: tuple[int, ...], saved: tuple[int, ...], pulls: _ByDtype, broadcast: _ByDtype, general: Any, check: Any, operands: tuple[type, ...]) -> Any:
         def general_record(links: Any, x: Any, y: Any, z: Any) -> Any:
             if self.complex is None and "complex" in (kind_of(x), kind_of(y), kind_of(z)):
                 check()
+            dtype = getattr(z, "dtype", None)
+            if dtype is not None and all(getattr((x, y)[i], "dtype", None) is dtype for i in active):
+                shape = z.shape
+                plans = [unbroadcasting(shape, (x, y)[i].shape) for i in active]
+                return z, (broadcast[dtype], links, *_pick(saved, (z, x, y)), *plans)
             spaces = [space((x, y)[i]) for i in active]
             return z, (general, links, *_pick(saved, (z, x, y)), *spaces)
 
@@ -380,6 +400,9 @@ class ScalarRecipe:
                 return lambda y_bar, a: y_bar * conj(partial(a))
             if form[0] == "slot":
                 return lambda y_bar, a: y_bar * a
+            written = self.partials[i]
+            if len(self.partials) == 1 and saved == (1,):
+                return lambda y_bar, x: y_bar * written(None, x)  # type: ignore[misc]
             return lambda y_bar, a: y_bar * partial(a)
         if singular:
             if conjugate:
@@ -388,6 +411,32 @@ class ScalarRecipe:
         if conjugate:
             return lambda y_bar, *s: y_bar * conj(partial(*s))
         return lambda y_bar, *s: y_bar * partial(*s)
+
+    def _broadcast_pull(self, statement: Statement, active: tuple[int, ...], parts: tuple[Any, ...], n: int) -> Any:
+        """For operands of one dtype and of different shapes: the fast parts, then sums."""
+
+        def make(position: int) -> Any:
+            part = parts[position]
+
+            def pull_one(y_bar: Any, *kept: Any) -> Any:
+                bar = part(y_bar, *kept[:n])
+                plan = kept[n + position]
+                return bar if plan is None else plan(bar)
+
+            return pull_one
+
+        made = tuple(make(position) for position in range(len(active)))
+        if len(made) == 1:
+            return _mark(made[0], statement, made)
+        if len(made) == 2 and n == 0:
+            left, right = parts
+
+            def pull_two(y_bar: Any, a: Any, b: Any) -> Any:
+                first, second = left(y_bar), right(y_bar)
+                return first if a is None else a(first), second if b is None else b(second)
+
+            return _mark(pull_two, statement, made)
+        return _mark(lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in made]), statement, made)
 
     def _general_pull(self, statement: Statement, active: tuple[int, ...], saved: tuple[int, ...]) -> Any:
         n = len(saved)
@@ -661,6 +710,7 @@ class GeneralRecipe:
     """A function that gives the value and one `LinearMap` per operand."""
 
     pen = "rule"
+    careful = True
 
     def __init__(self, derivative: Callable[..., Any], with_config: bool) -> None:
         self.derivative = derivative
@@ -789,6 +839,7 @@ class RruleRecipe:
     """``rrule(*operands) -> (y, pullback)``, written out."""
 
     pen = "rrule.register"
+    careful = True
 
     def __init__(self, function: Callable[..., Any], with_config: bool) -> None:
         self.function = function

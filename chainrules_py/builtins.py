@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from chainrules_py.primitive import Primitive
-from chainrules_py.vocabulary import conj, real
+from chainrules_py.vocabulary import conj, lift, real
 from chainrules_py.vocabulary.operators import binary_operators, unary_operators
 
 __all__: list[str] = []
@@ -28,6 +28,12 @@ for _word, _function2 in binary_operators.values():
 def conj_number(x: int | float | complex) -> Any:
     """Python's own conjugate."""
     return x.conjugate()
+
+
+@lift.implement
+def lift_number(x: int | float | complex, *, to: Any) -> Any:
+    """A 0-d array, and the scalar in it."""
+    return to.asarray(x)[()]
 
 
 @real.implement

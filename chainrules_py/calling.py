@@ -9,11 +9,13 @@ from chainrules_py import arrays, loading
 from chainrules_py.alias import aliases
 from chainrules_py.bind import bind, part
 from chainrules_py.config import Config
+from chainrules_py.dispatch import Cache
 from chainrules_py.errors import NoRuleError, ProjectionError, describe
 from chainrules_py.project import Space, project, space
 from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
 from chainrules_py.structure import is_structure_type
+from chainrules_py.vocabulary.elementwise import lift
 from chainrules_py.tangents import (
     AbstractTangent,
     NoTangent,
@@ -103,6 +105,16 @@ class _Rrule:
     __name__ = "rrule"
 
     def __call__(self, f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        plans = _plans.table
+        if not options:
+            try:
+                run, wanted, name, defaults = plans[f, tuple(map(type, operands))]
+            except (KeyError, TypeError):  # not yet called with these types, or unhashable
+                pass
+            else:
+                y, record = run(None, *operands, **defaults)
+                return y, Pullback(name, y, operands, record, wanted)
+        called = (None if options else f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
@@ -110,6 +122,8 @@ class _Rrule:
         classes = tuple(map(type, operands))
         rule = demand_rule(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
+        if called[0] in (f, native) and called[1] is operands and bound is not None:
+            plans[called[0], classes] = (bound.run, bound.wanted, name_of(f), options)
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, Pullback(name_of(f), y, operands, None, ())
@@ -144,25 +158,20 @@ class Pullback:
         self.wanted = wanted
 
     def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
-        operands = self.operands
+        operands, record = self.operands, self.record
         y_bar = check_cotangent(self.y, y_bar)
-        if self.record is None or is_zero(y_bar):
+        if record is None or is_zero(y_bar):
             return tuple([_nothing(x) for x in operands])
-        pull, _, *saved = self.record
-        active = [i for i, w in enumerate(self.wanted) if w]
-        bars: list[Any] = [None] * len(operands)
+        pull = record[0]
         try:
-            if wanted is None:
-                answer = pull(y_bar, *saved)
-                for i, bar in zip(active, answer if len(active) > 1 else (answer,), strict=True):
-                    bars[i] = bar
+            if wanted is not None:
+                bars = self._some(y_bar, record, wanted)
             else:
-                if len(wanted) != len(operands):
-                    msg = f"wanted={wanted} has {len(wanted)} entries for {len(operands)} operands of {self.name}"
-                    raise ProjectionError(msg)
-                for k, i in enumerate(active):
-                    if wanted[i]:
-                        bars[i] = part(pull, k, y_bar, tuple(saved))
+                bars = pull(y_bar, *record[2:])
+                if len(operands) == 1:
+                    return (_leaving(bars, operands[0], (y_bar, self.y, operands[0])),)
+                if not all(self.wanted):
+                    bars = self._placed(bars if self.wanted.count(True) > 1 else (bars,))
         except Exception as error:
             shown = ", ".join(map(describe, operands))
             note = f"while pulling back {describe(y_bar)} through {self.name}({shown})"
@@ -172,8 +181,29 @@ class Pullback:
         theirs = (y_bar, self.y, *operands)
         return tuple([_leaving(bar, x, theirs) for bar, x in zip(bars, operands, strict=True)])
 
+    def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
+        """One entry per operand, None for those that the rule has no cotangent for."""
+        bars: list[Any] = [None] * len(self.operands)
+        for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
+            bars[i] = bar
+        return bars
+
+    def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
+        """The cotangents that are wanted, None for the others."""
+        if len(wanted) != len(self.operands):
+            msg = f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of {self.name}"
+            raise ProjectionError(msg)
+        active = [i for i, w in enumerate(self.wanted) if w]
+        return self._placed(
+            tuple([part(record[0], k, y_bar, record[2:]) if wanted[i] else None for k, i in enumerate(active)])
+        )
+
     def __repr__(self) -> str:
         return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
+
+
+_plans = Cache()
+"""What was bound for a function and types, where the operands of the call went to the rule as they were."""
 
 
 def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:
@@ -190,12 +220,14 @@ def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if primal is None:
         loading.see(f, map(type, operands))
         primal = primal_of(f)
-    if primal is f and len(operands) == len(primal.operands) and not options:
+    if primal is f and len(operands) == len(primal.operands) and not options and not primal._required:
         return f, operands, primal.options, None
     try:
         row = aliases.get(f)
     except TypeError:
         row = None
+    if (home := arrays.number_home(f)) and all(arrays.is_python_number(type(x)) for x in operands):
+        operands = tuple([lift(x, to=home) for x in operands])
     if row is not None:
         if primal is not None and not options and len(operands) == len(primal.operands) and not primal.options:
             return primal, operands, options, f
@@ -311,6 +343,9 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
+    cls = type(bar)
+    if cls is type(x) and cls in _owners and bar.dtype is x.dtype:  # so x is no boolean
+        return _owners[cls](bar, theirs)
     if bar is None:
         return _nothing(x)
     bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar

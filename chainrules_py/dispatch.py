@@ -7,7 +7,6 @@ costs 60 ms, nearly all of it beartype, so it waits for the first lookup.
 from __future__ import annotations
 
 import abc
-import inspect
 import threading
 import types
 import typing
@@ -18,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from chainrules_py import arrays
 from chainrules_py.arrays import Numeric, dispatch_type, is_foreign, registered_base
 from chainrules_py.errors import AmbiguousRuleError, RuleError
+from chainrules_py.signature import parameters_of
 
 __all__ = ["Cache", "MethodTable", "invalidate", "operand_types", "where_defined"]
 
@@ -75,7 +75,6 @@ class MethodTable(Generic[T]):
             ]
             self.methods.append((signature, varargs, layer, value))
             self._solver = None
-            invalidate()
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
         """The value for these types, or None.
@@ -165,28 +164,30 @@ def operand_types(
     RuleError
         If an annotation cannot be resolved, or cannot be dispatched on.
     """
-    parameters = list(inspect.signature(function).parameters.values())[skip:]
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    variadic = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-    if types is not None:
-        if len(types) != len(positional) + (variadic is not None):
-            msg = f"types={types!r} has {len(types)} entries for {len(positional)} operands of {where_defined(function)}"
-            raise RuleError(msg)
-        hints = dict(zip([p.name for p in [*positional, *([variadic] if variadic else [])]], types, strict=True))
+    parameters = parameters_of(function)
+    names = parameters.positional[skip:]
+    if parameters.variadic is not None:
+        names = (*names, parameters.variadic)
+    if types is None:
+        hints = _hints(function, names)
+    elif len(types) == len(names):
+        hints = dict(zip(names, types, strict=True))
     else:
-        hints = _hints(function)
-    found = tuple(_checked(hints.get(p.name, Numeric), p.name, function) for p in positional)
-    if variadic is None:
-        return found, None
-    return found, _checked(hints.get(variadic.name, Numeric), variadic.name, function)
+        msg = f"types={types!r} has {len(types)} entries for {len(names)} operands of {where_defined(function)}"
+        raise RuleError(msg)
+    found = tuple([_checked(hints.get(name, Numeric), name, function) for name in names])
+    return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, Any]:
     annotations = getattr(function, "__annotations__", {})
-    if not annotations:
-        return {}
-    if not any(isinstance(a, str) for a in annotations.values()):
-        return dict(annotations)
+    hints = {name: annotations[name] for name in names if name in annotations}
+    if not any(isinstance(a, str) for a in hints.values()):
+        return hints
+    # Nearly all are the name of a class, which get_type_hints takes 30 us to look up.
+    defined = getattr(function, "__globals__", {})
+    if all(a in defined for a in hints.values()):
+        return {name: defined[a] for name, a in hints.items()}
     try:
         return typing.get_type_hints(function)
     except Exception as error:
@@ -234,7 +235,8 @@ def _checked(annotation: Any, name: str, function: Callable[..., Any]) -> Any:
 def where_defined(thing: Any) -> str:
     """``file:line`` of a function, or of the function that a wrapper or a statement carries."""
     thing = getattr(thing, "source", thing)
-    thing = inspect.unwrap(thing) if callable(thing) else thing
+    while hasattr(thing, "__wrapped__"):
+        thing = thing.__wrapped__
     code = getattr(thing, "__code__", None)
     if code is None:
         return getattr(thing, "__module__", None) or "a place unknown"

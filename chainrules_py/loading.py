@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import functools
 import importlib
-import importlib.metadata
 from collections.abc import Iterable
 from typing import Any
 
@@ -44,6 +43,8 @@ failures: dict[str, str] = {}
 @functools.cache
 def announced(group: str) -> tuple[tuple[str, str], ...]:
     """Name and module of each entry point of a group, sorted, so that no order of installing counts."""
+    import importlib.metadata  # 17 ms, mostly of the standard library's e-mail parser
+
     found = importlib.metadata.entry_points(group=group)
     return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
 

@@ -7,16 +7,19 @@ user's function becomes one under ``@primitive``; its body is then the implement
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from chainrules_py import arrays
-from chainrules_py.dispatch import Cache, MethodTable, operand_types, where_defined
+from chainrules_py.dispatch import Cache, MethodTable, invalidate, operand_types, where_defined
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, RuleError, TracerError, describe
 from chainrules_py.loading import see
+from chainrules_py.signature import REQUIRED, Parameters, parameters_of
 from chainrules_py.structure import fields_of, is_structure_type
+
+if TYPE_CHECKING:
+    import inspect
 
 __all__ = ["Primitive", "find_tracers", "highest_tracer", "primitive"]
 
@@ -46,7 +49,7 @@ class Primitive(Generic[P, R]):
     variadic : str or None
         The name of ``*operands``, if there are any number of them.
     options : dict
-        The keyword-only parameters with their defaults (`inspect.Parameter.empty` for none).
+        The keyword-only parameters with their defaults (`chainrules_py.signature.REQUIRED` for none).
     shape_from_data : bool
         Whether the shape of the result depends on values, so that it has to be waited for.
     """
@@ -55,14 +58,16 @@ class Primitive(Generic[P, R]):
         functools.update_wrapper(self, declaration)
         self.__wrapped__: Callable[P, R] = declaration
         self.__name__: str = declaration.__name__
-        self.__signature__ = inspect.signature(declaration)
         self.shape_from_data = shape_from_data
         self.has_body = getattr(declaration, "__code__", None) is None or (
             declaration.__code__.co_code not in _BODILESS
         )
-        self.operands, self.variadic, self.options, self._operand_defaults = _split(declaration)
+        parameters = _declared(declaration)
+        self.operands = parameters.positional
+        self.variadic = parameters.variadic
+        self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
         self._n_operands = -1 if self.variadic else len(self.operands)
-        self._required = {n for n, d in self.options.items() if d is inspect.Parameter.empty}
+        self._required = {n for n, d in self.options.items() if d is REQUIRED}
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
         self._cache = Cache()
 
@@ -74,6 +79,16 @@ class Primitive(Generic[P, R]):
         except KeyError:
             implementation = self._find(operands)
         return implementation(*operands, **options)  # type: ignore[no-any-return]
+
+    def _key(self, operands: tuple[Any, ...]) -> Any:
+        return tuple(map(type, operands))
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature of the declaration."""
+        import inspect
+
+        return inspect.signature(self.__wrapped__)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Primitive[P, R]: ...
@@ -97,14 +112,13 @@ class Primitive(Generic[P, R]):
             If an option is an array or a tracer.
         """
         if len(operands) != len(self.operands) or not options.keys() <= self.options.keys():
-            bound = self.__signature__.bind(*operands, **options)
+            bound = self.signature.bind(*operands, **options)
             bound.apply_defaults()
             operands, options = bound.args, bound.kwargs
         else:
             options = {**self.options, **options}
-            if self._required and any(options[n] is inspect.Parameter.empty for n in self._required):
-                self.__signature__.bind(*operands, **options)
-                missing = sorted(n for n in self._required if options[n] is inspect.Parameter.empty)
+            if self._required and any(options[n] is REQUIRED for n in self._required):
+                missing = sorted(n for n in self._required if options[n] is REQUIRED)
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
@@ -144,6 +158,7 @@ class Primitive(Generic[P, R]):
             return functools.partial(self.implement, types=types)
         signature, varargs = operand_types(implementation, types=types)
         self._methods.add(signature, varargs, 0, implementation)
+        invalidate()
         return implementation
 
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -168,14 +183,15 @@ class Primitive(Generic[P, R]):
         classes = tuple(map(type, operands))
         if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
             implementation: Callable[..., Any] | None = self._trace
-            self._cache.table[classes] = implementation
+            self._cache.table[self._key(operands)] = implementation
             return self._trace
-        return self.plain_implementation(classes)
+        table = self._cache.table
+        implementation = table[self._key(operands)] = self.plain_implementation(classes)
+        return implementation
 
     def plain_implementation(self, classes: tuple[type, ...]) -> Callable[..., Any]:
         """As `implementation`, of operands that hold no tracer, but raises where there is none."""
         see(self, classes)
-        table = self._cache.table
         implementation = self.implementation(classes)
         if implementation is None:
             shown = ", ".join(cls.__qualname__ for cls in classes)
@@ -184,7 +200,6 @@ class Primitive(Generic[P, R]):
                 f"@{self.__name__}.implement above a function with these annotations"
             )
             raise NoRuleError(msg)
-        table[classes] = implementation
         return implementation
 
     def _trace(self, *operands: Any, **options: Any) -> Any:
@@ -192,7 +207,7 @@ class Primitive(Generic[P, R]):
         if tracer is None:  # a structure without any inside
             return self.plain_implementation_of(operands)(*operands, **options)
         operands, options = self.normalise(operands, options)
-        return tracer.trace(self, operands, options)
+        return tracer.__trace__(self, operands, options)
 
     def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         """The implementation for operands of which none is, or holds, a tracer."""
@@ -201,7 +216,7 @@ class Primitive(Generic[P, R]):
         try:
             return cache[classes, "plain"]  # type: ignore[no-any-return]
         except KeyError:
-            found = cache[classes, "plain"] = self.implementation(classes) or self.plain_implementation(classes)
+            found = cache[classes, "plain"] = self.plain_implementation(classes)
             return found  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
@@ -209,6 +224,38 @@ class Primitive(Generic[P, R]):
 
     def __reduce__(self) -> str:
         return self.__qualname__
+
+
+class _Unary(Primitive[P, R]):
+    """One operand, no options: half of what a word costs is finding this out at each call."""
+
+    def __call__(self, x: Any, /) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x)]
+        except KeyError:
+            implementation = self._find((x,))
+        return implementation(x)  # type: ignore[no-any-return]
+
+    def _key(self, operands: tuple[Any, ...]) -> Any:
+        return type(operands[0])
+
+
+class _Binary(Primitive[P, R]):
+    """Two operands, no options."""
+
+    def __call__(self, x: Any, y: Any, /) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x), type(y)]
+        except KeyError:
+            implementation = self._find((x, y))
+        return implementation(x, y)  # type: ignore[no-any-return]
+
+
+def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
+    parameters = parameters_of(declaration)
+    if not parameters.by_position_only or len(parameters.names) != len(parameters.positional):
+        return Primitive
+    return {1: _Unary, 2: _Binary}.get(len(parameters.positional), Primitive)
 
 
 def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
@@ -219,29 +266,15 @@ def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
     return found
 
 
-def _split(
-    declaration: Callable[..., Any],
-) -> tuple[tuple[str, ...], str | None, dict[str, Any], dict[str, Any]]:
-    operands: list[str] = []
-    variadic: str | None = None
-    options: dict[str, Any] = {}
-    defaults: dict[str, Any] = {}
-    for p in inspect.signature(declaration).parameters.values():
-        if p.kind is p.VAR_KEYWORD:
-            msg = (
-                f"{declaration.__name__} ({where_defined(declaration)}) takes **{p.name}; "
-                f"name each option, keyword-only, so that rules can be checked against them"
-            )
-            raise RuleError(msg)
-        if p.kind is p.VAR_POSITIONAL:
-            variadic = p.name
-        elif p.kind is p.KEYWORD_ONLY:
-            options[p.name] = p.default
-        else:
-            operands.append(p.name)
-            if p.default is not p.empty:
-                defaults[p.name] = p.default
-    return tuple(operands), variadic, options, defaults
+def _declared(declaration: Callable[..., Any]) -> Parameters:
+    parameters = parameters_of(declaration)
+    if parameters.keywords is not None:
+        msg = (
+            f"{declaration.__name__} ({where_defined(declaration)}) takes **{parameters.keywords}; "
+            f"name each option, keyword-only, so that rules can be checked against them"
+        )
+        raise RuleError(msg)
+    return parameters
 
 
 @overload
@@ -284,7 +317,7 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
         return functools.partial(primitive, shape_from_data=shape_from_data)
     if isinstance(declaration, Primitive):
         return declaration
-    return Primitive(declaration, shape_from_data=shape_from_data)
+    return _class_for(declaration)(declaration, shape_from_data=shape_from_data)
 
 
 def find_tracers(x: Any) -> list[arrays.Tracer]:

@@ -10,6 +10,7 @@ from typing import Any, final
 
 from chainrules_py import arrays
 from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.loading import see
 from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.tangents import (
     AbstractTangent,
@@ -28,6 +29,7 @@ from chainrules_py.vocabulary.reductions import sum
 __all__ = ["Space", "dtype_kind", "kind_of", "project", "space", "spread", "unbroadcast", "zero_tangent"]
 
 _kinds: dict[Any, str] = {}
+_with_dtype: set[type] = set()
 _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 
@@ -50,14 +52,17 @@ def dtype_kind(dtype: Any, like: type) -> str:
 def kind_of(x: Any) -> str:
     """What numbers an array or number holds; ``"none"`` for anything else."""
     cls = type(x)
+    if cls in _with_dtype:
+        return dtype_kind(x.dtype, cls)
     if cls in _NUMBER_KINDS:
         return _NUMBER_KINDS[cls]
     payload = arrays.dispatch_type(cls)
     if payload in _NUMBER_KINDS:
         return _NUMBER_KINDS[payload]
     if arrays.is_array_type(cls) or arrays.is_number_type(cls):
+        _with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
-    return "none"
+    return kind_of(x) if see(None, (cls,)) else "none"
 
 
 @final
@@ -202,6 +207,38 @@ def spread(t: Any, onto: Any) -> Any:
     if getattr(t, "shape", ()) != onto.shape:
         t = broadcast_to(t, shape=onto.shape)
     return _convert(t, onto)
+
+
+@final
+class Unbroadcast:
+    """How a cotangent of a broadcast result comes back to one operand's shape.
+
+    Axes are counted from the end, so that axes in front, which count cotangents, stay.
+    """
+
+    __slots__ = ("axes", "drop", "shape")
+
+    def __init__(self, result: tuple[int, ...], shape: tuple[int, ...]) -> None:
+        lead = len(result) - len(shape)
+        self.axes = tuple(range(-len(result), -len(shape))) + tuple(
+            i for i in range(-len(shape), 0) if shape[i] == 1 and result[i] != 1
+        )
+        self.drop = len(result) if lead else 0
+        self.shape = shape
+
+    def __call__(self, t: Any) -> Any:
+        """Sum along the axes that broadcasting made."""
+        if self.axes:
+            t = sum(t, axis=self.axes, keepdims=True)
+        if self.drop:
+            t = reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape))
+        return t
+
+
+@cache
+def unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
+    return None if result == shape else Unbroadcast(result, shape)
 
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:

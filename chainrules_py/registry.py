@@ -6,7 +6,9 @@ flat dict per set of engine capabilities, from ``(f, types)`` to the rule, misse
 
 from __future__ import annotations
 
+import contextlib
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, final
 
@@ -223,9 +225,14 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
     """
     cache = (_plain if config is None else _cache_of(config.capabilities)).table
     try:
-        return cache[f, operands]  # type: ignore[no-any-return]
-    except (KeyError, TypeError):
-        return _fill(cache, f, operands, config)
+        rule = cache.get((f, operands), _MISSING)
+        if rule is not _MISSING:
+            return rule  # type: ignore[no-any-return]
+        if (weakref.ref(f), operands) in cache:
+            return None
+    except TypeError:  # f has no hash, or no weak references
+        pass
+    return _fill(cache, f, operands, config)
 
 
 def _cache_of(can: frozenset[Capability]) -> Cache:
@@ -242,7 +249,11 @@ def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Con
         cache = _cache_of(can).table
     primal = primal_of(f)
     if primal is None:
-        return None  # not remembered: a lambda that was asked about once can be collected
+        # Remembered weakly: a lambda that was asked about once can be collected.
+        with contextlib.suppress(TypeError):
+            key = (weakref.ref(f, lambda _: cache.pop(key, None)), operands)
+            cache[key] = None
+        return None
     found = _resolve(primal, operands, can)
     cache[f, operands] = found
     return found

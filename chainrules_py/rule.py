@@ -6,7 +6,6 @@ annotations against what can be dispatched on. Nothing is entered before everyth
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -27,6 +26,7 @@ from chainrules_py.errors import RuleError
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import Statement, declare_direct, enter, name_of, primal_of
+from chainrules_py.signature import parameters_of
 
 __all__ = [
     "bilinear_rule",
@@ -101,7 +101,7 @@ def scalar_rule(
     for k, partial in enumerate(partials):
         if partial is None:
             continue
-        names = list(inspect.signature(partial).parameters)
+        names = parameters_of(partial).names
         if len(names) != 1 + len(primal.operands):
             msg = (
                 f"partial {k} of scalar_rule({primal.__name__}) at {where_defined(partial)} takes "
@@ -253,6 +253,8 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
     >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
     (True, False)
     """
+    import inspect
+
     primal = _primal(f, "opt_out")
 
     def source(*operands: Any) -> None: ...
@@ -458,11 +460,11 @@ def _checked(
     primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
 ) -> tuple[tuple[Any, ...], Any]:
     """The signature of a written rule, after comparing its parameters with the primal's."""
-    parameters = list(inspect.signature(function).parameters.values())[skip:]
-    operands = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    options = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    any_option = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    parameters = parameters_of(function)
+    operands = parameters.positional[skip:]
+    variadic = parameters.variadic is not None
+    options = set(parameters.keyword_only)
+    any_option = parameters.keywords is not None
     wrong = None
     if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
         wrong = f"the operands ({', '.join(operands)})"
@@ -473,7 +475,7 @@ def _checked(
     if wrong is not None:
         msg = (
             f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
-            f"({where_defined(primal)}) is declared {primal.__name__}{primal.__signature__}, and a rule "
+            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a rule "
             f"has to have the same operands and options"
         )
         raise RuleError(msg)

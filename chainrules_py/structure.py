@@ -13,7 +13,6 @@ cached properties are dropped, since they were computed from the old values.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -221,6 +220,8 @@ def _classify(cls: type) -> Structure[Any] | None:
         if "__attrs_attrs__" in base.__dict__:
             return _by_fields(cls, tuple(a.name for a in cls.__attrs_attrs__))  # type: ignore[attr-defined]
         if "__dataclass_fields__" in base.__dict__:
+            import dataclasses  # which imports inspect; whoever has a dataclass has paid for it
+
             return _by_fields(cls, tuple(f.name for f in dataclasses.fields(cls)))
         if base is tuple:
             return _by_position_tuple(cls)

@@ -74,8 +74,8 @@ Owned: TypeAlias = bool | dict[Any, Any]
 class AbstractTangent:
     """Base of the tangents that are neither arrays nor numbers.
 
-    Its operators are the algebra of this module, spelled for people: ``t + t``, ``2 * t``, ``t /
-    3``, and ``params - lr * t``, which rebuilds ``params`` whatever structure it is.
+    Its operators are the algebra of this module, spelled for people: ``t + t``, ``2 * t``,
+    ``t / 3``, and ``params - lr * t``, which rebuilds ``params`` whatever structure it is.
 
     Notes
     -----
@@ -950,6 +950,8 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
     3.0
     """
     if type(total) not in _plain_types or type(t) not in _plain_types:
+        if total is _ZERO and type(t) in _plain_types:
+            return t, False
         if isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent):
             return _accumulate_special(total, t, owned)
         _check_plain(total)
@@ -1040,6 +1042,8 @@ def _check_is_tangent(t: object) -> None:
 
 def _check_plain(t: Any) -> None:
     """Refuse what ``+`` would concatenate or move, and what is no tangent."""
+    if type(t) in _plain_types or isinstance(t, AbstractTangent):
+        return
     if is_structure_type(type(t)):
         msg = (
             f"{describe(t)} is a structure, and its tangent a"
@@ -1047,8 +1051,7 @@ def _check_plain(t: Any) -> None:
         )
         raise ProjectionError(msg)
     _check_is_tangent(t)
-    if not isinstance(t, AbstractTangent):
-        _plain_types.add(type(t))
+    _plain_types.add(type(t))
 
 
 _plain_types: set[type] = set()

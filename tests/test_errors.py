@@ -103,3 +103,9 @@ def test_more_kinds_can_be_described(monkeypatch):
     assert describe([{1, 2}]) == "[set of 2]"
     register_description("set", lambda x, _: "{...}" if type(x) is set else None)
     assert describe({1, 2}) == "{...}"
+
+
+def test_a_picture_that_fails_does_not_replace_the_error(monkeypatch):
+    monkeypatch.setattr(errors, "_describers", dict(errors._describers))
+    register_description("broken", lambda x, _: 1 / 0)
+    assert describe([Broken()]) == "[Broken]"

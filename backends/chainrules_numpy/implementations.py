@@ -8,11 +8,13 @@ import numpy as np
 
 from chainrules_py import Scalar, register_array_type, register_scalar_type
 from chainrules_py import vocabulary as v
+from chainrules_py.arrays import register_number_home
 from chainrules_py.calling import register_owner
 from chainrules_py.tangents import register_mutable
 
 register_array_type(np.ndarray, np)
 register_scalar_type(np.generic, np, array=np.ndarray)
+register_number_home("numpy", np)
 register_mutable(np.ndarray, lambda x: x.flags.writeable and 0 not in x.strides)
 
 

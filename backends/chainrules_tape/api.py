@@ -15,7 +15,7 @@ from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
 
 from chainrules_tape.forward import dual, tangent_of
-from chainrules_tape.tape import Tape, Variable, backward, is_leaf_type
+from chainrules_tape.tape import Bars, Tape, Variable, backward
 from chainrules_tape.tracing import new_level
 
 __all__ = ["grad", "jvp", "value_and_grad", "vjp"]
@@ -57,7 +57,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         y_bar = check_cotangent(y, y_bar)
-        bars: list[Any] = [None] * len(tape)
+        bars = Bars(tape)
         first = -1
         for path, index in starts:
             bar = y_bar
@@ -65,7 +65,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
                 bar = bar if is_zero(bar) else bar[key]
             if is_zero(bar):
                 continue
-            bars[index] = bar if bars[index] is None else bars[index] + bar
+            bars.add(index, bar)
             first = max(first, index)
         backward(tape, bars, first)
         theirs = (y_bar, y, *primals)
@@ -79,7 +79,7 @@ def _lift(x: Any, tape: Tape) -> Any:
     cls = type(x)
     if is_structure_type(cls):
         return rebuild(x, [_lift(field, tape) for _, field in fields_of(x)])
-    return tape.leaf(x) if is_leaf_type(cls) and kind_of(x) in ("real", "complex", "int") else x
+    return tape.leaf(x) if kind_of(x) in ("real", "complex", "int") else x
 
 
 def _lower(y: Any, tape: Tape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]) -> Any:

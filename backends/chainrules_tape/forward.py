@@ -12,7 +12,7 @@ from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
 
 from chainrules_tape.tape import _through, is_leaf_type
-from chainrules_tape.tracing import ArrayLike, Site, config
+from chainrules_tape.tracing import ArrayLike, Site, config, members
 
 __all__ = ["Dual", "dual", "tangent_of"]
 
@@ -34,7 +34,7 @@ class Dual(ArrayLike):
         """The differentiation that it belongs to."""
         return self._level
 
-    def trace(
+    def __trace__(
         self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
     ) -> Any:
         """Push the tangents of a call forward; this level is the highest of the call's."""
@@ -70,7 +70,8 @@ class _DualClasses(dict[type, Any]):
         made = self[cls] = type(
             f"Dual[{dispatch_type(cls).__name__}]",
             (Dual,),
-            {
+            members(dispatch_type(cls))
+            | {
                 "__slots__": (),
                 "__module__": __name__,
                 "__dispatch_type__": dispatch_type(cls),

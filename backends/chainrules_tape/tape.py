@@ -6,8 +6,15 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from chainrules_py import NotDifferentiableError, Tangent, TracerError, bind
-from chainrules_py.arrays import dispatch_type, is_array_type, is_number_type, is_tracer_type
+from chainrules_py.arrays import (
+    dispatch_type,
+    is_array_type,
+    is_number_type,
+    is_tracer_type,
+    on_registration,
+)
 from chainrules_py.errors import describe
+from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.project import Space, space
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
@@ -20,7 +27,7 @@ from chainrules_py.tangents import (
     unthunk,
 )
 
-from chainrules_tape.tracing import ArrayLike, Site, config, new_level
+from chainrules_tape.tracing import ArrayLike, Site, config, members, new_level
 
 __all__ = ["Tape", "Variable", "backward", "is_leaf_type", "variable_class"]
 
@@ -41,7 +48,7 @@ class Tape(list[tuple[Any, ...]]):
     def leaf(self, value: Any) -> Variable:
         """A variable that nothing flows out of: an input."""
         index = len(self)
-        self.append((None, ()))
+        self.append((None, _LEAF))
         return variable_class[type(value)](value, self, index)  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -80,7 +87,7 @@ class Variable(ArrayLike):
         """The level of its tape."""
         return self.tape.level
 
-    def trace(
+    def __trace__(
         self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
     ) -> Any:
         """Record a call on this tape, which is the highest of the call's."""
@@ -101,11 +108,11 @@ class Variable(ArrayLike):
         bound = bind(rule, classes, tuple(wanted), "reverse", primal=primal, config=config)
         if bound is None:
             return (primal or primitive)(*payloads, **options)
-        links = tuple([p for p, w in zip(parts, bound.wanted, strict=True) if w])
-        if len(links) == 1:
-            links = links[0]
-            if type(links) is int and bound.pull_into is not None:
-                links = Into(links, bound.pull_into)
+        links: Any = tuple([p for p, w in zip(parts, bound.wanted, strict=True) if w])
+        if bound.careful or len(links) > 2 or any(type(link) is not int for link in links):
+            links = Several(links)
+        elif len(links) == 1:
+            links = links[0] if bound.pull_into is None else Into(links[0], bound.pull_into)
         y, record = bound.run(links, *payloads, **options)
         index = len(tape)
         tape.append(record)
@@ -131,6 +138,8 @@ class Variable(ArrayLike):
             return _constant_step(site, mine)
         if bound.pull_into is not None or bound.wanted != mine:
             return None
+        if bound.careful:
+            return _careful_step(bound.run, mine, site.general)
         return _step(bound.run, mine, site.general)
 
 
@@ -182,6 +191,22 @@ def _step(run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[...
     return step
 
 
+def _careful_step(run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]) -> Callable[..., Any]:
+    places = tuple(i for i, m in enumerate(mine) if m)
+
+    def step(*operands: Any) -> Any:
+        tape = operands[places[0]].tape
+        if any(operands[i].tape is not tape for i in places):
+            return general(*operands)
+        links = Several(tuple([operands[i].index for i in places]))
+        y, record = run(links, *[x.value if m else x for x, m in zip(operands, mine, strict=True)])
+        index = len(tape)
+        tape.append(record)
+        return wrap(y, tape, index)
+
+    return step
+
+
 def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
     f = site.primal or site.primitive
 
@@ -203,11 +228,13 @@ class _VariableClasses(dict[type, Any]):
     """From the type of a value to what puts it on a tape: a class of variables, or a function."""
 
     def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
         if is_leaf_type(cls):
             made: Any = type(
                 f"Variable[{dispatch_type(cls).__name__}]",
                 (Variable,),
-                {
+                members(dispatch_type(cls))
+                | {
                     "__slots__": (),
                     "__module__": __name__,
                     "__dispatch_type__": dispatch_type(cls),
@@ -223,6 +250,7 @@ class _VariableClasses(dict[type, Any]):
 
 
 variable_class = _VariableClasses()
+on_registration(variable_class.clear)
 
 
 def _constant(value: Any, tape: Tape, index: int) -> Any:
@@ -247,6 +275,18 @@ def wrap(value: Any, tape: Tape, index: int) -> Any:
     return variable_class[type(value)](value, tape, index)
 
 
+class Leaf:
+    """The link of an input: what was collected for it stays."""
+
+    __slots__ = ()
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Do nothing."""
+
+
+_LEAF = Leaf()
+
+
 class Into:
     """The link of a record whose pull can add in place to what its parent has collected."""
 
@@ -256,14 +296,49 @@ class Into:
         self.index = index
         self.pull_into = pull_into
 
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add in place what the pull would return: n elements read one by one do not build n arrays."""
+        bars[index] = None
+        link, saved = self.index, record[2:]
+        of = next((s for s in saved if type(s) is Space), None)
+        plain = of is not None and not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
+        if plain and link not in bars.plain and bars[link] is None:
+            bars.own(link, of.zeros())
+        elif plain and link not in bars.plain and not is_tracer_type(type(bars[link])):
+            bars.add(link, of.zeros())
+        if plain and link in bars.plain:
+            self.pull_into(bars[link], y_bar, *saved)
+        else:
+            bars.add(link, record[0](y_bar, *saved))
 
-class Fields:
-    """The links of a structure: where the cotangent of each of its fields goes."""
 
-    __slots__ = ("fields",)
+class Several:
+    """Any number of links, of which some may be structures, for a pull that may give zeros."""
 
-    def __init__(self, fields: dict[Any, Any]) -> None:
-        self.fields = fields
+    __slots__ = ("links",)
+
+    def __init__(self, links: tuple[Any, ...]) -> None:
+        self.links = links
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Send what the pull gives to each link that gets something."""
+        bars[index] = None
+        x_bars = record[0](y_bar, *record[2:])
+        if len(self.links) == 1:
+            x_bars = (x_bars,)
+        for link, bar in zip(self.links, x_bars, strict=True):
+            _send(bars, link, unthunk(bar))
+
+
+def _send(bars: Bars, link: Any, bar: Any) -> None:
+    """Add a cotangent where it belongs: at an index, or field by field."""
+    if is_zero(bar):
+        return
+    if type(link) is int:
+        bars.add(link, bar)
+        return
+    for key, inner in link.items():
+        _send(bars, inner, unthunk(bar[key]))
 
 
 def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
@@ -276,7 +351,7 @@ def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
     if is_structure_type(cls) and any(isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)):
         opened = [(key, *_open(field, tape)) for key, field in fields_of(x)]
         links = {key: link for key, _, link in opened if link is not None}
-        return rebuild(x, [payload for _, payload, _ in opened]), Fields(links)
+        return rebuild(x, [payload for _, payload, _ in opened]), links
     return x, None
 
 
@@ -289,14 +364,41 @@ def _through(primitive: Primitive[..., Any], operands: tuple[Any, ...], options:
     return demand_rule(primitive, classes, config, "reverse")
 
 
-def backward(tape: Tape, bars: list[Any], start: int) -> None:
-    """Play a tape backwards, from the record at ``start``.
+class Bars(list[Any]):
+    """The cotangents collected for the records of a tape, None where there is none yet.
 
-    ``bars[i]`` is the cotangent collected for the i-th record, or None; those of the leaves are
-    left there. Cotangents are added in reverse order of record, so the same inputs give the same
-    bits; a sum that was made here is added to in place.
+    Cotangents are added in reverse order of record, so the same inputs give the same bits. The
+    only arrays written to are sums that were made here; ``plain`` says where they are.
     """
-    owned: set[int] = set()
+
+    __slots__ = ("owned", "plain")
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__([None] * len(tape))
+        self.plain: set[int] = set()
+        self.owned: dict[int, Any] = {}
+
+    def add(self, link: int, bar: Any) -> None:
+        """Add to what was collected, in place where it is a sum of our own."""
+        total = self[link]
+        if total is None:
+            self[link] = bar
+            return
+        total, token = accumulate(total, bar, self.owned.get(link, False))
+        self[link], self.owned[link] = total, token
+        if token is True and is_mutable_destination(total):
+            self.plain.add(link)
+
+    def own(self, link: int, buffer: Any) -> None:
+        """Collect into a buffer of our own from now on."""
+        self[link], self.owned[link] = buffer, True
+        if is_mutable_destination(buffer):
+            self.plain.add(link)
+
+
+def backward(tape: Tape, bars: Bars, start: int) -> None:
+    """Play a tape backwards, from the record at ``start``; the leaves' cotangents are left in ``bars``."""
+    plain = bars.plain
     record: Any = None
     y_bar: Any = None
     try:
@@ -305,95 +407,59 @@ def backward(tape: Tape, bars: list[Any], start: int) -> None:
             if y_bar is None:
                 continue
             record = tape[index]
-            pull = record[0]
-            if pull is None:
-                continue
-            bars[index] = None
-            if isinstance(y_bar, AbstractTangent):
-                y_bar = unthunk(y_bar)
-                if is_zero(y_bar):
-                    continue
             links = record[1]
             n = len(record)
-            if type(links) is Into:
-                _pull_into(bars, owned, links, y_bar, record)
-                continue
-            if n == 3:
-                x_bar = pull(y_bar, record[2])
-            elif n == 4:
-                x_bar = pull(y_bar, record[2], record[3])
-            elif n == 2:
-                x_bar = pull(y_bar)
-            else:
-                x_bar = pull(y_bar, *record[2:])
             if type(links) is int:
-                if bars[links] is None:
-                    bars[links] = x_bar
+                bars[index] = None
+                if n == 3:
+                    bar = record[0](y_bar, record[2])
+                elif n == 4:
+                    bar = record[0](y_bar, record[2], record[3])
                 else:
-                    _add(bars, owned, links, x_bar)
+                    bar = record[0](y_bar, *record[2:])
+                total = bars[links]
+                if total is None:
+                    bars[links] = bar
+                elif links in plain and type(bar) is type(total):
+                    total += bar  # a sum of our own; projection has made shape and dtype agree
+                else:
+                    bars.add(links, bar)
             elif type(links) is tuple:
-                for link, bar in zip(links, x_bar):  # noqa: B905  (pulls give one per link)
-                    if type(link) is not int:
-                        _distribute(bars, owned, link, bar)
-                    elif bars[link] is None:
-                        bars[link] = bar
-                    else:
-                        _add(bars, owned, link, bar)
+                bars[index] = None
+                if n == 4:
+                    left, right = record[0](y_bar, record[2], record[3])
+                elif n == 2:
+                    left, right = record[0](y_bar)
+                else:
+                    left, right = record[0](y_bar, *record[2:])
+                link, other = links
+                total = bars[link]
+                if total is None:
+                    bars[link] = left
+                elif link in plain and type(left) is type(total):
+                    total += left
+                else:
+                    bars.add(link, left)
+                total = bars[other]
+                if total is None:
+                    bars[other] = right
+                elif other in plain and type(right) is type(total):
+                    total += right
+                else:
+                    bars.add(other, right)
             else:
-                _distribute(bars, owned, links, x_bar)
+                links.pull(bars, index, y_bar, record)
     except Exception as error:
-        statement = getattr(record[0], "statement", None)
-        if statement is not None:
-            shown = ", ".join(describe(x) for x in record[2:])
-            error.add_note(
-                f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, which saved ({shown})\n"
-                f"  rule: {statement.where}"
-            )
+        _note(error, record, y_bar)
         raise
 
 
-def _add(bars: list[Any], owned: set[int], link: int, bar: Any) -> None:
-    total, is_owned = accumulate(bars[link], bar, link in owned)
-    bars[link] = total
-    if is_owned:
-        owned.add(link)
-
-
-def _pull_into(bars: list[Any], owned: set[int], links: Into, y_bar: Any, record: tuple[Any, ...]) -> None:
-    """Add in place what the pull would return: n elements read one by one do not build n arrays."""
-    link = links.index
-    of = record[3]
-    if isinstance(y_bar, AbstractTangent) or is_tracer_type(type(y_bar)) or type(of) is not Space:
-        bar = record[0](y_bar, *record[2:])
-        if bars[link] is None:
-            bars[link] = bar
-        else:
-            _add(bars, owned, link, bar)
+def _note(error: Exception, record: tuple[Any, ...], y_bar: Any) -> None:
+    statement = getattr(record[0], "statement", None)
+    if statement is None:
         return
-    if bars[link] is None:
-        bars[link] = of.zeros()
-        owned.add(link)
-    elif link not in owned or not is_mutable_destination(bars[link]):
-        _add(bars, owned, link, of.zeros())
-    if link in owned and is_mutable_destination(bars[link]):
-        links.pull_into(bars[link], y_bar, *record[2:])
-    else:
-        _add(bars, owned, link, record[0](y_bar, *record[2:]))
-
-
-def _distribute(bars: list[Any], owned: set[int], link: Any, bar: Any) -> None:
-    """Send the cotangent of a structure to its fields."""
-    if type(link) is int:
-        if bars[link] is None:
-            bars[link] = bar
-        else:
-            _add(bars, owned, link, bar)
-        return
-    bar = unthunk(bar)
-    if is_zero(bar):
-        return
-    for key, inner in link.fields.items():
-        _distribute(bars, owned, inner, bar[key])
-
-
-_ = (NotDifferentiableError, ZeroTangent, space)
+    shown = ", ".join(describe(x) for x in record[2:])
+    error.add_note(
+        f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, which saved ({shown})\n"
+        f"  rule: {statement.where}"
+    )

@@ -7,24 +7,30 @@ A *call site* is one way of calling one primitive: `multiply` by the ``*`` opera
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Config, ForwardMode, NotDifferentiableError, ReverseMode, Tracer, TracerError
 from chainrules_py.alias import aliases
-from chainrules_py.arrays import dispatch_type, is_number_type, is_tracer_type
+from chainrules_py.arrays import (
+    dispatch_type,
+    is_array_type,
+    is_number_type,
+    is_python_number,
+    is_tracer_type,
+    number_home,
+)
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, highest_tracer
 from chainrules_py.registry import declare_direct, find_rule, name_of
-from chainrules_py.vocabulary import binary_operators, index, unary_operators
+from chainrules_py.vocabulary import binary_operators, index, lift, unary_operators
 
 __all__ = ["ArrayLike", "Site", "TapeConfig", "config", "new_level"]
 
 new_level = itertools.count(1).__next__
 """Numbers differentiations in the order of their beginning: the innermost has the highest."""
-
-METADATA = frozenset(("shape", "ndim", "dtype", "size", "device", "itemsize", "nbytes"))
 
 
 class TapeConfig(Config):
@@ -72,12 +78,19 @@ class Site:
         classes = tuple(map(type, operands))
         tracers = [x for x in operands if is_tracer_type(type(x))]
         step = None
-        if tracers and len({type(t).engine for t in tracers if isinstance(t, ArrayLike)}) == 1:
+        if self.primal is not None and number_home(self.primal) and all(map(is_python_number, classes)):
+            step = self.lifted
+        elif tracers and len({type(t).engine for t in tracers if isinstance(t, ArrayLike)}) == 1:
             step = type(tracers[0]).make_step(self, classes)
         if step is None:
             step = self.general
         table[classes] = step
         return step
+
+    def lifted(self, *operands: Any) -> Any:
+        """Trace a call of a library's function on Python's numbers, as scalars of the library."""
+        home = number_home(self.primal)
+        return self.general(*[lift(x, to=home) for x in operands])
 
     def general(self, *operands: Any, **options: Any) -> Any:
         """Trace a call whatever its operands are: the highest level among them does it."""
@@ -85,7 +98,7 @@ class Site:
         if tracer is None:
             return (self.primal or self.primitive)(*operands, **options)
         operands, options = self.primitive.normalise(operands, options)
-        return tracer.trace(self.primitive, operands, options, self.primal)
+        return tracer.__trace__(self.primitive, operands, options, self.primal)
 
     def rule(self, payloads: tuple[type, ...]) -> Any:
         """The rule for payloads of these types, or None."""
@@ -108,12 +121,28 @@ def site_of(f: Any) -> Site | None:
     return site
 
 
+_steps = Cache()
+
+
+def _find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
+    table = _steps.table
+    site = site_of(ufunc)
+    if site is None:
+        return lambda *xs: call_native(ufunc, xs, {})
+    step = site.step(*operands)
+    table[ufunc, *map(type, operands)] = step
+    return step
+
+
 def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call of a library's function with a tracer among its arguments, in words."""
-    row = aliases.get(f)
-    if row is None:
+    if f not in aliases:
         see(f, [dispatch_type(type(x)) for x in operands])
-        row = aliases.get(f)
+    home = number_home(f)
+    classes = [type(x) for x in operands]
+    if home and any(map(is_tracer_type, classes)) and not any(map(is_array_type, classes)):
+        operands = tuple([lift(x, to=home) if is_tracer_type(type(x)) and is_python_number(type(x)) else x for x in operands])
+    row = aliases.get(f)
     if row is None:
         return _call_unknown(f, operands, keywords)
     if not keywords and isinstance(row.word, Primitive) and not row.word.options and len(operands) == len(row.word.operands):
@@ -156,17 +185,17 @@ class ArrayLike(Tracer):
             raise TracerError(msg)
         if keywords:
             return call_native(ufunc, operands, keywords)
+        if len(operands) == 1:
+            (x,) = operands
+            try:
+                step = _steps.table[ufunc, type(x)]
+            except KeyError:
+                step = _find_step(ufunc, operands)
+            return step(x)
         try:
-            site = _sites[ufunc]
+            step = _steps.table[ufunc, *map(type, operands)]
         except KeyError:
-            found = site_of(ufunc)
-            if found is None:
-                return call_native(ufunc, operands, keywords)
-            site = found
-        try:
-            step = site.cache.table[tuple(map(type, operands))]
-        except KeyError:
-            step = site.step(*operands)
+            step = _find_step(ufunc, operands)
         return step(*operands)
 
     def __array_function__(self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -214,23 +243,52 @@ class ArrayLike(Tracer):
         msg = f"{self!r} cannot be written to: write the new value with where, or join the parts"
         raise TracerError(msg)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in METADATA:
-            return getattr(self.value, name)
-        native = getattr(type(self).__dispatch_type__, name, None)
-        row = aliases.get(native) if native is not None and not name.startswith("__") else None
-        if row is None:
-            msg = f"{type(self).__name__} has no attribute {name!r} that is known to be differentiable"
+
+# Every tracer has these; the properties read the payload, in which no derivative is taken.
+for _name in ("shape", "ndim", "dtype", "size", "device", "itemsize", "nbytes"):
+    setattr(ArrayLike, _name, property(operator.attrgetter(f"value.{_name}")))
+
+
+class Member:
+    """A method or property of an array class, on a tracer of it.
+
+    They are put on the class of a tracer one by one: a ``__getattr__`` would make every access to
+    its own attributes four times as slow, and those are what a call is made of.
+    """
+
+    __slots__ = ("name", "native")
+
+    def __init__(self, native: Any, name: str) -> None:
+        self.native = native
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        if x is None:
+            return self
+        if self.native not in aliases:
+            msg = (
+                f"{owner.__name__}.{self.name}: this member of {owner.__dispatch_type__.__name__} is not known "
+                f"to be differentiable; write it with functions, or as an alias of a word"
+            )
             raise AttributeError(msg)
-        if callable(native):
-            return lambda *operands, **keywords: call_native(native, (self, *operands), keywords)
-        return call_native(native, (self,), {})
+        if callable(self.native):
+            return lambda *operands, **keywords: call_native(self.native, (x, *operands), keywords)
+        return call_native(self.native, (x,), {})
+
+
+def members(payload: type) -> dict[str, Any]:
+    """The public members of a class of arrays, as those of its tracers."""
+    native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
+    own = vars(ArrayLike)
+    return {n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own}
 
 
 def _unary(site: Site) -> Callable[[Any], Any]:
+    cache = site.cache
+
     def method(self: Any) -> Any:
         try:
-            step = site.cache.table[(type(self),)]
+            step = cache.table[(type(self),)]
         except KeyError:
             step = site.step(self)
         return step(self)
@@ -239,9 +297,11 @@ def _unary(site: Site) -> Callable[[Any], Any]:
 
 
 def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    cache = site.cache
+
     def method(self: Any, other: Any) -> Any:
         try:
-            step = site.cache.table[type(self), type(other)]
+            step = cache.table[type(self), type(other)]
         except KeyError:
             if _defers(self, other):
                 return NotImplemented
@@ -250,7 +310,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 
     def reflected(self: Any, other: Any) -> Any:
         try:
-            step = site.cache.table[type(other), type(self)]
+            step = cache.table[type(other), type(self)]
         except KeyError:
             if _defers(self, other):
                 return NotImplemented
@@ -264,8 +324,6 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 def _defers(self: Any, other: Any) -> bool:
     """Whether the other operand is none of an array, a number or a tracer: its class may know what to do."""
     cls = type(other)
-    from chainrules_py.arrays import is_array_type
-
     return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
 
 

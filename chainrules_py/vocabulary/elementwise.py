@@ -7,7 +7,7 @@ from typing import Any
 from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
-__all__ = ["add", "conj", "cos", "divide", "exp", "multiply", "negative", "real", "sin", "strong_multiply", "subtract"]
+__all__ = ["add", "conj", "cos", "divide", "exp", "lift", "multiply", "negative", "real", "sin", "strong_multiply", "subtract"]
 
 
 @primitive
@@ -41,6 +41,11 @@ def strong_multiply(c: Numeric, p: Numeric, /) -> Any:
 
     What a cotangent c and a partial p that may be infinite or NaN are multiplied by.
     """
+
+
+@primitive
+def lift(x: Numeric, /, *, to: Any) -> Any:
+    """A Python number as a scalar of the library ``to``, as its own functions would take it."""
 
 
 @primitive

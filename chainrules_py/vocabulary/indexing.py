@@ -6,16 +6,37 @@ operands: they may be data, though no derivative is taken in them.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.arrays import Array, is_array_type
+from chainrules_py.arrays import (
+    Array,
+    Numeric,
+    dispatch_type,
+    is_array_type,
+    is_tracer_type,
+    type_namespace,
+)
 from chainrules_py.primitive import primitive
 
-__all__ = ["Index", "getitem", "index", "scatter_add"]
-
+__all__ = [
+    "Index",
+    "add_along_axis",
+    "add_at",
+    "getitem",
+    "index",
+    "put_along_axis_add",
+    "scatter_add",
+    "take",
+    "take_along_axis",
+]
 
 class Index(tuple[Any, ...]):
     """The static part of an index: hashable, with a hole for each array.
+
+    Slices cannot be hashed before Python 3.12, and ``True == 1`` though they index differently; so
+    an entry is an integer, None, Ellipsis, or a tuple that starts with what it is.
 
     Examples
     --------
@@ -30,57 +51,122 @@ class Index(tuple[Any, ...]):
     HOLE = ("array",)
 
     @classmethod
-    def split(cls, index: Any) -> tuple[Index, tuple[Any, ...]]:
-        """Separate what is static in an index from the arrays in it; lists become operands as well."""
+    def split(
+        cls, index: Any, asarray: Callable[[Any], Any] = lambda entry: entry
+    ) -> tuple[Index, tuple[Any, ...]]:
+        """Separate what is static in an index from the arrays in it.
+
+        Parameters
+        ----------
+        index
+            What stands between the brackets.
+        asarray : callable
+            Makes an array of a list; lists are operands as well.
+
+        Raises
+        ------
+        IndexError
+            If an entry is nothing to index with.
+        """
         entries = index if type(index) is tuple else (index,)
         pattern: list[Any] = []
         arrays: list[Any] = []
         for entry in entries:
             kind = type(entry)
-            if kind is slice:
+            if kind is int or entry is None or entry is Ellipsis:
+                pattern.append(entry)
+            elif kind is slice:
                 pattern.append((slice, *map(_static, (entry.start, entry.stop, entry.step))))
-            elif is_array_type(kind) or kind is list:
+            elif kind is bool or kind.__name__ in ("bool_", "bool"):
+                pattern.append((bool, bool(entry)))
+            elif is_tracer_type(kind) or is_array_type(kind):
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
+            elif isinstance(entry, (list, tuple)):
+                pattern.append(cls.HOLE)
+                arrays.append(asarray(entry))
             else:
-                pattern.append(entry)
+                pattern.append(_place(entry))
         return cls(pattern), tuple(arrays)
 
     def join(self, arrays: tuple[Any, ...]) -> Any:
         """The index again, with these arrays in the holes."""
         rest = iter(arrays)
-        return tuple(
-            next(rest) if e is Index.HOLE else slice(*e[1:]) if type(e) is tuple else e for e in self
-        )
+        return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether it is made of integers, slices, None and Ellipsis, and so picks no element twice."""
+        return not [e for e in self if type(e) is tuple and e[0] is not slice]
 
     def __repr__(self) -> str:
         shown = []
         for e in self:
             if e is Index.HOLE:
                 shown.append("array")
-            elif type(e) is tuple:
+            elif type(e) is tuple and e[0] is slice:
                 start, stop, step = ("" if v is None else str(v) for v in e[1:])
                 shown.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+            elif type(e) is tuple:
+                shown.append(repr(e[1]))
             else:
                 shown.append("..." if e is Ellipsis else repr(e))
         return f"Index[{', '.join(shown)}]"
 
+def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
+    if e is Index.HOLE:
+        return next(arrays)
+    return slice(*e[1:]) if e[0] is slice else e[1]
 
 def _static(bound: Any) -> Any:
-    return bound if bound is None else bound.__index__()
+    return bound if bound is None else operator.index(bound)
 
+def _place(entry: Any) -> int:
+    try:
+        return operator.index(entry)
+    except TypeError:
+        msg = (
+            f"{entry!r} of type {type(entry).__qualname__} is no index; "
+            f"an index is made of integers, slices, None, Ellipsis, and arrays or lists of integers or booleans"
+        )
+        raise IndexError(msg) from None
 
 @primitive
-def getitem(x: Array, /, *arrays: Array, index: Index) -> Any:
+def getitem(x: Array, /, *arrays: Numeric, index: Index) -> Any:
     """The elements x[index], where the arrays fill the holes of the pattern."""
 
-
 @primitive
-def scatter_add(x: Array, y: Array, /, *arrays: Array, index: Index) -> Any:
+def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
     """A copy of x with y added at the index; an element that occurs twice is added to twice."""
 
+@primitive
+def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
+    """The slices of x at these places along an axis; of x in C order if there is none."""
+
+@primitive
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
+    """Elements of x, at one place along an axis for each entry of the indices."""
+
+@primitive
+def put_along_axis_add(x: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> Any:
+    """A copy of x with y added where `take_along_axis` would read."""
+
+@primitive
+def add_at(buffer: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> None:
+    """Add y to the buffer itself at the index, twice where an element occurs twice.
+
+    For the ``pull_into`` of rules: nothing else writes to what it is given.
+    """
+
+@primitive
+def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> None:
+    """Add y to the buffer itself where `take_along_axis` would read; for ``pull_into`` alone."""
 
 def index(x: Any, where: Any) -> Any:
     """The elements x[where], for an index as Python writes it."""
-    pattern, arrays = Index.split(where)
+    pattern, arrays = Index.split(where, getattr(_library(x), "asarray", _place))
     return getitem(x, *arrays, index=pattern)
+
+def _library(x: Any) -> Any:
+    return type_namespace(dispatch_type(type(x)))
+

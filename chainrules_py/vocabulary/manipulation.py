@@ -7,12 +7,36 @@ from typing import Any
 from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
-__all__ = ["astype", "broadcast_to", "expand_dims", "reshape", "squeeze", "to_device"]
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "copy",
+    "expand_dims",
+    "flip",
+    "matrix_transpose",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "tile",
+    "to_device",
+]
 
 
 @primitive
 def reshape(x: Numeric, /, *, shape: tuple[int, ...]) -> Any:
     """The same elements, in C order, in another shape; one length may be -1."""
+
+
+@primitive
+def permute_dims(x: Numeric, /, *, axes: tuple[int, ...] | None = None) -> Any:
+    """x with its axes in another order, reversed by default."""
+
+
+@primitive
+def matrix_transpose(x: Array, /) -> Any:
+    """x with its last two axes exchanged."""
 
 
 @primitive
@@ -26,13 +50,43 @@ def expand_dims(x: Numeric, /, *, axis: int | tuple[int, ...]) -> Any:
 
 
 @primitive
-def squeeze(x: Array, /, *, axis: int | tuple[int, ...]) -> Any:
-    """x without these axes, which have length one."""
+def squeeze(x: Numeric, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+    """x without these axes, which have length one; without all such axes by default."""
+
+
+@primitive
+def flip(x: Numeric, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+    """x in reverse order along axes, all by default."""
+
+
+@primitive
+def roll(
+    x: Numeric, /, *, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
+) -> Any:
+    """x shifted along axes, what leaves at the end entering at the beginning.
+
+    Without an axis, x is shifted in C order.
+    """
+
+
+@primitive
+def tile(x: Numeric, /, *, repetitions: tuple[int, ...]) -> Any:
+    """x as a tile, laid this many times along each axis; axes are counted from the last."""
+
+
+@primitive
+def repeat(x: Numeric, repeats: Numeric, /, *, axis: int | None = None) -> Any:
+    """Each element, or each slice along an axis, several times in a row."""
 
 
 @primitive
 def astype(x: Numeric, /, *, dtype: Any) -> Any:
     """x with another dtype; x itself if it has it already."""
+
+
+@primitive
+def copy(x: Numeric, /) -> Any:
+    """x in memory of its own."""
 
 
 @primitive

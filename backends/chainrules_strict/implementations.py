@@ -1,0 +1,137 @@
+"""What the array-API standard lacks, and where a word takes more than the standard's function does.
+
+Most words are the standard's functions, and stand nowhere here. The others are computed by what
+computes them for NumPy, on the buffers inside: operands have to be of one device, and results are
+strict arrays on that device, so nothing of NumPy gets out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import array_api_strict as xp
+import numpy as np
+
+from chainrules_py import Primitive, Scalar, register_array_type, vocabulary
+from chainrules_py import vocabulary as v
+from chainrules_py.calling import register_owner
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import register_mutable
+
+__all__ = ["Strict", "borrow", "is_of_the_standard"]
+
+Strict = type(xp.zeros(()))
+"""The class of the arrays, which the library does not export."""
+
+register_array_type(Strict, xp)
+register_mutable(Strict, lambda x: x._array.flags.writeable and 0 not in x._array.strides)
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Copy what is read-only, a view, or shares memory with an array of the caller's."""
+    buffer = x._array
+    given = [y._array for y in theirs if isinstance(y, Strict)]
+    if buffer.base is None and buffer.flags.writeable and not any(y is buffer or y.base is buffer for y in given):
+        return x
+    return xp.asarray(x, copy=True)
+
+
+register_owner(Strict, own)
+
+
+# ------------------------------------------------------------------ words that NumPy computes
+
+
+def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
+    """A word as NumPy computes it, of strict arrays on one device, with results there.
+
+    Raises
+    ------
+    ValueError
+        When called, if the operands are on several devices.
+    """
+
+    @functools.wraps(word)
+    def borrowed(*operands: Any, **options: Any) -> Any:
+        devices = {x.device for x in operands if isinstance(x, Strict)}
+        if len(devices) > 1:
+            msg = f"{word.__name__} of arrays on several devices: {sorted(map(str, devices))}"
+            raise ValueError(msg)
+        (device,) = devices
+        inside = [x._array if isinstance(x, Strict) else x for x in operands]
+        return _wrapped(word(*inside, **{name: _native(value) for name, value in options.items()}), device)
+
+    return borrowed
+
+
+def _native(option: Any) -> Any:
+    """An option as NumPy takes it: dtypes are the only ones that belong to a library."""
+    return getattr(option, "_np_dtype", option)
+
+
+def _wrapped(result: Any, device: Any) -> Any:
+    if isinstance(result, (np.ndarray, np.generic)):
+        return Strict._new(np.asarray(result), device=device)
+    if is_structure_type(type(result)):
+        return rebuild(result, [_wrapped(field, device) for _, field in fields_of(result)])
+    return result
+
+
+def is_of_the_standard(word: Primitive[..., Any]) -> bool:
+    """Whether the standard, or one of its extensions, has a function of this name."""
+    return any(hasattr(space, word.__name__) for space in (xp, xp.linalg, xp.fft))
+
+
+def _borrow_everywhere(word: Primitive[..., Any]) -> None:
+    """Enter what NumPy computes for every mixture of strict arrays and numbers with an array in it."""
+    borrowed = borrow(word)
+    operand: Any = Strict | Scalar
+    if word.variadic:
+        # The first operand of a variadic word may be the number of where() or concat(): no word has that.
+        word.implement(borrowed, types=(*[operand] * len(word.operands), operand))
+        return
+    n = len(word.operands)
+    for first in range(n):
+        word.implement(borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1)))
+
+
+# The standard has a function of this name that takes less than the word does.
+_NARROWER: tuple[Any, ...] = (v.getitem,)
+
+
+def _words() -> list[Primitive[..., Any]]:
+    return [word for word in vars(vocabulary).values() if isinstance(word, Primitive)]
+
+
+for _word in _words():
+    if _word in _NARROWER or not (_word.has_body or is_of_the_standard(_word)):
+        _borrow_everywhere(_word)
+
+
+# ---------------------------------------------------------------- words with other parameters
+
+
+@v.full_like.implement
+def full_like_strict(x: Strict, *, shape: tuple[int, ...], fill: Any, dtype: Any = None) -> Any:
+    """The standard's takes no shape."""
+    return xp.full(shape, fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
+
+
+@v.conj.implement
+def conj_strict(x: Strict) -> Any:
+    """The standard's takes complex numbers only in its first version with it."""
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+@v.real.implement
+def real_strict(x: Strict) -> Any:
+    """As `conj_strict`."""
+    return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+@v.to_device.implement
+def to_device_strict(x: Strict, *, device: Any) -> Any:
+    """A method in the standard."""
+    return x if x.device == device else x.to_device(device)

@@ -1,0 +1,103 @@
+"""The array libraries that checks run on, each with its devices.
+
+What is installed is seen without importing it; a library is imported when its arrays are made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Backend", "backend", "backends", "to_numpy"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """One array library on one of its devices.
+
+    Attributes
+    ----------
+    name : str
+        ``"numpy"``, ``"array_api_strict:device1"``: the library and, if it has several, the device.
+    library : str
+        The module that is imported.
+    find_device : callable, optional
+        Gives the device of the imported module; without it the library's default is taken.
+
+    Examples
+    --------
+    >>> numpy = backend("numpy")
+    >>> numpy.asarray([1.0, 2.0])
+    array([1., 2.])
+    """
+
+    name: str
+    library: str
+    find_device: Callable[[Any], Any] | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the library."""
+        return importlib.import_module(self.library)
+
+    @property
+    def device(self) -> Any:
+        """The device that arrays are made on; None for the library's default."""
+        return None if self.find_device is None else self.find_device(self.xp)
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the library is there."""
+        return importlib.util.find_spec(self.library) is not None
+
+    def asarray(self, x: Any) -> Any:
+        """An array of this library, on this device, with the numbers and the dtype of a NumPy array."""
+        return self.xp.asarray(np.asarray(x), device=self.device)
+
+    def numpy(self, x: Any) -> Any:
+        """The numbers of an array of this library as a NumPy array."""
+        return to_numpy(x)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_known = (
+    Backend("numpy", "numpy"),
+    Backend("array_api_strict", "array_api_strict"),
+    Backend("array_api_strict:device1", "array_api_strict", lambda xp: xp.Device("device1")),
+)
+
+
+def backends() -> tuple[Backend, ...]:
+    """The array libraries that are installed, with their devices."""
+    return tuple(known for known in _known if known.is_installed)
+
+
+def backend(name: str) -> Backend:
+    """The backend of a name.
+
+    Raises
+    ------
+    LookupError
+        If it is not known, or its library is not installed.
+    """
+    for known in backends():
+        if known.name == name:
+            return known
+    msg = f"there is no array library {name!r} here; there are {', '.join(map(str, backends()))}"
+    raise LookupError(msg)
+
+
+def to_numpy(x: Any) -> Any:
+    """The numbers of an array, or a number, of any library and device as a NumPy array."""
+    if type(x).__module__.partition(".")[0] == "array_api_strict":
+        import array_api_strict
+
+        x = x.to_device(array_api_strict.Device("CPU_DEVICE"))
+    return np.asarray(x)

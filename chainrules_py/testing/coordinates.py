@@ -1,0 +1,168 @@
+"""Tangents as vectors of real numbers, so that one comparison serves arrays, numbers and structures.
+
+A complex number has two coordinates. Integers and booleans have none: no small step leads from one
+to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py.arrays import is_array_type, type_namespace
+from chainrules_py.project import kind_of
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import NoTangent, Tangent, is_zero, unthunk
+from chainrules_py.testing.backends import to_numpy
+
+__all__ = ["Coordinates", "like", "random_tangent"]
+
+
+def like(x: Any, values: Any) -> Any:
+    """NumPy's numbers as the kind of thing that x is: its library, dtype and device."""
+    cls = type(x)
+    if cls in (int, float, complex):
+        return complex(values) if np.iscomplexobj(values) else float(values)
+    if isinstance(x, np.generic):
+        return cls(values)
+    device = getattr(x, "device", None)
+    keywords = {} if device is None else {"device": device}
+    return type_namespace(cls).asarray(np.array(values), dtype=x.dtype, **keywords)  # type: ignore[union-attr]
+
+
+@final
+class Coordinates:
+    """The coordinates of one value's tangent space.
+
+    Attributes
+    ----------
+    size : int
+        How many there are.
+    is_leaf : bool
+        Whether the value is an array or number, rather than a structure of them.
+
+    Examples
+    --------
+    >>> of = Coordinates((1.0, 2j, "name"))
+    >>> of.size
+    3
+    >>> of.tangent(np.asarray([5.0, 6.0, 7.0]))
+    Tangent[tuple](5.0, (6+7j), NoTangent())
+    >>> of.vector((5.0, 6 + 7j, NoTangent()))
+    array([5., 6., 7.])
+    """
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        cls = type(x)
+        self.is_leaf = not is_structure_type(cls)
+        self.fields: dict[Any, Coordinates] = {}
+        self.kind = "none"
+        self.shape: tuple[int, ...] = ()
+        if self.is_leaf:
+            self.kind = kind_of(x)
+            self.shape = tuple(getattr(x, "shape", ()))
+            n = int(np.prod(self.shape, dtype=int))
+            self.size = n * {"real": 1, "complex": 2}.get(self.kind, 0)
+        else:
+            self.fields = {key: Coordinates(field) for key, field in fields_of(x)}
+            self.size = sum(field.size for field in self.fields.values())
+
+    def vector(self, t: Any) -> Any:
+        """A tangent as a vector; zeros where it is zero, or is not there."""
+        t = unthunk(t)
+        if is_zero(t) or not self.size:
+            return np.zeros(self.size)
+        if self.is_leaf:
+            values = to_numpy(t)
+            if self.kind == "real":
+                return np.asarray(values.real, dtype=float).reshape(self.size)
+            values = values.reshape(self.size // 2)
+            return np.concatenate([values.real, values.imag]).astype(float)
+        parts = []
+        for key, field in self.fields.items():
+            try:
+                part = t[key] if isinstance(t, (Tangent, tuple, list, dict)) else getattr(t, key)
+            except (KeyError, IndexError):
+                part = NoTangent()
+            parts.append(field.vector(part))
+        return np.concatenate(parts)
+
+    def tangent(self, vector: Any) -> Any:
+        """The tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
+        if not self.is_leaf:
+            return Tangent.of(type(self.x), {key: part for key, part in self._parts(vector, Coordinates.tangent)})
+        return like(self.x, self._values(vector)) if self.kind in ("real", "complex") else NoTangent()
+
+    def moved(self, vector: Any) -> Any:
+        """The value, moved along a tangent of these coordinates."""
+        if not self.is_leaf:
+            return rebuild(self.x, [part for _, part in self._parts(vector, Coordinates.moved)])
+        if self.kind not in ("real", "complex"):
+            return self.x
+        return like(self.x, to_numpy(self.x) + self._values(vector))
+
+    def leaves(self, t: Any) -> list[tuple[Coordinates, Any]]:
+        """The parts of a tangent, or of a value, that have coordinates, each with its own; tracers stay."""
+        if self.is_leaf:
+            return [(self, t)] if self.size else []
+        if is_zero(t):
+            return []
+        whole = t if isinstance(t, Tangent) or type(t) in (tuple, list, dict) else dict(fields_of(t))
+        return [leaf for key, field in self.fields.items() if field.size for leaf in field.leaves(whole[key])]
+
+    def labels(self) -> list[str]:
+        """A name for each coordinate, as ``[0, 2]``, ``.weights[3]`` or ``[1].imag``."""
+        if not self.is_leaf:
+            return [f"{_key(key)}{label}" for key, field in self.fields.items() for label in field.labels()]
+        places = ["" if not i else str(list(i)) for i in np.ndindex(self.shape)] if self.size else []
+        return places if self.kind == "real" else [f"{p}.{part}" for part in ("real", "imag") for p in places]
+
+    def _values(self, vector: Any) -> Any:
+        if self.kind == "complex":
+            half = self.size // 2
+            vector = vector[:half] + 1j * vector[half:]
+        return vector.reshape(self.shape)
+
+    def _parts(self, vector: Any, part: Any) -> list[tuple[Any, Any]]:
+        made, start = [], 0
+        for key, field in self.fields.items():
+            made.append((key, part(field, vector[start : start + field.size])))
+            start += field.size
+        return made
+
+
+def _key(key: Any) -> str:
+    return f".{key}" if isinstance(key, str) else f"[{key!r}]"
+
+
+def random_tangent(primal: Any, rng: Any) -> Any:
+    """A tangent of a value with normally distributed coordinates.
+
+    Parameters
+    ----------
+    primal : array, number or structure
+        What it is a tangent of.
+    rng : numpy.random.Generator or int
+        Where the numbers come from, or its seed.
+
+    Returns
+    -------
+    tangent
+        An array or number of the same library, shape, dtype and device; a `Tangent` of a structure;
+        `NoTangent()` for what cannot be perturbed. Of integers it is floating, as cotangents are.
+
+    Examples
+    --------
+    >>> random_tangent((0.0, "name"), 0)
+    Tangent[tuple](0.1257302210933933, NoTangent())
+    """
+    of = Coordinates(primal)
+    rng = np.random.default_rng(rng)
+    return of.tangent(rng.standard_normal(of.size))
+
+
+def is_array(x: Any) -> bool:
+    """Whether a value is an array of a registered library."""
+    return is_array_type(type(x))

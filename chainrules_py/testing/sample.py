@@ -1,0 +1,99 @@
+"""Samples: representative operands and options of a word, as data without arrays.
+
+They stand in ``testing/samples/<family>`` under the names of the rules, and every check runs over
+them on every library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_py.primitive import Primitive
+
+__all__ = ["Draw", "Sample", "samples", "samples_of"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """An array or number to be drawn at random.
+
+    Attributes
+    ----------
+    shape : tuple of int or None
+        None draws a Python number.
+    low, high : float
+        The interval that reals, and both parts of complex numbers, are drawn from.
+    kind : {"real", "complex", "int", "bool"}
+        What numbers; integers are drawn from ``low <= n < high``.
+    apart : float
+        The least distance between any two elements, for sorting and maxima.
+    make : callable, optional
+        Applied to the drawn NumPy array, for structure (symmetric, triangular, degenerate).
+    """
+
+    shape: tuple[int, ...] | None = ()
+    low: float = -2.0
+    high: float = 2.0
+    kind: str = "real"
+    apart: float = 0.0
+    make: Callable[[Any], Any] | None = None
+
+
+class Sample:
+    """One call of a word: operands, each a `Draw` or a value that is taken as it is, and options.
+
+    Parameters
+    ----------
+    *operands
+        Draws; Python numbers and lists are taken as they are, lists as arrays.
+    gauge : callable, optional
+        Applied to the result before derivatives are compared, where only that is determined
+        (singular vectors).
+    smooth : bool
+        Whether finite differences exist here; at a kink only the convention is tested.
+    complex : bool
+        Whether the same call with complex operands is a sample too.
+    **options
+        Options of the word.
+    """
+
+    def __init__(
+        self,
+        *operands: Any,
+        gauge: Callable[[Any], Any] | None = None,
+        smooth: bool = True,
+        complex: bool = False,
+        **options: Any,
+    ) -> None:
+        self.operands = operands
+        self.gauge = gauge
+        self.smooth = smooth
+        self.complex = complex
+        self.options: Mapping[str, Any] = options
+
+    def __repr__(self) -> str:
+        shown = [_picture(x) for x in self.operands] + [f"{k}={v!r}" for k, v in self.options.items()]
+        return ", ".join(shown) + (" complex" if self.complex else "")
+
+
+def _picture(x: Any) -> str:
+    if not isinstance(x, Draw):
+        return repr(x)
+    return "number" if x.shape is None else f"{x.kind}{list(x.shape)}"
+
+
+_samples: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
+
+
+def samples(word: Primitive[..., Any], *given: Sample) -> None:
+    """Enter the samples of a word."""
+    _samples[word] = (*_samples.get(word, ()), *given)
+
+
+def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
+    """The samples of a word; none, if nobody entered any."""
+    from chainrules_py.testing import samples as families  # noqa: F401  (importing it enters them)
+
+    return _samples.get(word, ())

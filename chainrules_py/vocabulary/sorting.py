@@ -1,0 +1,20 @@
+"""Words that put elements in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array
+from chainrules_py.primitive import primitive
+
+__all__ = ["argsort", "sort"]
+
+
+@primitive
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The elements along an axis in ascending order."""
+
+
+@primitive
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The places that `sort` takes the elements from."""
