@@ -4,7 +4,7 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 `frule` and `rrule`.
 """
 
-from chainrules_py import builtins, rules, vocabulary
+from chainrules_py import builtins, composites, rules, vocabulary
 from chainrules_py.alias import alias
 from chainrules_py.arrays import (
     Array,
@@ -33,7 +33,7 @@ from chainrules_py.errors import (
     UnsupportedKeywordError,
 )
 from chainrules_py.linear import LinearMap, identity
-from chainrules_py.primitive import Primitive, primitive
+from chainrules_py.primitive import Primitive, ignore_derivatives, primitive
 from chainrules_py.project import Space, project, space, zero_tangent
 from chainrules_py.registry import coverage, explain, find_rule, rules_for
 from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, opt_out, rule, scalar_rule

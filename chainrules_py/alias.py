@@ -57,7 +57,7 @@ Lowering = Callable[[Call, Any], None]
 class Alias:
     """One row: a library's function, the word it is, and what becomes of its keywords."""
 
-    __slots__ = ("defaults", "lower", "names", "native", "positional", "refuse", "word")
+    __slots__ = ("defaults", "gather", "lower", "names", "native", "positional", "refuse", "word")
 
     def __init__(
         self,
@@ -68,7 +68,9 @@ class Alias:
         refuse: tuple[str, ...],
         parameters: Mapping[str, Any] | None,
         positional: tuple[str, ...] | None,
+        gather: str | None,
     ) -> None:
+        self.gather = gather
         self.native = native
         self.word = word
         self.lower = dict(lower)
@@ -114,6 +116,8 @@ class Alias:
         TypeError
             If the call does not fit the native signature.
         """
+        if self.gather is not None:
+            operands = self._gathered(operands, self.positional.index(self.gather))
         if len(operands) > len(self.positional):
             msg = f"{self.__name__}() takes {len(self.positional)} positional arguments, got {len(operands)}"
             raise TypeError(msg)
@@ -144,6 +148,14 @@ class Alias:
                 del given[name]
         return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
 
+    @staticmethod
+    def _gathered(operands: tuple[Any, ...], start: int) -> tuple[Any, ...]:
+        """``x.reshape(2, 3)`` as ``x.reshape((2, 3))``."""
+        rest = operands[start:]
+        if not rest or (len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))):
+            return operands
+        return (*operands[:start], rest)
+
     def _rewritten(self, given: dict[str, Any], lowered: dict[str, Any]) -> Call:
         word = self.word
         if isinstance(word, Primitive):
@@ -166,6 +178,14 @@ class Alias:
                 call.operands = {}
         for name, value in lowered.items():
             self.lower[name](call, value)
+        if call.word is word and isinstance(word, Primitive) and not word.variadic:
+            missing = [n for n in word.operands if n not in call.operands and n not in word._operand_defaults]
+            if missing:
+                msg = (
+                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the word "
+                    f"{word.__name__}({', '.join(word.operands)}) here, and nothing else"
+                )
+                raise TypeError(msg)
         return call
 
     @property
@@ -193,6 +213,17 @@ def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
     return names, {n: parameters.defaults.get(n, REQUIRED) for n in names}
 
 
+UFUNC_KEYWORDS: dict[str, Any] = {
+    "out": None,
+    "where": True,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+    "signature": None,
+}
+"""The keywords of every ufunc, with their defaults: none of them has a derivative."""
+
 aliases: dict[Any, Alias] = {}
 """The rows, by the function that is aliased."""
 
@@ -206,6 +237,7 @@ def alias(
     refuse: tuple[str, ...] = (),
     parameters: Mapping[str, Any] | None = None,
     positional: tuple[str, ...] | None = None,
+    gather: str | None = None,
 ) -> Alias:
     """Say which word a library's function is.
 
@@ -225,13 +257,16 @@ def alias(
         Name to default, for a function whose signature cannot be read.
     positional : tuple of str, optional
         The parameters that may be given by position, if not all.
+    gather : str, optional
+        The last of these, where it takes all further positional arguments as a tuple, as the
+        shape of ``x.reshape(2, 3)`` does.
 
     Raises
     ------
     RuleError
         If a parameter is left over: it would be ignored.
     """
-    row = Alias(native, to, rename or {}, lower or {}, refuse, parameters, positional)
+    row = Alias(native, to, rename or {}, lower or {}, refuse, parameters, positional, gather)
     aliases[native] = row
     invalidate()
     return row

@@ -85,6 +85,11 @@ class Tracer:
         """Which differentiation this tracer belongs to; the highest of a call's levels traces it."""
         raise NotImplementedError
 
+    @property
+    def __payload__(self) -> Any:
+        """The value that it stands for, one level down."""
+        raise NotImplementedError
+
     def __trace__(
         self,
         primitive: Any,

@@ -28,11 +28,15 @@ from chainrules_py.project import (
     unbroadcasting,
 )
 from chainrules_py.registry import Rule, Statement
+from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.tangents import (
     AbstractTangent,
+    AbstractZero,
     NoTangent,
+    Tangent,
     ZeroTangent,
     add_tangents,
+    canonicalize,
     is_zero,
     unthunk,
 )
@@ -699,8 +703,14 @@ def _dense(t: Any, x: Any) -> Any:
 
 
 def spread_all(y_dot: Any, y: Any) -> Any:
-    """`spread`, for results with several outputs as well."""
-    return spread(y_dot, y)
+    """`spread`, for results with several outputs as well, whose tangents may come in a plain tuple."""
+    if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
+        return spread(y_dot, y)
+    y_dot = canonicalize(y, y_dot)
+    if not isinstance(y_dot, Tangent):
+        return y_dot
+    fields = dict(fields_of(y))
+    return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
 
 
 # ---------------------------------------------------------------- the general statement
@@ -774,7 +784,10 @@ class GeneralRecipe:
             for i, t in zip(active, tangents, strict=True):
                 m = maps[i]
                 if type(m) is LinearMap and not is_zero(t):
-                    y_dot = add_tangents(y_dot, _half(m.push, "push", statement)(unthunk(t), *m.saved))
+                    term = unthunk(_half(m.push, "push", statement)(unthunk(t), *m.saved))
+                    if type(term) is tuple or type(term) is type(y):
+                        term = canonicalize(y, term)
+                    y_dot = add_tangents(y_dot, term)
             return y, spread_all(y_dot, y)
 
         return Bound(run, wanted, statement)

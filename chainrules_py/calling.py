@@ -11,6 +11,7 @@ from chainrules_py.bind import bind, part
 from chainrules_py.config import Config
 from chainrules_py.dispatch import Cache
 from chainrules_py.errors import NoRuleError, ProjectionError, describe
+from chainrules_py.primitive import Primitive
 from chainrules_py.project import Space, project, space
 from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
@@ -227,14 +228,18 @@ def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     except TypeError:
         row = None
     if (home := arrays.number_home(f)) and all(arrays.is_python_number(type(x)) for x in operands):
-        operands = tuple([lift(x, to=home) for x in operands])
+        operands = tuple([scalar_at_home(x, home) for x in operands])
     if row is not None:
         if primal is not None and not options and len(operands) == len(primal.operands) and not primal.options:
             return primal, operands, options, f
         call = row.call(operands, options)
-        if call.after or any(x is not y for x, y in zip(call.operands.values(), operands, strict=False)) or primal is None:
-            if primal is None or options.keys() & row.lower.keys():
+        if primal is None or call.after:
+            return None, operands, {}, _applied(f, options)
+        if any(x is not y for x, y in zip(call.operands.values(), operands, strict=False)):
+            if options.keys() & row.lower.keys():
                 return None, operands, {}, _applied(f, options)
+        if call.word is not row.word and isinstance(call.word, Primitive):
+            primal = call.word  # a keyword made it another word
         normal, opts = primal.normalise(tuple(call.operands.values()), call.options)
         return primal, normal, opts, None
     if primal is None:
@@ -317,6 +322,11 @@ def space_is_discrete(y: Any) -> bool:
 
 def _nothing(x: Any) -> Any:
     return NoTangent() if is_zero(space(x)) else ZeroTangent()
+
+
+def scalar_at_home(x: Any, home: Any) -> Any:
+    """A Python number, or a tracer of one, as the scalar that the functions of a library make of it."""
+    return lift(x, to=home)
 
 
 _owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}

@@ -64,8 +64,6 @@ class MethodTable(Generic[T]):
     def __init__(self, name: str) -> None:
         self.name = name
         self.methods: list[tuple[tuple[Any, ...], Any, int, T]] = []
-        self._solver: Any = None
-        self._values: dict[Any, T] = {}
 
     def add(self, signature: tuple[Any, ...], varargs: Any, layer: int, value: T) -> None:
         """Enter a value; one of the same signature and layer is replaced."""
@@ -74,7 +72,6 @@ class MethodTable(Generic[T]):
                 m for m in self.methods if (m[0], m[1], m[2]) != (signature, varargs, layer)
             ]
             self.methods.append((signature, varargs, layer, value))
-            self._solver = None
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
         """The value for these types, or None.
@@ -102,12 +99,15 @@ class MethodTable(Generic[T]):
         return value
 
     def _solve(self, target: tuple[type, ...]) -> tuple[tuple[Any, ...], T] | None:
+        fitting, certain = self._fitting(target)
+        if not fitting:
+            return None
+        if len(fitting) == 1 and certain:
+            signature, varargs, _, value = fitting[0]
+            return signature if varargs is None else (*signature, varargs), value
         import plum
 
-        with lock:
-            if self._solver is None:
-                self._solver, self._values = self._build(plum)
-            solver, values = self._solver, self._values
+        solver, values = self._build(plum, fitting)
         try:
             method, _ = solver.resolve_method(plum.Signature(*target))
         except plum.NotFoundLookupError:
@@ -121,20 +121,30 @@ class MethodTable(Generic[T]):
             raise AmbiguousRuleError("\n".join(lines)) from None
         return values[method]  # type: ignore[return-value]
 
-    def _build(self, plum: Any) -> tuple[Any, dict[Any, Any]]:
+    def _fitting(self, target: tuple[type, ...]) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
+        """The entries for these types, and whether each is certain to be; plum compares all it is given."""
         # plum keeps one method per signature, so of equal signatures only the highest layer goes in.
         best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
+        all_certain = True
         for entry in self.methods:
-            key = (entry[0], entry[1])
-            if key not in best or best[key][2] < entry[2]:
-                best[key] = entry
+            signature, varargs, layer, _ = entry
+            rest = len(target) - len(signature)
+            if rest < 0 or (rest and varargs is None):
+                continue
+            accepted = list(map(_accepts, (*signature, *[varargs] * rest), target))
+            if False not in accepted:
+                all_certain = all_certain and None not in accepted
+                if (signature, varargs) not in best or best[signature, varargs][2] < layer:
+                    best[signature, varargs] = entry
+        return list(best.values()), all_certain
 
+    def _build(self, plum: Any, fitting: list[Any]) -> tuple[Any, dict[Any, Any]]:
         def declaration(*operands: Any) -> None: ...
 
         declaration.__name__ = self.name
         solver = plum.Function(declaration)
         values: dict[Any, Any] = {}
-        for signature, varargs, layer, value in best.values():
+        for signature, varargs, layer, value in fitting:
             # A fresh function per entry: plum hands it back, and reads no defaults off it.
             method = types.FunctionType(declaration.__code__, {}, self.name)
             keywords = {} if varargs is None else {"varargs": varargs}
@@ -142,6 +152,16 @@ class MethodTable(Generic[T]):
             shown = signature if varargs is None else (*signature, varargs)
             values[method] = (shown, value)
         return solver, values
+
+
+def _accepts(annotation: Any, cls: type) -> bool | None:
+    """Whether instances of a class fit an annotation; None where only plum can say."""
+    if annotation is Any:
+        return True
+    try:
+        return issubclass(cls, annotation)
+    except TypeError:
+        return None
 
 
 def operand_types(
@@ -175,7 +195,7 @@ def operand_types(
     else:
         msg = f"types={types!r} has {len(types)} entries for {len(names)} operands of {where_defined(function)}"
         raise RuleError(msg)
-    found = tuple([_checked(hints.get(name, Numeric), name, function) for name in names])
+    found = tuple([checked_annotation(hints.get(name, Numeric), name, function) for name in names])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
 
 
@@ -202,7 +222,8 @@ _SIMPLE = {Numeric, object, Any}
 _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
-def _checked(annotation: Any, name: str, function: Callable[..., Any]) -> Any:
+def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
+    """An annotation that can be dispatched on, or an error that says why it cannot."""
     annotation = arrays.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
@@ -215,14 +236,13 @@ def _checked(annotation: Any, name: str, function: Callable[..., Any]) -> Any:
     except TypeError:
         pass
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        parts = tuple(_checked(a, name, function) for a in typing.get_args(annotation))
+        parts = tuple(checked_annotation(a, name, function) for a in typing.get_args(annotation))
         union = parts[0]
         for part in parts[1:]:
             union = union | part
         return union
-    import plum
-
-    if getattr(annotation, "_is_protocol", False) or not plum.is_faithful(annotation):
+    parametric = typing.get_origin(annotation) is not None  # list[int], Literal, type[X], NDArray[...]
+    if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
         msg = (
             f"{annotation!r}, the annotation of {name} in {getattr(function, '__qualname__', function)} "
             f"({where_defined(function)}), cannot be dispatched on by type alone, and would slow every "
@@ -232,9 +252,16 @@ def _checked(annotation: Any, name: str, function: Callable[..., Any]) -> Any:
     return annotation
 
 
+def _is_faithful(annotation: Any) -> bool:
+    import plum
+
+    return plum.is_faithful(annotation)
+
+
 def where_defined(thing: Any) -> str:
     """``file:line`` of a function, or of the function that a wrapper or a statement carries."""
-    thing = getattr(thing, "source", thing)
+    if (where := getattr(thing, "where", None)) is not None:
+        return str(where)
     while hasattr(thing, "__wrapped__"):
         thing = thing.__wrapped__
     code = getattr(thing, "__code__", None)

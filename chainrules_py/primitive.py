@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from chainrules_py import arrays
 from chainrules_py.dispatch import Cache, MethodTable, invalidate, operand_types, where_defined
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, RuleError, TracerError, describe
-from chainrules_py.loading import see
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, RuleError, describe
+from chainrules_py.loading import layer_of, see
 from chainrules_py.signature import REQUIRED, Parameters, parameters_of
-from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
 
 if TYPE_CHECKING:
     import inspect
 
-__all__ = ["Primitive", "find_tracers", "highest_tracer", "primitive"]
+__all__ = ["Primitive", "find_tracers", "highest_tracer", "ignore_derivatives", "primitive"]
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -111,7 +111,9 @@ class Primitive(Generic[P, R]):
         NotDifferentiableError
             If an option is an array or a tracer.
         """
-        if len(operands) != len(self.operands) or not options.keys() <= self.options.keys():
+        n = len(operands)
+        fits = n >= len(self.operands) if self.variadic else n == self._n_operands
+        if not fits or not options.keys() <= self.options.keys():
             bound = self.signature.bind(*operands, **options)
             bound.apply_defaults()
             operands, options = bound.args, bound.kwargs
@@ -123,7 +125,7 @@ class Primitive(Generic[P, R]):
                 raise TypeError(msg)
         for name, value in options.items():
             cls = type(value)
-            if arrays.is_tracer_type(cls) or (arrays.is_array_type(cls) and getattr(value, "ndim", 0)):
+            if find_tracers(value) or (arrays.is_array_type(cls) and getattr(value, "ndim", 0)):
                 msg = (
                     f"{name} of {self.__name__} is an option, and is {describe(value)}; "
                     f"an option is static Python data, no derivative is taken in it"
@@ -157,7 +159,8 @@ class Primitive(Generic[P, R]):
         if implementation is None:
             return functools.partial(self.implement, types=types)
         signature, varargs = operand_types(implementation, types=types)
-        self._methods.add(signature, varargs, 0, implementation)
+        layer = layer_of(getattr(implementation, "__module__", None))  # a library's own beats one for any array
+        self._methods.add(signature, varargs, layer, implementation)
         invalidate()
         return implementation
 
@@ -166,11 +169,19 @@ class Primitive(Generic[P, R]):
 
         Of a tracer's type, what computes it for the payload.
         """
-        found = self._methods.resolve(operands)
-        if found is not None:
-            return found
-        if self.has_body:
-            return self.__wrapped__
+        # np.float64 is a float as well: what its library computes comes before what Python does.
+        zero_d = tuple([arrays.zero_d_type(arrays.dispatch_type(cls)) for cls in operands])
+        found = self._methods.resolve(zero_d)
+        if found is None and not self.has_body:
+            found = self._native(operands)
+        if found is None and any(a is not b for a, b in zip(zero_d, operands, strict=True)):
+            found = self._methods.resolve(operands)
+        if found is None and self.has_body:
+            found = self.__wrapped__
+        return found
+
+    def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The function of this name in the namespace of the operands, or None."""
         for is_kind in (arrays.is_array_type, arrays.is_number_type):
             for cls in operands:
                 if is_kind(cls):
@@ -340,6 +351,36 @@ def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
     return top
 
 
-def untraceable(what: str, instead: str) -> TracerError:
-    """The error for a call that no engine can see."""
-    return TracerError(f"{what}; {instead}")
+def ignore_derivatives(x: Any) -> Any:
+    """A value that is taken to be constant, or a function whose result is.
+
+    Parameters
+    ----------
+    x : array, number, structure or callable
+        Of a callable, a function is returned that takes the same and ignores the derivatives of
+        what it gives; it can be used as a decorator.
+
+    Returns
+    -------
+    same as x
+        Without the tracers of any level, so that no derivative flows through it.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> grad(lambda x: x * ignore_derivatives(x))(3.0)
+    3.0
+    """
+    cls = type(x)
+    if arrays.is_tracer_type(cls):
+        return ignore_derivatives(x.__payload__)
+    if is_structure_type(cls) and find_tracers(x):
+        return rebuild(x, [ignore_derivatives(field) for _, field in fields_of(x)])
+    if not callable(x) or is_structure_type(cls):
+        return x
+
+    @functools.wraps(x)
+    def constant(*operands: Any, **options: Any) -> Any:
+        return ignore_derivatives(x(*operands, **options))
+
+    return constant

@@ -35,8 +35,9 @@ _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 def dtype_kind(dtype: Any, like: type) -> str:
     """``"bool"``, ``"int"``, ``"real"``, ``"complex"`` or ``"other"``: what a dtype's numbers are."""
+    key = (type(dtype), dtype)  # two libraries' dtypes may have one hash, and refuse to be compared
     try:
-        return _kinds[dtype]
+        return _kinds[key]
     except KeyError:
         pass
     isdtype = arrays.type_namespace(arrays.dispatch_type(like)).isdtype
@@ -45,7 +46,7 @@ def dtype_kind(dtype: Any, like: type) -> str:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
     except TypeError:
         kind = "other"
-    _kinds[dtype] = kind
+    _kinds[key] = kind
     return kind
 
 

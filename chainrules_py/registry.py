@@ -7,18 +7,19 @@ flat dict per set of engine capabilities, from ``(f, types)`` to the rule, misse
 from __future__ import annotations
 
 import contextlib
+import sys
 import types
 import weakref
 from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py import arrays, loading
-from chainrules_py.alias import Alias, aliases
+from chainrules_py.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.config import Capability, Config
 from chainrules_py.dispatch import Cache, MethodTable, invalidate, lock, signature_text, where_defined
-from chainrules_py.errors import NoRuleError, RuleError
+from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.loading import Layer, layer_of, see
-from chainrules_py.primitive import Primitive
+from chainrules_py.primitive import Primitive, primitive
 
 __all__ = [
     "Rule",
@@ -32,6 +33,55 @@ __all__ = [
 ]
 
 MODES = ("forward", "reverse")
+
+
+@final
+class Source:
+    """Where a statement was written.
+
+    Attributes
+    ----------
+    module, name : str
+        Of the function that was written, or of the call that states a rule.
+    where : str
+        ``file:line``.
+    """
+
+    __slots__ = ("_spec", "_stated_by_call", "module", "name", "where")
+
+    def __init__(self, module: str, name: str, where: str, spec: Any, stated_by_call: bool) -> None:
+        self.module = module
+        self.name = name
+        self.where = where
+        self._spec = spec
+        self._stated_by_call = stated_by_call
+
+    @classmethod
+    def function(cls, f: Callable[..., Any]) -> Source:
+        """The source of a rule that is a function."""
+        return cls(f.__module__, f.__qualname__, where_defined(f), None, False)
+
+    @classmethod
+    def caller(cls, name: str) -> Source:
+        """The source of a rule that is stated by calling a pen: the line outside this package's pens."""
+        frame = sys._getframe(2)
+        spec = frame.f_globals.get("__spec__")
+        where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)
+
+    def replaces(self, old: Source) -> bool:
+        """Whether this is the old statement again: a module loaded anew, a notebook's cell run anew."""
+        if (self.module, self.name) != (old.module, old.name):
+            return False
+        if not self._stated_by_call:
+            return True
+        # Calls have no name of their own: two in one run of one file are two statements.
+        file, _, _ = self.where.rpartition(":")
+        old_file, _, _ = old.where.rpartition(":")
+        return self.where == old.where or file != old_file or self._spec is not old._spec
+
+    def __repr__(self) -> str:
+        return f"{self.name} at {self.where}"
 
 
 @final
@@ -52,8 +102,8 @@ class Statement:
         Whose it is.
     override : bool
         Whether it beats more specific statements.
-    source : callable
-        The function, or first partial, that a person wrote.
+    source : Source
+        Where a person wrote it.
     recipe : object
         How it is bound; None if the function was opted out for these types.
     """
@@ -75,7 +125,7 @@ class Statement:
         primal: Primitive[..., Any],
         signature: tuple[Any, ...],
         varargs: Any,
-        source: Callable[..., Any],
+        source: Source,
         recipe: Any,
         *,
         modes: tuple[str, ...] = MODES,
@@ -90,17 +140,12 @@ class Statement:
         self.modes = modes
         self.requires = requires
         self.override = override
-        self.layer = layer_of(getattr(source, "__module__", None))
+        self.layer = layer_of(source.module)
 
     @property
     def where(self) -> str:
         """``file:line`` of what was written."""
-        return where_defined(self.source)
-
-    @property
-    def same_place(self) -> tuple[Any, ...]:
-        """What tells a reloaded statement from a second one."""
-        return (self.source.__module__, self.source.__qualname__)
+        return self.source.where
 
     def __repr__(self) -> str:
         shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
@@ -139,8 +184,8 @@ _tables: dict[tuple[Primitive[..., Any], str, frozenset[Capability]], MethodTabl
 _direct: dict[Any, Primitive[..., Any]] = {}
 _caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
 _plain = _caches[frozenset()]
-_MISSING = object()
 _OVERRIDE = len(Layer)
+_MISSING = object()
 
 
 def enter(statement: Statement) -> None:
@@ -162,7 +207,7 @@ def enter(statement: Statement) -> None:
             )
             if not clash:
                 kept.append(other)
-            elif other.same_place != statement.same_place or other.modes != statement.modes:
+            elif other.modes != statement.modes or not statement.source.replaces(other.source):
                 msg = (
                     f"{statement!r} has the signature of {other!r}, and both are of the layer "
                     f"{statement.layer.name}; delete one, or write @rule(f, override=True)"
@@ -245,6 +290,9 @@ def _cache_of(can: frozenset[Capability]) -> Cache:
 
 def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Config | None) -> Rule | None:
     can = frozenset() if config is None else config.capabilities
+    called, _ = unbind(f, ())
+    if called is not f:
+        return find_rule(called, (type(getattr(f, "__self__", f)), *operands), config)
     if see(f, operands):
         cache = _cache_of(can).table
     primal = primal_of(f)
@@ -296,8 +344,25 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
     """The primitive for a function whose calls only explicit use of its rules can see."""
     with lock:
         if f not in _direct:
-            _direct[f] = Primitive(f)
+            n = getattr(f, "nin", None)
+            if n is None:
+                _direct[f] = Primitive(f)
+            else:  # a ufunc: its operands are those that are not for the result
+                declaration = _UFUNCS[n](f)
+                declaration.__name__ = f.__name__
+                _direct[f] = primitive(declaration)
+                names = dict.fromkeys(_direct[f].operands)
+                alias(f, to=_direct[f], parameters=names | UFUNC_KEYWORDS, refuse=tuple(UFUNC_KEYWORDS), positional=tuple(names))
         return _direct[f]
+
+
+# By number of operands, since a primitive's operands have names.
+_UFUNCS: dict[int, Callable[..., Any]] = {
+    1: lambda f: lambda x, /: f(x),
+    2: lambda f: lambda x, y, /: f(x, y),
+    3: lambda f: lambda x, y, z, /: f(x, y, z),
+    4: lambda f: lambda x, y, z, w, /: f(x, y, z, w),
+}
 
 
 def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -314,7 +379,7 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 def name_of(f: Any) -> str:
     """How a callable is called in messages."""
-    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
 
 
 def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:
@@ -449,5 +514,3 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     classes = tuple(map(type, operands))
     return Explanation(f, classes, find_rule(f, classes, config), config)
 
-
-_ = (Alias, _MISSING)

@@ -21,11 +21,11 @@ from chainrules_py.bind import (
     ScalarRecipe,
 )
 from chainrules_py.config import Capability
-from chainrules_py.dispatch import operand_types, where_defined
+from chainrules_py.dispatch import checked_annotation, operand_types, where_defined
 from chainrules_py.errors import RuleError
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive
-from chainrules_py.registry import Statement, declare_direct, enter, name_of, primal_of
+from chainrules_py.registry import Source, Statement, declare_direct, enter, name_of, primal_of
 from chainrules_py.signature import parameters_of
 
 __all__ = [
@@ -112,8 +112,8 @@ def scalar_rule(
     if complex not in (None, "holomorphic", "real"):
         msg = f"complex={complex!r} in scalar_rule({primal.__name__}); say 'holomorphic' or 'real', or leave it out"
         raise RuleError(msg)
-    source = next((p for p in partials if p is not None), None)
-    if source is None:
+    source = Source.caller(f"scalar_rule({primal.__name__})")
+    if all(p is None for p in partials):
         msg = f"scalar_rule({primal.__name__}) gives no partial; write non_differentiable({primal.__name__})"
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
@@ -164,8 +164,8 @@ def linear_rule(
             f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
         )
         raise RuleError(msg)
-    source = next((t for t in transposes if t is not None), None)
-    if source is None:
+    source = Source.caller(f"linear_rule({primal.__name__})")
+    if all(t is None for t in transposes):
         msg = f"linear_rule({primal.__name__}) gives no transpose; write non_differentiable({primal.__name__})"
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
@@ -206,7 +206,8 @@ def bilinear_rule(
         msg = f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), and not two operands"
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
-    enter(Statement(primal, signature, varargs, left, BilinearRecipe(left, right)))
+    source = Source.caller(f"bilinear_rule({primal.__name__})")
+    enter(Statement(primal, signature, varargs, source, BilinearRecipe(left, right)))
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:
@@ -227,7 +228,8 @@ def non_differentiable(f: Callable[..., Any]) -> None:
     """
     primal = _primal(f, "non_differentiable")
     signature, varargs = _declared_types(primal, default=object)
-    enter(Statement(primal, signature, varargs, primal.__wrapped__, ConstantRecipe()))
+    source = Source.caller(f"non_differentiable({primal.__name__})")
+    enter(Statement(primal, signature, varargs, source, ConstantRecipe()))
 
 
 def opt_out(f: Callable[..., Any], *types: Any) -> None:
@@ -253,26 +255,13 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
     >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
     (True, False)
     """
-    import inspect
-
     primal = _primal(f, "opt_out")
-
-    def source(*operands: Any) -> None: ...
-
-    frame = inspect.currentframe()
-    caller = frame.f_back if frame is not None else None
-    source.__module__ = caller.f_globals.get("__name__", "") if caller is not None else ""
-    source.__qualname__ = f"opt_out({primal.__name__}, {types})"
-    if caller is not None:
-        source.__code__ = source.__code__.replace(
-            co_filename=caller.f_code.co_filename, co_firstlineno=caller.f_lineno
-        )
-    names = [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(types))]
-    source.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
-    if not primal.variadic and len(types) != len(primal.operands):
+    if len(types) < len(primal.operands) or (len(types) > len(primal.operands) and not primal.variadic):
         msg = f"opt_out({primal.__name__}) names {len(types)} types for the operands ({', '.join(primal.operands)})"
         raise RuleError(msg)
-    signature, varargs = operand_types(source, types=types)
+    source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})")
+    signature = tuple([checked_annotation(t, "an operand", source) for t in types])
+    varargs = None
     enter(Statement(primal, signature, varargs, source, None))
 
 
@@ -332,7 +321,7 @@ def rule(
         primal = _primal(f, "rule", direct=direct, written=derivative)
         signature, varargs = _checked(primal, derivative, types, skip=1 if asked else 0)
         recipe = GeneralRecipe(derivative, bool(asked))
-        enter(Statement(primal, signature, varargs, derivative, recipe, requires=asked, override=override))
+        enter(Statement(primal, signature, varargs, Source.function(derivative), recipe, requires=asked, override=override))
         return derivative
 
     return register
@@ -358,7 +347,7 @@ def register_frule(
         recipe = FruleRecipe(function, bool(asked))
         enter(
             Statement(
-                primal, signature, varargs, function, recipe, modes=("forward",), requires=asked, override=override
+                primal, signature, varargs, Source.function(function), recipe, modes=("forward",), requires=asked, override=override
             )
         )
         return function
@@ -386,7 +375,7 @@ def register_rrule(
         recipe = RruleRecipe(function, bool(asked))
         enter(
             Statement(
-                primal, signature, varargs, function, recipe, modes=("reverse",), requires=asked, override=override
+                primal, signature, varargs, Source.function(function), recipe, modes=("reverse",), requires=asked, override=override
             )
         )
         return function

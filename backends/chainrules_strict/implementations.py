@@ -14,7 +14,7 @@ from typing import Any
 import array_api_strict as xp
 import numpy as np
 
-from chainrules_py import Primitive, Scalar, register_array_type, vocabulary
+from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.calling import register_owner
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
@@ -33,12 +33,34 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is read-only, a view, or shares memory with an array of the caller's."""
     buffer = x._array
     given = [y._array for y in theirs if isinstance(y, Strict)]
-    if buffer.base is None and buffer.flags.writeable and not any(y is buffer or y.base is buffer for y in given):
+    if (
+        buffer.base is None
+        and buffer.flags.writeable
+        and not any(y is buffer or y.base is buffer for y in given)
+    ):
         return x
     return xp.asarray(x, copy=True)
 
 
 register_owner(Strict, own)
+
+
+def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """The check that operators make of their other side, passed by tracers.
+
+    The library raises where Python's protocol wants NotImplemented; with this, which it gives next,
+    ``array * tracer`` reaches the tracer's own operator, as with every other library.
+    """
+
+    @functools.wraps(check)
+    def check_type_device(self: Any, other: Any) -> None:
+        if not isinstance(other, Tracer):
+            check(self, other)
+
+    return check_type_device
+
+
+Strict._check_type_device = _let_tracers_answer(Strict._check_type_device)
 
 
 # ------------------------------------------------------------------ words that NumPy computes
@@ -61,7 +83,9 @@ def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(msg)
         (device,) = devices
         inside = [x._array if isinstance(x, Strict) else x for x in operands]
-        return _wrapped(word(*inside, **{name: _native(value) for name, value in options.items()}), device)
+        return _wrapped(
+            word(*inside, **{name: _native(value) for name, value in options.items()}), device
+        )
 
     return borrowed
 
@@ -88,11 +112,10 @@ def _borrow_everywhere(word: Primitive[..., Any]) -> None:
     """Enter what NumPy computes for every mixture of strict arrays and numbers with an array in it."""
     borrowed = borrow(word)
     operand: Any = Strict | Scalar
-    if word.variadic:
-        # The first operand of a variadic word may be the number of where() or concat(): no word has that.
-        word.implement(borrowed, types=(*[operand] * len(word.operands), operand))
-        return
     n = len(word.operands)
+    if word.variadic:
+        word.implement(borrowed, types=(*[Strict] * n, operand if n else Strict))
+        return
     for first in range(n):
         word.implement(borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1)))
 
@@ -105,8 +128,16 @@ def _words() -> list[Primitive[..., Any]]:
     return [word for word in vars(vocabulary).values() if isinstance(word, Primitive)]
 
 
+def _is_computed(word: Primitive[..., Any]) -> bool:
+    """Whether strict arrays are served already: by the standard, a body, or what serves every array."""
+    return (
+        is_of_the_standard(word)
+        or word.implementation((Strict,) * max(1, len(word.operands))) is not None
+    )
+
+
 for _word in _words():
-    if _word in _NARROWER or not (_word.has_body or is_of_the_standard(_word)):
+    if _word in _NARROWER or not _is_computed(_word):
         _borrow_everywhere(_word)
 
 

@@ -11,7 +11,7 @@ from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
 
-from chainrules_tape.tape import _through, is_leaf_type
+from chainrules_tape.tape import is_leaf_type, through
 from chainrules_tape.tracing import ArrayLike, Site, config, members
 
 __all__ = ["Dual", "dual", "tangent_of"]
@@ -44,8 +44,8 @@ class Dual(ArrayLike):
         wanted = tuple(not is_zero(t) for _, t in opened)
         classes = tuple(map(type, payloads))
         rule = Site(primitive, primal).rule(classes)
-        if rule is None:
-            return _through(primitive, operands, options, classes)
+        if rule is None or rule.forward is None:
+            return through(primitive, operands, options, classes, "forward")
         bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)
         if bound is None:
             return (primal or primitive)(*payloads, **options)

@@ -17,7 +17,8 @@ from chainrules_py.errors import describe
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.project import Space, space
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.registry import demand_rule
+from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tangents import (
     AbstractTangent,
     ZeroTangent,
@@ -103,8 +104,8 @@ class Variable(ArrayLike):
         classes = tuple(map(type, payloads))
         site = Site(primitive, primal)
         rule = site.rule(classes)
-        if rule is None:
-            return _through(primitive, operands, options, classes)
+        if rule is None or rule.reverse is None:
+            return through(primitive, operands, options, classes, "reverse")
         bound = bind(rule, classes, tuple(wanted), "reverse", primal=primal, config=config)
         if bound is None:
             return (primal or primitive)(*payloads, **options)
@@ -260,14 +261,17 @@ def _constant(value: Any, tape: Tape, index: int) -> Any:
 def _wrap_fields(value: Any, tape: Tape, index: int) -> Any:
     cls = type(value)
     made = []
+    structure = structure_of(cls)
+    length = len(value) if structure is not None and structure.kind == "positions" else None
     for key, field in fields_of(value):
-        made.append(wrap(field, tape, len(tape)))
-        tape.append((_into_field, index, cls, key))
+        place = len(tape)
+        tape.append((_into_field, index, cls, key, length))
+        made.append(wrap(field, tape, place))
     return rebuild(value, made)
 
 
-def _into_field(bar: Any, cls: type, key: Any) -> Any:
-    return Tangent.of(cls, {key: bar})
+def _into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
+    return Tangent.of(cls, {key: bar}, length)
 
 
 def wrap(value: Any, tape: Tape, index: int) -> Any:
@@ -355,13 +359,11 @@ def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
     return x, None
 
 
-def _through(primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], classes: tuple[type, ...]) -> Any:
+def through(primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], classes: tuple[type, ...], mode: str) -> Any:
     """A primitive without a rule is differentiated through its body, if it has one."""
     if primitive.has_body:
         return primitive.__wrapped__(*operands, **options)
-    from chainrules_py.registry import demand_rule
-
-    return demand_rule(primitive, classes, config, "reverse")
+    return demand_rule(primitive, classes, config, mode)  # which says what there is, and raises
 
 
 class Bars(list[Any]):

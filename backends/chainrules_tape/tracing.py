@@ -21,11 +21,12 @@ from chainrules_py.arrays import (
     is_tracer_type,
     number_home,
 )
+from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, highest_tracer
 from chainrules_py.registry import declare_direct, find_rule, name_of
-from chainrules_py.vocabulary import binary_operators, index, lift, unary_operators
+from chainrules_py.vocabulary import binary_operators, index, unary_operators
 
 __all__ = ["ArrayLike", "Site", "TapeConfig", "config", "new_level"]
 
@@ -90,7 +91,7 @@ class Site:
     def lifted(self, *operands: Any) -> Any:
         """Trace a call of a library's function on Python's numbers, as scalars of the library."""
         home = number_home(self.primal)
-        return self.general(*[lift(x, to=home) for x in operands])
+        return self.general(*[scalar_at_home(x, home) for x in operands])
 
     def general(self, *operands: Any, **options: Any) -> Any:
         """Trace a call whatever its operands are: the highest level among them does it."""
@@ -117,7 +118,7 @@ def site_of(f: Any) -> Site | None:
     row = aliases.get(f)
     if row is None or not isinstance(row.word, Primitive):
         return None
-    site = _sites[f] = Site(row.word, f)
+    site = _sites[f] = Site(row.word, f if callable(f) else None)  # x.real is read, not called
     return site
 
 
@@ -141,7 +142,7 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
     home = number_home(f)
     classes = [type(x) for x in operands]
     if home and any(map(is_tracer_type, classes)) and not any(map(is_array_type, classes)):
-        operands = tuple([lift(x, to=home) if is_tracer_type(type(x)) and is_python_number(type(x)) else x for x in operands])
+        operands = tuple([scalar_at_home(x, home) if is_tracer_type(type(x)) and is_python_number(type(x)) else x for x in operands])
     row = aliases.get(f)
     if row is None:
         return _call_unknown(f, operands, keywords)
@@ -171,6 +172,11 @@ class ArrayLike(Tracer):
     __hash__ = None  # type: ignore[assignment]
     engine: str
     value: Any
+
+    @property
+    def __payload__(self) -> Any:
+        """The value that it stands for."""
+        return self.value
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -332,5 +338,5 @@ for _name, (_word, _primal) in unary_operators.items():
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     setattr(ArrayLike, _name, _method)
-    if _name in {f"__{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")}:
+    if hasattr(operator, f"__i{_name[2:]}"):  # those that Python reflects have a form in place as well
         setattr(ArrayLike, _reflected.__name__, _reflected)

@@ -1,5 +1,33 @@
 """The rules of the vocabulary: the mathematics, citing its source, and nothing about any library."""
 
-from chainrules_py.rules import elementwise, reductions
+from chainrules_py.rules import (
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    manipulation,
+    predicates,
+    reductions,
+    reporting,
+    selection,
+    sorting,
+    svd,
+    trigonometry,
+)
 
-__all__ = ["elementwise", "reductions"]
+__all__ = [
+    "creation",
+    "elementwise",
+    "indexing",
+    "joining",
+    "linalg",
+    "manipulation",
+    "predicates",
+    "reductions",
+    "reporting",
+    "selection",
+    "sorting",
+    "svd",
+    "trigonometry",
+]

@@ -1,15 +1,125 @@
-"""Rules for functions that act element by element. Broadcasting is the projection's business."""
+"""Rules for arithmetic, powers and logarithms. Broadcasting is the projection's business.
 
-from chainrules_py.rule import linear_rule, scalar_rule
-from chainrules_py.vocabulary import add, conj, cos, divide, exp, lift, multiply, negative, real, sin, strong_multiply, subtract
+Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 3.3 and 4.1 to 4.2.
+
+A quotient that can have 0 below is written with the word ``divide``, which gives infinity, for
+Python's own ``/`` raises there.
+"""
+
+import math
+
+from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, scalar_rule
+from chainrules_py.vocabulary import (
+    add,
+    astype,
+    cbrt,
+    conj,
+    divide,
+    exp,
+    exp2,
+    expm1,
+    floor_divide,
+    fmod,
+    hypot,
+    imag,
+    lift,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    multiply,
+    negative,
+    positive,
+    pow,
+    real,
+    reciprocal,
+    remainder,
+    round,
+    sqrt,
+    square,
+    strong_multiply,
+    subtract,
+    where,
+)
 
 scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
 scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")
 scalar_rule(multiply, lambda _z, _x, y: y, lambda _z, x, _y: x, complex="holomorphic")
+scalar_rule(
+    divide,
+    lambda _z, _x, y: divide(1, y),
+    lambda z, _x, y: divide(-z, y),
+    singular=True,
+    complex="holomorphic",
+)
 scalar_rule(negative, lambda _y, _x: -1, complex="holomorphic")
-scalar_rule(sin, lambda _y, x: cos(x), complex="holomorphic")
-scalar_rule(cos, lambda _y, x: -sin(x), complex="holomorphic")
-scalar_rule(exp, lambda y, _x: y, complex="holomorphic")
-linear_rule(conj, lambda y_bar, x: conj(y_bar))
+scalar_rule(positive, lambda _y, _x: 1, complex="holomorphic")
+scalar_rule(reciprocal, lambda y, _x: -y * y, singular=True, complex="holomorphic")
+
+# x = n y + z with a whole number n, which is constant wherever z is continuous.
+non_differentiable(floor_divide)
+scalar_rule(remainder, lambda _z, _x, _y: 1, lambda _z, x, y: -floor_divide(x, y))
+scalar_rule(fmod, lambda _z, _x, _y: 1, lambda z, x, y: round(divide(z - x, y)))
+
+# Bilinear, and its own derivative: what is 0 where c is 0 is still linear in a perturbation of c.
+bilinear_rule(
+    strong_multiply,
+    lambda z_bar, c, p: strong_multiply(z_bar, conj(p)),
+    lambda z_bar, c, p: strong_multiply(conj(c), z_bar),
+)
+
 linear_rule(lift, lambda y_bar, x, *, to: y_bar)
+
+
+# ---------------------------------------------------------------------------------- powers
+
+# p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
+# numbers: NumPy has no negative powers of integers.
+scalar_rule(
+    pow,
+    lambda _y, x, p: strong_multiply(p, pow(x, p - 1.0)),
+    lambda y, x, _p: strong_multiply(y, log(x)),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(square, lambda _y, x: 2 * x, complex="holomorphic")
+scalar_rule(sqrt, lambda y, _x: divide(0.5, y), singular=True, complex="holomorphic")
+scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
+
+
+def cosine(x, z):
+    """x / z, and 0 where the length z is 0."""
+    return where(z == 0, 0, x / where(z == 0, 1, z))
+
+
+scalar_rule(hypot, lambda z, x, _y: cosine(x, z), lambda z, _x, y: cosine(y, z), singular=True)
+
+
+# --------------------------------------------------------------- exponentials and logarithms
+
+scalar_rule(exp, lambda y, _x: y, complex="holomorphic")
+scalar_rule(exp2, lambda y, _x: math.log(2) * y, complex="holomorphic")
+# Not y + 1, which loses all digits of a small exponential.
+scalar_rule(expm1, lambda _y, x: exp(x), complex="holomorphic")
+
+scalar_rule(log, lambda _y, x: divide(1, x), singular=True, complex="holomorphic")
+scalar_rule(log1p, lambda _y, x: divide(1, 1 + x), singular=True, complex="holomorphic")
+scalar_rule(log2, lambda _y, x: divide(1 / math.log(2), x), singular=True, complex="holomorphic")
+scalar_rule(log10, lambda _y, x: divide(1 / math.log(10), x), singular=True, complex="holomorphic")
+scalar_rule(
+    logaddexp, lambda z, x, _y: exp(x - z), lambda z, _x, y: exp(y - z), singular=True
+)
+scalar_rule(
+    logaddexp2, lambda z, x, _y: exp2(x - z), lambda z, _x, y: exp2(y - z), singular=True
+)
+
+
+# ----------------------------------------------------------------- the parts of complex numbers
+
+# Linear over the reals; the adjoints are those of ℝ², and the projection takes the real part where
+# the operand is real.
+linear_rule(conj, lambda y_bar, x: conj(y_bar))
 linear_rule(real, lambda y_bar, x: y_bar)
+linear_rule(imag, lambda y_bar, x: 1j * astype(y_bar, dtype=x.dtype))

@@ -1,14 +1,271 @@
-"""Rules for reductions along axes."""
+"""Rules for reductions along axes.
 
-from chainrules_py.rule import linear_rule
-from chainrules_py.vocabulary import broadcast_to, expand_dims, sum
+A reduction takes from each axis that it goes along; its cotangents are put back on these axes, with
+length one, so that they broadcast against the operand.
+"""
+
+import math
+
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import linear_rule, non_differentiable, rule
+from chainrules_py.vocabulary import (
+    all,
+    any,
+    argmax,
+    argmin,
+    astype,
+    broadcast_to,
+    concat,
+    conj,
+    count_nonzero,
+    cumulative_prod,
+    cumulative_sum,
+    equal,
+    expand_dims,
+    flip,
+    full_like,
+    index,
+    max,
+    mean,
+    min,
+    multiply,
+    ones_like,
+    permute_dims,
+    prod,
+    real,
+    reshape,
+    std,
+    strong_multiply,
+    sum,
+    var,
+    zeros_like,
+)
+
+for _word in (all, any, argmax, argmin, count_nonzero):
+    non_differentiable(_word)
+
+
+def _kept(y, axis, keepdims):
+    """A result with the axes that were reduced."""
+    return y if keepdims or axis is None else expand_dims(y, axis=axis)
+
+
+def _axes(axis, ndim):
+    """The reduced axes, in order."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(sorted(a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))))
+
+
+def _count(x, axis):
+    """How many elements each result is made from."""
+    return math.prod([x.shape[a] for a in _axes(axis, x.ndim)])
 
 
 def sum_transpose(y_bar, x, *, axis, keepdims):
     """Every element that was summed gets the cotangent of its sum."""
-    if axis is not None and not keepdims:
-        y_bar = expand_dims(y_bar, axis=axis)
-    return broadcast_to(y_bar, shape=x.shape)
+    return broadcast_to(_kept(y_bar, axis, keepdims), shape=x.shape)
+
+
+def mean_transpose(y_bar, x, *, axis, keepdims):
+    """As for the sum, divided among the elements."""
+    return broadcast_to(_kept(y_bar / _count(x, axis), axis, keepdims), shape=x.shape)
 
 
 linear_rule(sum, sum_transpose)
+linear_rule(mean, mean_transpose)
+
+
+# ------------------------------------------------------------------------------------ products
+
+
+@rule(prod)
+def prod_rule(x, *, axis, keepdims):
+    """∂(Π x)/∂x_i = Π_{j≠i} x_j, a product without a division: exact where elements are zero."""
+    y = prod(x, axis=axis, keepdims=keepdims)
+    return y, (LinearMap(_prod_push, _prod_pull, x, axis, keepdims),)
+
+
+def _prod_push(x_dot, x, axis, keepdims):
+    return sum(products_of_others(x, axis) * x_dot, axis=axis, keepdims=keepdims)
+
+
+def _prod_pull(y_bar, x, axis, keepdims):
+    return conj(products_of_others(x, axis)) * _kept(y_bar, axis, keepdims)
+
+
+def products_of_others(x, axis):
+    """For each element the product of all others along the axes."""
+    reduced = _axes(axis, x.ndim)
+    free = tuple(a for a in range(x.ndim) if a not in reduced)
+    order = (*free, *reduced)
+    moved = permute_dims(x, axes=order)
+    # The last length is written out: -1 is ambiguous where another is 0.
+    flat = reshape(moved, shape=(*(x.shape[a] for a in free), _count(x, axis)))
+    others = reshape(_others(flat), shape=moved.shape)
+    return permute_dims(others, axes=tuple(order.index(a) for a in range(x.ndim)))
+
+
+def _others(x):
+    """Along the last axis: pairs are multiplied until one is left, then taken apart again.
+
+    The others of an element are the others of its pair, times its partner: 3 n multiplications.
+    """
+    n = x.shape[-1]
+    if n < 2:
+        return ones_like(x)
+    if n == 2:
+        return flip(x, axis=-1)
+    half = n // 2
+    left, right = index(x, (..., slice(half))), index(x, (..., slice(half, 2 * half)))
+    rest = index(x, (..., slice(2 * half, n)))
+    outer = _others(concat(left * right, rest, axis=-1))
+    of_pairs, of_rest = index(outer, (..., slice(half))), index(outer, (..., slice(half, None)))
+    return concat(of_pairs * right, of_pairs * left, of_rest, axis=-1)
+
+
+# ------------------------------------------------------------------------------------ extremes
+
+
+def _extreme_rule(extreme):
+    """Of the elements that attain the extreme, each has an equal share, in push as in pull."""
+
+    def extreme_rule(x, *, axis, keepdims):
+        y = extreme(x, axis=axis, keepdims=keepdims)
+        return y, (LinearMap(_extreme_push, _extreme_pull, x, y, axis, keepdims),)
+
+    extreme_rule.__name__ = extreme_rule.__qualname__ = f"{extreme.__name__}_rule"
+    return extreme_rule
+
+
+def _shares(x, y, axis, keepdims, like):
+    hits = astype(equal(x, _kept(y, axis, keepdims)), dtype=like.dtype)
+    return hits / sum(hits, axis=axis, keepdims=True)
+
+
+def _extreme_push(x_dot, x, y, axis, keepdims):
+    return sum(_shares(x, y, axis, keepdims, x_dot) * x_dot, axis=axis, keepdims=keepdims)
+
+
+def _extreme_pull(y_bar, x, y, axis, keepdims):
+    return _shares(x, y, axis, keepdims, y_bar) * _kept(y_bar, axis, keepdims)
+
+
+rule(max)(_extreme_rule(max))
+rule(min)(_extreme_rule(min))
+
+
+# ----------------------------------------------------------------------------------- variances
+
+
+@rule(var)
+def var_rule(x, *, axis, correction, keepdims):
+    """dv = 2 Re Σ conj(x - m) dx / (n - c): the mean m is where v is least, so dm does not enter."""
+    y = var(x, axis=axis, correction=correction, keepdims=keepdims)
+    return y, (LinearMap(_var_push, _var_pull, x, axis, correction, keepdims),)
+
+
+def _slope(x, axis, correction):
+    return (x - mean(x, axis=axis, keepdims=True)) * (2 / (_count(x, axis) - correction))
+
+
+def _var_push(x_dot, x, axis, correction, keepdims):
+    return real(sum(conj(_slope(x, axis, correction)) * x_dot, axis=axis, keepdims=keepdims))
+
+
+def _var_pull(y_bar, x, axis, correction, keepdims):
+    return _slope(x, axis, correction) * _kept(y_bar, axis, keepdims)
+
+
+@rule(std)
+def std_rule(x, *, axis, correction, keepdims):
+    """ds = dv / 2s; of a constant it is 0, where the slope of v wins over the infinity."""
+    y = std(x, axis=axis, correction=correction, keepdims=keepdims)
+    return y, (LinearMap(_std_push, _std_pull, x, y, axis, correction, keepdims),)
+
+
+def _std_slope(x, y, axis, correction, keepdims):
+    return strong_multiply(_slope(x, axis, correction), 0.5 / _kept(y, axis, keepdims))
+
+
+def _std_push(x_dot, x, y, axis, correction, keepdims):
+    slope = _std_slope(x, y, axis, correction, keepdims)
+    return real(sum(conj(slope) * x_dot, axis=axis, keepdims=keepdims))
+
+
+def _std_pull(y_bar, x, y, axis, correction, keepdims):
+    return _std_slope(x, y, axis, correction, keepdims) * _kept(y_bar, axis, keepdims)
+
+
+# --------------------------------------------------------------------------------- accumulation
+
+
+def _flat(x, axis):
+    """x and the axis to go along, in C order if there was none."""
+    return (reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
+
+
+def _cut(x, axis, part):
+    return index(x, (slice(None),) * axis + (part,))
+
+
+def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
+    """x̄_j = Σ_{k≥j} ȳ_k: the sums from the other end."""
+    along = 0 if axis is None else axis % x.ndim
+    if include_initial:
+        y_bar = _cut(y_bar, along, slice(1, None))
+    x_bar = flip(cumulative_sum(flip(y_bar, axis=along), axis=along), axis=along)
+    return reshape(x_bar, shape=x.shape)
+
+
+linear_rule(cumulative_sum, cumulative_sum_transpose)
+
+
+@rule(cumulative_prod)
+def cumulative_prod_rule(x, *, axis, include_initial):
+    """y_k = y_{k-1} x_k, so ẏ_k = x_k ẏ_{k-1} + y_{k-1} ẋ_k: a recurrence, without a division."""
+    y = cumulative_prod(x, axis=axis, include_initial=include_initial)
+    return y, (LinearMap(_cumulative_prod_push, _cumulative_prod_pull, x, axis, include_initial),)
+
+
+def _cumulative_prod_push(x_dot, x, axis, include_initial):
+    x, along = _flat(x, axis)
+    x_dot, _ = _flat(x_dot, axis)
+    before = _cut(cumulative_prod(x, axis=along, include_initial=True), along, slice(x.shape[along]))
+    y_dot = recurrence(x, before * x_dot, along)
+    if not include_initial:
+        return y_dot
+    shape = (*x.shape[:along], 1, *x.shape[along + 1 :])
+    return concat(full_like(y_dot, shape=shape, fill=0), y_dot, axis=along)
+
+
+def _cumulative_prod_pull(y_bar, x, axis, include_initial):
+    """x̄_j = conj(y_{j-1}) s_j with s_j = ȳ_j + conj(x_{j+1}) s_{j+1}."""
+    shape = x.shape
+    x, along = _flat(x, axis)
+    n = x.shape[along]
+    if include_initial:
+        y_bar = _cut(y_bar, along, slice(1, None))
+    before = _cut(cumulative_prod(x, axis=along, include_initial=True), along, slice(n))
+    after = _cut(flip(x, axis=along), along, slice(n - 1))
+    first = zeros_like(_cut(x, along, slice(1)))  # there is no x_n; what it multiplies is 0
+    factors = conj(concat(first, after, axis=along))
+    s = flip(recurrence(factors, flip(y_bar, axis=along), along), axis=along)
+    return reshape(conj(before) * s, shape=shape)
+
+
+def recurrence(a, b, axis):
+    """The s with s_k = a_k s_{k-1} + b_k, s_{-1} = 0, in log n steps.
+
+    Hillis and Steele (1986), Data parallel algorithms: two affine maps in a row are one.
+    """
+    n, shift = a.shape[axis], 1
+    while shift < n:
+        earlier, later = slice(n - shift), slice(shift, None)
+        head_b = _cut(b, axis, slice(shift))
+        tail_b = _cut(b, axis, later) + _cut(a, axis, later) * _cut(b, axis, earlier)
+        head_a = _cut(a, axis, slice(shift))
+        a = concat(head_a, multiply(_cut(a, axis, later), _cut(a, axis, earlier)), axis=axis)
+        b = concat(head_b, tail_b, axis=axis)
+        shift *= 2
+    return b

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.arrays import is_array_type, type_namespace
+from chainrules_py.arrays import type_namespace
 from chainrules_py.project import kind_of
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import NoTangent, Tangent, is_zero, unthunk
@@ -92,8 +92,12 @@ class Coordinates:
     def tangent(self, vector: Any) -> Any:
         """The tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
         if not self.is_leaf:
-            return Tangent.of(type(self.x), {key: part for key, part in self._parts(vector, Coordinates.tangent)})
-        return like(self.x, self._values(vector)) if self.kind in ("real", "complex") else NoTangent()
+            return Tangent.of(
+                type(self.x), {key: part for key, part in self._parts(vector, Coordinates.tangent)}
+            )
+        return (
+            like(self.x, self._values(vector)) if self.kind in ("real", "complex") else NoTangent()
+        )
 
     def moved(self, vector: Any) -> Any:
         """The value, moved along a tangent of these coordinates."""
@@ -109,15 +113,32 @@ class Coordinates:
             return [(self, t)] if self.size else []
         if is_zero(t):
             return []
-        whole = t if isinstance(t, Tangent) or type(t) in (tuple, list, dict) else dict(fields_of(t))
-        return [leaf for key, field in self.fields.items() if field.size for leaf in field.leaves(whole[key])]
+        whole = (
+            t if isinstance(t, Tangent) or type(t) in (tuple, list, dict) else dict(fields_of(t))
+        )
+        return [
+            leaf
+            for key, field in self.fields.items()
+            if field.size
+            for leaf in field.leaves(whole[key])
+        ]
 
     def labels(self) -> list[str]:
         """A name for each coordinate, as ``[0, 2]``, ``.weights[3]`` or ``[1].imag``."""
         if not self.is_leaf:
-            return [f"{_key(key)}{label}" for key, field in self.fields.items() for label in field.labels()]
-        places = ["" if not i else str(list(i)) for i in np.ndindex(self.shape)] if self.size else []
-        return places if self.kind == "real" else [f"{p}.{part}" for part in ("real", "imag") for p in places]
+            return [
+                f"{_key(key)}{label}"
+                for key, field in self.fields.items()
+                for label in field.labels()
+            ]
+        places = (
+            ["" if not i else str(list(i)) for i in np.ndindex(self.shape)] if self.size else []
+        )
+        return (
+            places
+            if self.kind == "real"
+            else [f"{p}.{part}" for part in ("real", "imag") for p in places]
+        )
 
     def _values(self, vector: Any) -> Any:
         if self.kind == "complex":
@@ -151,7 +172,7 @@ def random_tangent(primal: Any, rng: Any) -> Any:
     -------
     tangent
         An array or number of the same library, shape, dtype and device; a `Tangent` of a structure;
-        `NoTangent()` for what cannot be perturbed. Of integers it is floating, as cotangents are.
+        `NoTangent()` for what no small step leads on from: integers, booleans, strings.
 
     Examples
     --------
@@ -161,8 +182,3 @@ def random_tangent(primal: Any, rng: Any) -> Any:
     of = Coordinates(primal)
     rng = np.random.default_rng(rng)
     return of.tangent(rng.standard_normal(of.size))
-
-
-def is_array(x: Any) -> bool:
-    """Whether a value is an array of a registered library."""
-    return is_array_type(type(x))

@@ -7,6 +7,7 @@ them on every library.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,8 +56,11 @@ class Sample:
         Whether finite differences exist here; at a kink only the convention is tested.
     complex : bool
         Whether the same call with complex operands is a sample too.
+    without : tuple of str
+        Libraries whose own function refuses this call: mixed kinds of dtypes on array-api-strict.
     **options
-        Options of the word.
+        Options of the word. What belongs to a library is written as text: ``dtype="float32"``,
+        ``device="same"``, ``to="namespace"``.
     """
 
     def __init__(
@@ -65,17 +69,29 @@ class Sample:
         gauge: Callable[[Any], Any] | None = None,
         smooth: bool = True,
         complex: bool = False,
+        without: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
         self.operands = operands
         self.gauge = gauge
         self.smooth = smooth
         self.complex = complex
+        self.without = without
         self.options: Mapping[str, Any] = options
 
     def __repr__(self) -> str:
-        shown = [_picture(x) for x in self.operands] + [f"{k}={v!r}" for k, v in self.options.items()]
+        shown = [_picture(x) for x in self.operands] + [
+            f"{k}={v!r}" for k, v in self.options.items()
+        ]
         return ", ".join(shown) + (" complex" if self.complex else "")
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether any operand is an array, so that the call belongs to a library."""
+        return any(
+            isinstance(x, list) or (isinstance(x, Draw) and x.shape is not None)
+            for x in self.operands
+        )
 
 
 def _picture(x: Any) -> str:
@@ -94,6 +110,7 @@ def samples(word: Primitive[..., Any], *given: Sample) -> None:
 
 def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
     """The samples of a word; none, if nobody entered any."""
-    from chainrules_py.testing import samples as families  # noqa: F401  (importing it enters them)
+    # By its full name: in the package that name is the function above.
+    importlib.import_module("chainrules_py.testing.samples")
 
     return _samples.get(word, ())

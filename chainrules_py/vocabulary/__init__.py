@@ -10,8 +10,15 @@ from chainrules_py.arrays import _tracer_namespace
 from chainrules_py.vocabulary.creation import *
 from chainrules_py.vocabulary.elementwise import *
 from chainrules_py.vocabulary.indexing import *
+from chainrules_py.vocabulary.joining import *
+from chainrules_py.vocabulary.linalg import *
 from chainrules_py.vocabulary.manipulation import *
 from chainrules_py.vocabulary.operators import *
+from chainrules_py.vocabulary.predicates import *
 from chainrules_py.vocabulary.reductions import *
+from chainrules_py.vocabulary.reporting import *
+from chainrules_py.vocabulary.selection import *
+from chainrules_py.vocabulary.sorting import *
+from chainrules_py.vocabulary.trigonometry import *
 
 _tracer_namespace[:] = [sys.modules[__name__]]

@@ -1,13 +1,43 @@
-"""Words that act element by element. Operands broadcast against each other."""
+"""Words that act element by element: arithmetic, powers, logarithms. Operands broadcast."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Array, Numeric
+from chainrules_py.arrays import Numeric
 from chainrules_py.primitive import primitive
 
-__all__ = ["add", "conj", "cos", "divide", "exp", "lift", "multiply", "negative", "real", "sin", "strong_multiply", "subtract"]
+__all__ = [
+    "add",
+    "cbrt",
+    "conj",
+    "divide",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor_divide",
+    "fmod",
+    "hypot",
+    "imag",
+    "lift",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logaddexp2",
+    "multiply",
+    "negative",
+    "positive",
+    "pow",
+    "real",
+    "reciprocal",
+    "remainder",
+    "sqrt",
+    "square",
+    "strong_multiply",
+    "subtract",
+]
 
 
 @primitive
@@ -31,8 +61,33 @@ def divide(x: Numeric, y: Numeric, /) -> Any:
 
 
 @primitive
+def floor_divide(x: Numeric, y: Numeric, /) -> Any:
+    """The greatest integer that is at most x / y."""
+
+
+@primitive
+def remainder(x: Numeric, y: Numeric, /) -> Any:
+    """What ``floor_divide`` leaves of x; it has the sign of y."""
+
+
+@primitive
+def fmod(x: Numeric, y: Numeric, /) -> Any:
+    """What is left of x after division by y towards zero; it has the sign of x."""
+
+
+@primitive
 def negative(x: Numeric, /) -> Any:
     """The negative -x."""
+
+
+@primitive
+def positive(x: Numeric, /) -> Any:
+    """x itself."""
+
+
+@primitive
+def reciprocal(x: Numeric, /) -> Any:
+    """The inverse 1 / x."""
 
 
 @primitive
@@ -49,6 +104,76 @@ def lift(x: Numeric, /, *, to: Any) -> Any:
 
 
 @primitive
+def pow(x: Numeric, p: Numeric, /) -> Any:
+    """The power xᵖ."""
+
+
+@primitive
+def square(x: Numeric, /) -> Any:
+    """The square x²."""
+
+
+@primitive
+def sqrt(x: Numeric, /) -> Any:
+    """The square root."""
+
+
+@primitive
+def cbrt(x: Numeric, /) -> Any:
+    """The cube root, which is negative for negative x."""
+
+
+@primitive
+def hypot(x: Numeric, y: Numeric, /) -> Any:
+    """The length √(x² + y²), without overflow on the way."""
+
+
+@primitive
+def exp(x: Numeric, /) -> Any:
+    """The exponential eˣ."""
+
+
+@primitive
+def exp2(x: Numeric, /) -> Any:
+    """The power 2ˣ."""
+
+
+@primitive
+def expm1(x: Numeric, /) -> Any:
+    """eˣ - 1, exact to the last digits also near 0."""
+
+
+@primitive
+def log(x: Numeric, /) -> Any:
+    """The natural logarithm."""
+
+
+@primitive
+def log1p(x: Numeric, /) -> Any:
+    """log(1 + x), exact to the last digits also near 0."""
+
+
+@primitive
+def log2(x: Numeric, /) -> Any:
+    """The logarithm to base 2."""
+
+
+@primitive
+def log10(x: Numeric, /) -> Any:
+    """The logarithm to base 10."""
+
+
+@primitive
+def logaddexp(x: Numeric, y: Numeric, /) -> Any:
+    """log(eˣ + eʸ), without overflow on the way."""
+
+
+@primitive
+def logaddexp2(x: Numeric, y: Numeric, /) -> Any:
+    """The logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."""
+
+
+@primitive
 def conj(x: Numeric, /) -> Any:
     """The complex conjugate; of real x, x itself."""
 
@@ -59,15 +184,5 @@ def real(x: Numeric, /) -> Any:
 
 
 @primitive
-def exp(x: Numeric, /) -> Any:
-    """The exponential eˣ."""
-
-
-@primitive
-def sin(x: Numeric, /) -> Any:
-    """The sine."""
-
-
-@primitive
-def cos(x: Numeric, /) -> Any:
-    """The cosine."""
+def imag(x: Numeric, /) -> Any:
+    """The imaginary part; of real x, zero."""

@@ -32,6 +32,7 @@ __all__ = [
     "take_along_axis",
 ]
 
+
 class Index(tuple[Any, ...]):
     """The static part of an index: hashable, with a hole for each array.
 
@@ -113,13 +114,16 @@ class Index(tuple[Any, ...]):
                 shown.append("..." if e is Ellipsis else repr(e))
         return f"Index[{', '.join(shown)}]"
 
+
 def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
-    if e is Index.HOLE:
+    if e[0] == "array":
         return next(arrays)
     return slice(*e[1:]) if e[0] is slice else e[1]
 
+
 def _static(bound: Any) -> Any:
     return bound if bound is None else operator.index(bound)
+
 
 def _place(entry: Any) -> int:
     try:
@@ -131,25 +135,31 @@ def _place(entry: Any) -> int:
         )
         raise IndexError(msg) from None
 
+
 @primitive
 def getitem(x: Array, /, *arrays: Numeric, index: Index) -> Any:
     """The elements x[index], where the arrays fill the holes of the pattern."""
+
 
 @primitive
 def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
     """A copy of x with y added at the index; an element that occurs twice is added to twice."""
 
+
 @primitive
 def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
     """The slices of x at these places along an axis; of x in C order if there is none."""
+
 
 @primitive
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
     """Elements of x, at one place along an axis for each entry of the indices."""
 
+
 @primitive
 def put_along_axis_add(x: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> Any:
     """A copy of x with y added where `take_along_axis` would read."""
+
 
 @primitive
 def add_at(buffer: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> None:
@@ -158,15 +168,20 @@ def add_at(buffer: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> None
     For the ``pull_into`` of rules: nothing else writes to what it is given.
     """
 
+
 @primitive
 def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> None:
     """Add y to the buffer itself where `take_along_axis` would read; for ``pull_into`` alone."""
 
+
 def index(x: Any, where: Any) -> Any:
     """The elements x[where], for an index as Python writes it."""
-    pattern, arrays = Index.split(where, getattr(_library(x), "asarray", _place))
+    pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
     return getitem(x, *arrays, index=pattern)
 
-def _library(x: Any) -> Any:
-    return type_namespace(dispatch_type(type(x)))
 
+def _as_array(entry: Any, x: Any) -> Any:
+    xp = type_namespace(dispatch_type(type(x)))
+    if xp is None:
+        return _place(entry)
+    return xp.asarray(entry) if len(entry) else xp.zeros((0,), dtype=xp.int64)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Numeric
+from chainrules_py.arrays import Array
 from chainrules_py.primitive import primitive
 
 __all__ = ["concat", "stack"]
 
 
 @primitive
-def concat(*arrays: Numeric, axis: int | None = 0) -> Any:
+def concat(*arrays: Array, axis: int | None = 0) -> Any:
     """Arrays one after the other along an axis they have; flattened first if it is None."""
 
 
 @primitive
-def stack(*arrays: Numeric, axis: int = 0) -> Any:
+def stack(*arrays: Array, axis: int = 0) -> Any:
     """Arrays of one shape one after the other along a new axis."""

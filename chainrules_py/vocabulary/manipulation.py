@@ -25,12 +25,12 @@ __all__ = [
 
 
 @primitive
-def reshape(x: Numeric, /, *, shape: tuple[int, ...]) -> Any:
+def reshape(x: Array, /, *, shape: tuple[int, ...]) -> Any:
     """The same elements, in C order, in another shape; one length may be -1."""
 
 
 @primitive
-def permute_dims(x: Numeric, /, *, axes: tuple[int, ...] | None = None) -> Any:
+def permute_dims(x: Array, /, *, axes: tuple[int, ...] | None = None) -> Any:
     """x with its axes in another order, reversed by default."""
 
 
@@ -40,28 +40,28 @@ def matrix_transpose(x: Array, /) -> Any:
 
 
 @primitive
-def broadcast_to(x: Numeric, /, *, shape: tuple[int, ...]) -> Any:
+def broadcast_to(x: Array, /, *, shape: tuple[int, ...]) -> Any:
     """x repeated along new axes and along axes of length one, until it has this shape."""
 
 
 @primitive
-def expand_dims(x: Numeric, /, *, axis: int | tuple[int, ...]) -> Any:
+def expand_dims(x: Array, /, *, axis: int | tuple[int, ...]) -> Any:
     """x with new axes of length one, at these places of the result."""
 
 
 @primitive
-def squeeze(x: Numeric, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+def squeeze(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
     """x without these axes, which have length one; without all such axes by default."""
 
 
 @primitive
-def flip(x: Numeric, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
     """x in reverse order along axes, all by default."""
 
 
 @primitive
 def roll(
-    x: Numeric, /, *, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
+    x: Array, /, *, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
 ) -> Any:
     """x shifted along axes, what leaves at the end entering at the beginning.
 
@@ -70,22 +70,22 @@ def roll(
 
 
 @primitive
-def tile(x: Numeric, /, *, repetitions: tuple[int, ...]) -> Any:
+def tile(x: Array, /, *, repetitions: tuple[int, ...]) -> Any:
     """x as a tile, laid this many times along each axis; axes are counted from the last."""
 
 
 @primitive
-def repeat(x: Numeric, repeats: Numeric, /, *, axis: int | None = None) -> Any:
+def repeat(x: Array, repeats: Numeric, /, *, axis: int | None = None) -> Any:
     """Each element, or each slice along an axis, several times in a row."""
 
 
 @primitive
-def astype(x: Numeric, /, *, dtype: Any) -> Any:
+def astype(x: Array, /, *, dtype: Any) -> Any:
     """x with another dtype; x itself if it has it already."""
 
 
 @primitive
-def copy(x: Numeric, /) -> Any:
+def copy(x: Array, /) -> Any:
     """x in memory of its own."""
 
 

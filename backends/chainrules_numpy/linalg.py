@@ -1,0 +1,173 @@
+"""NumPy's linear algebra: rows, and the implementations of words that it names or computes otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import NotDifferentiableError, alias
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
+
+__all__: list[str] = []
+
+# ---------------------------------------------------------------- implementations
+
+
+@v.diagonal.implement
+def diagonal_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
+    """np.diagonal takes the first two axes by default."""
+    return np.diagonal(x, offset, -2, -1)
+
+
+@v.trace.implement
+def trace_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
+    """np.trace takes the first two axes by default."""
+    return np.trace(x, offset, -2, -1)
+
+
+@v.from_diagonal.implement
+def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int = 0) -> Any:
+    """Zeros, and one assignment to a strided view of them."""
+    matrix = np.zeros((*x.shape[:-1], rows, columns), x.dtype)
+    i = np.arange(x.shape[-1])
+    matrix[..., i + max(0, -offset), i + max(0, offset)] = x
+    return matrix
+
+
+# ---------------------------------------------------------------- rows
+
+GUFUNC = {
+    "out": None,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+    "signature": None,
+    "axes": None,
+    "axis": None,
+    "keepdims": False,
+}
+
+
+def _gufunc(function: Any, word: Any, **keywords: Any) -> None:
+    lowered = keywords.get("lower", {})
+    alias(
+        function,
+        to=word,
+        parameters={"x1": None, "x2": None} | GUFUNC,
+        positional=("x1", "x2"),
+        refuse=tuple(name for name in GUFUNC if name not in lowered),
+        **keywords,
+    )
+
+
+def _axis_from_end(call: Call, axis: int) -> None:
+    """vecdot's axis, of operands that need not have as many axes: counted from the end."""
+    if axis < 0:
+        call.options["axis"] = axis
+        return
+    ends = {axis - x.ndim for x in call.operands.values()}
+    if len(ends) > 1:
+        msg = f"np.vecdot(axis={axis}) of operands with different numbers of axes; count the axis from the end"
+        raise NotDifferentiableError(msg)
+    call.options["axis"] = ends.pop()
+
+
+_gufunc(np.matmul, v.matmul)
+_gufunc(np.vecdot, v.vecdot, lower={"axis": _axis_from_end})
+alias(np.linalg.matmul, to=v.matmul)
+alias(np.linalg.vecdot, to=v.vecdot, lower={"axis": _axis_from_end})
+
+
+def _axes_as_tuples(call: Call, axes: Any) -> None:
+    """tensordot's axes, which may be lists, or one number for each operand."""
+    if not isinstance(axes, int):
+        axes = tuple((int(i),) if np.ndim(i) == 0 else tuple(map(int, i)) for i in axes)
+    call.options["axes"] = axes
+
+
+for _tensordot in (np.tensordot, np.linalg.tensordot):
+    alias(
+        _tensordot,
+        to=v.tensordot,
+        rename={"a": "x1", "b": "x2"},
+        lower={"axes": _axes_as_tuples},
+    )
+
+alias(np.outer, to=v.outer, rename={"a": "x1", "b": "x2"}, refuse=("out",))
+alias(np.linalg.outer, to=v.outer)
+alias(np.inner, to=v.inner, parameters={"a": None, "b": None}, rename={"a": "x1", "b": "x2"})
+alias(
+    np.dot,
+    to=v.dot,
+    parameters={"a": None, "b": None, "out": None},
+    rename={"a": "x1", "b": "x2"},
+    refuse=("out",),
+)
+alias(
+    np.ndarray.dot,
+    to=v.dot,
+    parameters={"self": None, "b": None, "out": None},
+    rename={"self": "x1", "b": "x2"},
+    refuse=("out",),
+)
+
+
+def _matrices_last(x: Any, axis1: int, axis2: int) -> Any:
+    """x with the two axes of its matrices in the last places."""
+    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
+    if (axis1, axis2) == (x.ndim - 2, x.ndim - 1):
+        return x
+    rest = [i for i in range(x.ndim) if i not in (axis1, axis2)]
+    return v.permute_dims(x, axes=(*rest, axis1, axis2))
+
+
+def diagonal_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """NumPy's diagonal: of the first two axes by default."""
+    return v.diagonal(_matrices_last(a, axis1, axis2), offset=offset)
+
+
+def trace_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """NumPy's trace: of the first two axes by default."""
+    return v.trace(_matrices_last(a, axis1, axis2), offset=offset)
+
+
+_METHOD = {"self": None, "offset": 0, "axis1": 0, "axis2": 1}
+alias(np.diagonal, to=diagonal_of_axes)
+alias(np.trace, to=trace_of_axes, refuse=("dtype", "out"))
+alias(np.ndarray.diagonal, to=diagonal_of_axes, parameters=_METHOD, rename={"self": "a"})
+alias(
+    np.ndarray.trace,
+    to=trace_of_axes,
+    parameters={**_METHOD, "dtype": None, "out": None},
+    positional=("self", "offset", "axis1", "axis2", "dtype", "out"),
+    rename={"self": "a"},
+    refuse=("dtype", "out"),
+)
+alias(np.linalg.diagonal, to=v.diagonal)
+alias(np.linalg.trace, to=v.trace, refuse=("dtype",))
+alias(np.tril, to=v.tril, rename={"m": "x"})
+alias(np.triu, to=v.triu, rename={"m": "x"})
+
+
+def _values_alone(call: Call, compute_uv: Any) -> None:
+    """compute_uv=False gives the singular values and nothing else."""
+    if not compute_uv:
+        call.word = v.svdvals
+        call.options.clear()
+
+
+alias(
+    np.linalg.svd,
+    to=v.svd,
+    rename={"a": "x"},
+    lower={"compute_uv": _values_alone},
+    refuse=("hermitian",),
+)
+alias(np.linalg.svdvals, to=v.svdvals)
+
+alias(np.linalg.inv, to=v.inv, rename={"a": "x"})
+alias(np.linalg.solve, to=v.solve, rename={"a": "x1", "b": "x2"})
+alias(np.linalg.slogdet, to=v.slogdet, rename={"a": "x"})

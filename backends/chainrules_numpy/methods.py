@@ -1,0 +1,186 @@
+"""The rows of the methods and properties of NumPy's arrays and scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import TracerError, alias
+from chainrules_py import vocabulary as v
+from chainrules_py.composites import manipulation as m
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions import argsort
+
+__all__: list[str] = []
+
+axis = low.as_option("axis")
+
+REDUCE = {"self": None, "axis": None, "dtype": None, "out": None, "keepdims": False, "initial": None, "where": True}
+EXTREME = {"self": None, "axis": None, "out": None, "keepdims": False, "initial": None, "where": True}
+MEAN = {"self": None, "axis": None, "dtype": None, "out": None, "keepdims": False, "where": True}
+VARIANCE = {
+    "self": None,
+    "axis": None,
+    "dtype": None,
+    "out": None,
+    "ddof": 0,
+    "keepdims": False,
+    "where": True,
+    "mean": None,
+    "correction": 0,
+}
+TRUTH = {"self": None, "axis": None, "out": None, "keepdims": False, "where": True}
+ARG = {"self": None, "axis": None, "out": None, "keepdims": False}
+ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
+
+
+def member(name: str, word: Callable[..., Any], /, parameters: dict[str, Any] | None = None, **more: Any) -> None:
+    """One row for the arrays, one for the scalars."""
+    parameters = {"self": None} if parameters is None else parameters
+    for cls in (np.ndarray, np.generic):
+        native = vars(cls).get(name)
+        if native is not None:
+            alias(native, to=word, parameters=parameters, rename={"self": "x"}, **more)
+
+
+# --------------------------------------------------------------------------------- reductions
+
+for _name, _word, _identity, _join in (
+    ("sum", v.sum, 0, v.add),
+    ("prod", v.prod, 1, v.multiply),
+):
+    member(
+        _name,
+        _word,
+        REDUCE,
+        refuse=("out",),
+        lower={
+            "axis": axis,
+            "dtype": low.converted,
+            "where": low.masked(_identity),
+            "initial": low.started(_join),
+        },
+    )
+for _name, _word, _sign, _join in (
+    ("max", v.max, -1.0, v.maximum),
+    ("min", v.min, 1.0, v.minimum),
+):
+    member(
+        _name,
+        _word,
+        EXTREME,
+        refuse=("out",),
+        lower={"axis": axis, "initial": low.started(_join), "where": low.masked_extreme(_sign)},
+    )
+member(
+    "mean",
+    v.mean,
+    MEAN,
+    refuse=("out",),
+    lower={"axis": axis, "dtype": low.converted, "where": low.masked_mean},
+)
+for _name, _word in (("var", v.var), ("std", v.std)):
+    member(
+        _name,
+        _word,
+        VARIANCE,
+        refuse=("out", "where", "mean"),
+        lower={"axis": axis, "dtype": low.converted, "ddof": low.ddof},
+    )
+for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
+    member(_name, _word, TRUTH, refuse=("out",), lower={"axis": axis, "where": low.masked(_truth)})
+for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
+    member(_name, _word, ARG, refuse=("out",), lower={"axis": axis})
+for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
+    member(_name, _word, ACCUMULATE, refuse=("out",), lower={"axis": axis, "dtype": low.converted})
+
+# ------------------------------------------------------------------------------- manipulation
+
+member(
+    "reshape",
+    v.reshape,
+    {"self": None, "shape": None, "order": "C", "copy": None},
+    refuse=("copy",),
+    gather="shape",
+    positional=("self", "shape"),
+    lower={"shape": low.as_option("shape", sequence=True), "order": low.element_order},
+)
+member(
+    "transpose",
+    v.permute_dims,
+    {"self": None, "axes": None},
+    gather="axes",
+    lower={"axes": low.as_option("axes", sequence=True)},
+)
+member("T", v.permute_dims)
+member("mT", v.matrix_transpose)
+member("ravel", m.ravel, {"self": None, "order": "C"})
+member("flatten", m.ravel, {"self": None, "order": "C"})
+member("squeeze", v.squeeze, {"self": None, "axis": None}, lower={"axis": axis})
+member("swapaxes", m.swapaxes, {"self": None, "axis1": None, "axis2": None})
+member(
+    "repeat",
+    v.repeat,
+    {"self": None, "repeats": None, "axis": None},
+    lower={"repeats": low.as_array("repeats"), "axis": axis},
+)
+member(
+    "astype",
+    v.astype,
+    {"self": None, "dtype": None, "order": "K", "casting": "unsafe", "subok": True, "copy": True},
+    refuse=("order", "casting", "subok"),
+    lower={"copy": lambda call, value: None},
+)
+member("copy", v.copy, {"self": None, "order": "C"}, refuse=("order",))
+member(
+    "take",
+    v.take,
+    {"self": None, "indices": None, "axis": None, "out": None, "mode": "raise"},
+    refuse=("out", "mode"),
+    lower={"indices": low.as_array("indices"), "axis": axis},
+)
+member(
+    "argsort",
+    argsort,
+    {"self": None, "axis": -1, "kind": None, "order": None, "stable": None},
+    refuse=("order",),
+)
+
+# ------------------------------------------------------------------------------ complex numbers
+
+member("real", v.real)
+member("imag", v.imag)
+member("conj", v.conj)
+member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
+
+# ------------------------------------------------- what would lose the derivative, or write in place
+
+
+def _escape(name: str) -> Callable[..., Any]:
+    def escape(x: Any, *args: Any) -> Any:
+        msg = (
+            f"{name}() of {x!r}, which is being differentiated, would lose its derivative; "
+            f"leave it an array, or take ignore_derivatives(x).{name}()"
+        )
+        raise TracerError(msg)
+
+    return escape
+
+
+def _write(name: str) -> Callable[..., Any]:
+    def write(x: Any, *args: Any) -> Any:
+        msg = (
+            f"{name}() writes to {x!r}, which is being differentiated; "
+            f"use the function that returns a new array, as np.sort for sort()"
+        )
+        raise TracerError(msg)
+
+    return write
+
+
+for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
+    member(_name, _escape(_name), {"self": None, "args": ()}, gather="args")
+for _name in ("sort", "partition", "fill", "put", "itemset", "resize", "setfield", "byteswap"):
+    member(_name, _write(_name), {"self": None, "args": ()}, gather="args")

@@ -1,0 +1,77 @@
+"""Rules for picking elements out, and putting them back: each is the transpose of the other."""
+
+from chainrules_py.rule import linear_rule
+from chainrules_py.vocabulary import (
+    Index,
+    add_along_axis,
+    add_at,
+    full_like,
+    getitem,
+    put_along_axis_add,
+    reshape,
+    scatter_add,
+    take,
+    take_along_axis,
+)
+
+
+def getitem_transpose(y_bar, x, *arrays, index):
+    """Zeros, with the cotangents added where they were read."""
+    return scatter_add(full_like(y_bar, shape=x.shape, fill=0), y_bar, *arrays, index=index)
+
+
+def getitem_pull_into(buffer, y_bar, *arrays, index):
+    """The same, into a buffer: n elements read one by one do not build n arrays."""
+    add_at(buffer, y_bar, *arrays, index=index)
+
+
+linear_rule(getitem, getitem_transpose, None, pull_into=getitem_pull_into)
+linear_rule(
+    scatter_add,
+    lambda z_bar, x, y, *arrays, index: z_bar,
+    lambda z_bar, x, y, *arrays, index: getitem(z_bar, *arrays, index=index),
+    None,
+)
+
+
+def take_transpose(y_bar, x, indices, *, axis):
+    """As subscripting with the indices along one axis."""
+    shape = (x.size,) if axis is None else x.shape
+    zeros = full_like(y_bar, shape=shape, fill=0)
+    x_bar = scatter_add(zeros, y_bar, indices, index=_along(axis, len(shape)))
+    return reshape(x_bar, shape=x.shape) if axis is None else x_bar
+
+
+def _along(axis, ndim):
+    """The pattern of ``x[:, ..., array]``."""
+    before = Index.split((slice(None),) * ((axis or 0) % ndim))[0]
+    return Index((*before, Index.HOLE))
+
+
+def take_pull_into(buffer, y_bar, indices, *, axis):
+    """The same, into a buffer."""
+    view = reshape(buffer, shape=(-1,)) if axis is None else buffer
+    add_at(view, y_bar, indices, index=_along(axis, view.ndim))
+
+
+linear_rule(take, take_transpose, None, pull_into=take_pull_into)
+
+
+def take_along_axis_transpose(y_bar, x, indices, *, axis):
+    """Zeros, with the cotangents added where they were read."""
+    zeros = full_like(y_bar, shape=x.shape, fill=0)
+    return put_along_axis_add(zeros, y_bar, indices, axis=axis)
+
+
+def take_along_axis_pull_into(buffer, y_bar, indices, *, axis):
+    """The same, into a buffer."""
+    add_along_axis(buffer, y_bar, indices, axis=axis)
+
+
+linear_rule(take_along_axis, take_along_axis_transpose, None, pull_into=take_along_axis_pull_into)
+linear_rule(
+    put_along_axis_add,
+    lambda z_bar, x, y, indices, *, axis: z_bar,
+    lambda z_bar, x, y, indices, *, axis: take_along_axis(z_bar, indices, axis=axis),
+    None,
+)

@@ -1,0 +1,23 @@
+"""Rules for joining arrays: linear in all of them, and each gets its part of the cotangent back."""
+
+from chainrules_py.rule import linear_rule
+from chainrules_py.vocabulary import concat, index, reshape, stack
+
+
+def concat_transpose(y_bar, *arrays, axis, argnum):
+    """The slice that the array became."""
+    lengths = [x.size if axis is None else x.shape[axis] for x in arrays]
+    start = sum(lengths[:argnum])
+    part = slice(start, start + lengths[argnum])
+    if axis is None:
+        return reshape(index(y_bar, part), shape=arrays[argnum].shape)
+    return index(y_bar, (slice(None),) * (axis % len(arrays[argnum].shape)) + (part,))
+
+
+def stack_transpose(y_bar, *arrays, axis, argnum):
+    """The slice that the array became."""
+    return index(y_bar, (slice(None),) * (axis % y_bar.ndim) + (argnum,))
+
+
+linear_rule(concat, concat_transpose)
+linear_rule(stack, stack_transpose)

@@ -1,0 +1,30 @@
+"""Rules for putting elements in order: wherever no two are equal, the order is constant."""
+
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import non_differentiable, rule
+from chainrules_py.vocabulary import (
+    argsort,
+    full_like,
+    put_along_axis_add,
+    sort,
+    take_along_axis,
+)
+
+non_differentiable(argsort)
+
+
+@rule(sort)
+def sort_rule(x, *, axis, descending, stable):
+    """The elements of x at the places that sorting takes them from."""
+    order = argsort(x, axis=axis, descending=descending, stable=True)
+    y = sort(x, axis=axis, descending=descending, stable=stable)
+    return y, (LinearMap(_sort_push, _sort_pull, order, axis),)
+
+
+def _sort_push(x_dot, order, axis):
+    return take_along_axis(x_dot, order, axis=axis)
+
+
+def _sort_pull(y_bar, order, axis):
+    zeros = full_like(y_bar, shape=order.shape, fill=0)
+    return put_along_axis_add(zeros, y_bar, order, axis=axis)

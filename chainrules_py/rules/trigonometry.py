@@ -1,0 +1,102 @@
+"""Rules for circular and hyperbolic functions and their inverses.
+
+Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to 4.6.
+"""
+
+import math
+
+from chainrules_py.rule import scalar_rule
+from chainrules_py.vocabulary import (
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    deg2rad,
+    divide,
+    hypot,
+    rad2deg,
+    sin,
+    sinc,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)
+
+scalar_rule(sin, lambda _y, x: cos(x), complex="holomorphic")
+scalar_rule(cos, lambda _y, x: -sin(x), complex="holomorphic")
+scalar_rule(tan, lambda y, _x: 1 + y * y, complex="holomorphic")
+
+# (1 - x)(1 + x) instead of 1 - x² keeps all digits near the end points.
+scalar_rule(
+    asin,
+    lambda _y, x: divide(1, sqrt((1 - x) * (1 + x))),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(
+    acos,
+    lambda _y, x: divide(-1, sqrt((1 - x) * (1 + x))),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(atan, lambda _y, x: divide(1, 1 + x * x), complex="holomorphic")
+
+
+def across(a, y, x):
+    """a / (x² + y²), without overflow on the way."""
+    r = hypot(x, y)
+    return divide(divide(a, r), r)
+
+
+scalar_rule(
+    atan2,
+    lambda _z, y, x: across(x, y, x),
+    lambda _z, y, x: across(-y, y, x),
+    singular=True,
+)
+
+scalar_rule(sinh, lambda _y, x: cosh(x), complex="holomorphic")
+scalar_rule(cosh, lambda _y, x: sinh(x), complex="holomorphic")
+scalar_rule(tanh, lambda y, _x: 1 - y * y, complex="holomorphic")
+scalar_rule(asinh, lambda _y, x: divide(1, sqrt(x * x + 1)), complex="holomorphic")
+# Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
+scalar_rule(
+    acosh,
+    lambda _y, x: divide(1, sqrt(x - 1) * sqrt(x + 1)),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(
+    atanh,
+    lambda _y, x: divide(1, (1 - x) * (1 + x)),
+    singular=True,
+    complex="holomorphic",
+)
+
+scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
+scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
+
+
+def sinc_series(x):
+    """The derivative of sin(πx) / (πx) = Σ (-1)ᵏ (πx)²ᵏ / (2k + 1)!, term by term."""
+    total = 0.0
+    for k in range(12, 0, -1):
+        total = total * (x * x) + (-1) ** k * 2 * k * math.pi ** (2 * k) / math.factorial(2 * k + 1)
+    return x * total
+
+
+def sinc_slope(y, x):
+    """(cos(πx) - y) / x, by the series where that difference loses its digits."""
+    near = abs(x) < 0.5
+    return where(near, sinc_series(x), (cos(math.pi * x) - y) / where(near, 1, x))
+
+
+scalar_rule(sinc, sinc_slope)

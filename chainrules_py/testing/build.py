@@ -1,0 +1,135 @@
+"""From a sample, which is data, to a call on an array library."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py.primitive import Primitive
+from chainrules_py.testing.backends import Backend
+from chainrules_py.testing.sample import Draw, Sample, samples_of
+
+__all__ = ["Instance", "draw", "instances"]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """One sample of a word, with real or with complex operands.
+
+    Attributes
+    ----------
+    word : Primitive
+        The word.
+    sample : Sample
+        The sample.
+    number : int
+        Which of the word's samples it is.
+    complex : bool
+        Whether real draws are made complex.
+    """
+
+    word: Primitive[..., Any]
+    sample: Sample
+    number: int
+    complex: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the instance is called among tests: the same in every run."""
+        shown = re.sub(
+            r" at 0x[0-9a-f]+|<function |>", "", repr(self.sample).removesuffix(" complex")
+        )
+        name = f"{self.word.__name__}({shown})"
+        name = name if len(name) <= 90 else f"{name[:87]}..."
+        return f"{name}{' complex' if self.complex else ''} {self.number}"
+
+    def build(self, backend: Backend) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The operands and the options of the call on an array library, the same numbers on each."""
+        rng = np.random.default_rng([zlib.crc32(self.word.__name__.encode()), self.number])
+        operands = [
+            _operand(draw(x, rng, self.complex) if isinstance(x, Draw) else x, backend)
+            for x in self.sample.operands
+        ]
+        return tuple(operands), {
+            name: _option(name, value, backend) for name, value in self.sample.options.items()
+        }
+
+
+def instances(word: Primitive[..., Any]) -> Iterator[Instance]:
+    """The samples of a word, those that say so once more with complex operands."""
+    for number, sample in enumerate(samples_of(word)):
+        yield Instance(word, sample, number)
+        if sample.complex:
+            yield Instance(word, sample, number, complex=True)
+
+
+def draw(what: Draw, rng: Any, complex: bool = False) -> Any:
+    """Draw an array, or a number, as NumPy has it.
+
+    Parameters
+    ----------
+    what : Draw
+        What to draw.
+    rng : numpy.random.Generator
+        Where the numbers come from.
+    complex : bool
+        Whether real draws are made complex.
+
+    Examples
+    --------
+    >>> draw(Draw((2,), kind="int", low=0, high=3), np.random.default_rng(0))
+    array([2, 1])
+    """
+    shape = () if what.shape is None else what.shape
+    kind = "complex" if complex and what.kind == "real" else what.kind
+    values: Any
+    if kind == "bool":
+        values = rng.random(shape) < 0.5
+    elif kind == "int":
+        values = rng.integers(int(what.low), int(what.high), shape)
+    elif kind == "complex":
+        values = rng.uniform(what.low, what.high, shape) + 1j * rng.uniform(
+            what.low, what.high, shape
+        )
+    else:
+        values = _spread(rng, what) if what.apart else rng.uniform(what.low, what.high, shape)
+    values = np.asarray(values)
+    if what.make is not None:
+        values = np.asarray(what.make(values))
+    return values if what.shape is not None else values.item()
+
+
+def _spread(rng: Any, what: Draw) -> Any:
+    """Numbers in an interval, in random order, no two of them closer than they may be."""
+    n = int(np.prod(what.shape or (), dtype=int))
+    room = what.high - what.low - what.apart * max(n - 1, 0)
+    if room < 0:
+        msg = (
+            f"{n} numbers that are {what.apart} apart do not fit between {what.low} and {what.high}"
+        )
+        raise ValueError(msg)
+    values = what.low + np.sort(rng.uniform(0, room, n)) + what.apart * np.arange(n)
+    return rng.permutation(values).reshape(what.shape or ())
+
+
+def _operand(x: Any, backend: Backend) -> Any:
+    if isinstance(x, (np.ndarray, list)):
+        return backend.asarray(x)
+    return x
+
+
+def _option(name: str, value: Any, backend: Backend) -> Any:
+    """Options that belong to a library are written as text, and found here."""
+    if name == "dtype" and isinstance(value, str):
+        return getattr(backend.xp, value)
+    if name == "device" and value == "same":
+        return backend.xp.zeros((), device=backend.device).device
+    if name == "to" and value == "namespace":
+        return backend.xp
+    return value

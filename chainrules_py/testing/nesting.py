@@ -1,0 +1,144 @@
+"""Derivatives of derivatives, by the engine that is installed, in every nesting of the two modes.
+
+A loss is made of the result: a weighted sum plus half the sum of squares, so that it curves even
+where the function is linear. It is written in words, and so runs under any number of levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import loading
+from chainrules_py import vocabulary as v
+from chainrules_py.structure import rebuild
+from chainrules_py.testing.coordinates import Coordinates
+
+__all__ = ["Loss", "default_engine", "inner"]
+
+
+def default_engine() -> Any:
+    """The engine that is taken where nobody named one, or None."""
+    return loading.default_engine()
+
+
+def inner(of: Coordinates, w: Any, y: Any) -> Any:
+    """The real inner product Re<w, y> of two tangents, or of a tangent and a value, in words."""
+    total: Any = None
+    for (leaf, a), (_, b) in zip(of.leaves(w), of.leaves(y), strict=True):
+        term = v.multiply(v.conj(a), b) if leaf.kind == "complex" else v.multiply(a, b)
+        if leaf.kind == "complex":
+            term = v.real(term)
+        if leaf.shape:
+            term = v.sum(term)
+        total = term if total is None else v.add(total, term)
+    return total
+
+
+class Loss:
+    """A real number made of the result of a call, as a function of what can be perturbed in it.
+
+    Parameters
+    ----------
+    f : callable
+        The function, with its options.
+    operands : tuple
+        Where it is called.
+    gauge : callable, optional
+        Applied to the result first.
+    rng : numpy.random.Generator
+        Where the weights come from.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        operands: tuple[Any, ...],
+        gauge: Callable[..., Any] | None,
+        rng: Any,
+    ) -> None:
+        self.f = f if gauge is None else lambda *xs: gauge(f(*xs))
+        self.operands = operands
+        self.active = [i for i, x in enumerate(operands) if Coordinates(x).size]
+        self.at = [operands[i] for i in self.active]
+        self.inputs = Coordinates(tuple(self.at))
+        self.output = Coordinates(self.f(*operands))
+        self.weights = self.output.tangent(rng.standard_normal(self.output.size))
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything to differentiate."""
+        return bool(self.inputs.size and self.output.size)
+
+    def __call__(self, *xs: Any) -> Any:
+        full = list(self.operands)
+        for i, x in zip(self.active, xs, strict=True):
+            full[i] = x
+        y = self.f(*full)
+        linear = inner(self.output, self.weights, y)
+        return v.add(linear, v.multiply(0.5, inner(self.output, y, y)))
+
+    def moved(self, vector: Any) -> tuple[Any, ...]:
+        """Where the inputs are after a step."""
+        return self.inputs.moved(vector)  # type: ignore[no-any-return]
+
+    def gradient(self, engine: Any, at: tuple[Any, ...]) -> Any:
+        """The gradient as a vector."""
+        g = engine.grad(self, tuple(range(len(at))))(*at)
+        return self.inputs.vector(g)
+
+    def products(self, engine: Any, u: Any, w: Any) -> dict[str, Any]:
+        """The Hessian times w, or its product with u from both sides, in the four nestings.
+
+        Parameters
+        ----------
+        engine : module
+            With ``grad`` and ``jvp``.
+        u, w : vector
+            Two directions.
+
+        Returns
+        -------
+        dict
+            By the name of the nesting, inner mode last.
+        """
+        numbers = tuple(range(len(self.at)))
+        u_dot, w_dot = self._tangents(u), self._tangents(w)
+
+        def along(*xs: Any) -> Any:
+            return engine.jvp(self, xs, w_dot)[1]
+
+        def gradient_along(direction: Any) -> Callable[..., Any]:
+            def product(*xs: Any) -> Any:
+                g = engine.grad(self, numbers)(*xs)
+                return inner(self.inputs, direction, rebuild(tuple(self.at), list(g)))
+
+            return product
+
+        return {
+            "reverse over reverse": self.inputs.vector(
+                engine.grad(gradient_along(w_dot), numbers)(*self.at)
+            ),
+            "reverse over forward": self.inputs.vector(engine.grad(along, numbers)(*self.at)),
+            "forward over reverse": _number(
+                engine.jvp(gradient_along(u_dot), tuple(self.at), w_dot)[1]
+            ),
+            "forward over forward": _number(engine.jvp(along, tuple(self.at), u_dot)[1]),
+        }
+
+    def _tangents(self, vector: Any) -> tuple[Any, ...]:
+        t = self.inputs.tangent(vector)
+        return tuple([t[i] for i in range(len(self.at))])
+
+
+def _number(x: Any) -> Any:
+    return Coordinates(x).vector(x)
+
+
+def second_derivative(
+    loss: Loss, engine: Any, w: Any, derivative: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """The Hessian times w by differences of the gradient, with the error of that."""
+    return derivative(lambda t: loss.gradient(engine, loss.moved(t * np.asarray(w))))  # type: ignore[no-any-return]

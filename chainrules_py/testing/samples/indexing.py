@@ -1,0 +1,77 @@
+"""Samples of picking elements out, and putting them back."""
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.sample import Draw, Sample, samples
+
+__all__: list[str] = []
+
+_LINE = Draw((5,))
+_FLAT = Draw((3, 4))
+_BOX = Draw((2, 3, 4))
+
+
+def _at(x: Draw, where: Any, *, complex: bool = False, without: tuple[str, ...] = ()) -> Sample:
+    """The sample of getitem that ``x[where]`` is."""
+    pattern, arrays = v.Index.split(where, list)
+    return Sample(x, *arrays, index=pattern, complex=complex, without=without)
+
+
+_NEWER = ("array_api_strict",)  # several integer arrays, or boolean ones among other entries
+
+samples(
+    v.getitem,
+    _at(_LINE, 2, complex=True),
+    _at(_LINE, -1),
+    _at(_LINE, slice(1, 4), complex=True),
+    _at(_LINE, slice(None, None, -1)),
+    _at(_LINE, slice(4, 0, -2)),
+    _at(_LINE, slice(0, 0)),
+    _at(_FLAT, (1, 2)),
+    _at(_FLAT, (slice(None), 1)),
+    _at(_FLAT, (None, slice(None), slice(1, 3))),
+    _at(_BOX, (Ellipsis, 0)),
+    _at(_BOX, (0, Ellipsis, slice(None, None, 2)), complex=True),
+    _at(Draw(()), ()),
+    _at(Draw(()), None),
+    _at(_LINE, [True, False, True, True, False], complex=True),
+    _at(_FLAT, [[True, False, True, True], [False] * 4, [True] * 4]),
+    _at(_LINE, [0, 3, 1], complex=True),
+    _at(_LINE, [0, 3, 0, 0], complex=True),
+    _at(_FLAT, [2, 0, -1, 2]),
+    _at(_FLAT, [[2, 0], [-1, 2]], without=_NEWER),
+    _at(_FLAT, ([0, 1, 0], [2, 2, 2])),
+    _at(_FLAT, (slice(None), [1, 1, 3]), without=_NEWER),
+    _at(_FLAT, (slice(1, None), [True, False, True, False]), without=_NEWER),
+    _at(_BOX, ([0, 1, 1], slice(None), [2, 0, 0]), without=_NEWER),
+    _at(_BOX, (1, [0, 2, 0], None), without=_NEWER),
+    _at(_LINE, True, without=_NEWER),
+)
+samples(
+    v.scatter_add,
+    Sample(_LINE, Draw((3,)), index=v.Index.split(slice(1, 4))[0], complex=True),
+    Sample(_LINE, Draw((4,)), [0, 3, 0, 0], index=v.Index((v.Index.HOLE,)), complex=True),
+    Sample(_FLAT, Draw((2, 4)), [2, 2], index=v.Index((v.Index.HOLE,))),
+    Sample(_FLAT, Draw(()), index=v.Index((1, 2))),
+)
+samples(
+    v.take,
+    Sample(_LINE, [0, 3, 0], axis=0, complex=True),
+    Sample(_FLAT, [0, 3, 0], axis=-1, complex=True),
+    Sample(_FLAT, [2, -1], axis=0),
+    Sample(_FLAT, [[0, 1], [2, 2]], axis=1),
+    Sample(_FLAT, [0, 11, 5]),
+    Sample(_LINE, 3, axis=0, without=_NEWER),
+)
+samples(
+    v.take_along_axis,
+    Sample(_FLAT, [[0, 1, 1, 2], [2, 0, 0, 0]], axis=0, complex=True),
+    Sample(_FLAT, [[0, 3, 0], [1, 1, 1], [2, 0, 3]], axis=-1),
+    Sample(_FLAT, [[0, 3]], axis=1, without=_NEWER),
+)
+samples(
+    v.put_along_axis_add,
+    Sample(_FLAT, Draw((2, 4)), [[0, 1, 1, 2], [0, 0, 0, 0]], axis=0, complex=True),
+    Sample(_FLAT, Draw((3, 3)), [[0, 3, 0], [1, 1, 1], [2, 0, 3]], axis=-1),
+)

@@ -1,0 +1,146 @@
+"""Words of linear algebra. Matrices are the last two axes; axes before them are a batch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chainrules_py import arrays
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "SVDResult",
+    "diagonal",
+    "dot",
+    "from_diagonal",
+    "inner",
+    "inv",
+    "matmul",
+    "outer",
+    "resolution",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "tril",
+    "triu",
+    "vecdot",
+]
+
+
+# ---------------------------------------------------------------- products
+
+
+@primitive
+def matmul(x1: Array, x2: Array, /) -> Any:
+    """The matrix product; a vector is a row on the left and a column on the right."""
+
+
+@primitive
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
+    """The sum of conj(x1) x2 along an axis of both, which is counted from the end."""
+
+
+@primitive
+def tensordot(
+    x1: Array, x2: Array, /, *, axes: int | tuple[tuple[int, ...], tuple[int, ...]] = 2
+) -> Any:
+    """The sum of products over axes of both: so many last and first ones, or the two tuples."""
+
+
+@primitive
+def outer(x1: Numeric, x2: Numeric, /) -> Any:
+    """The products of each element of x1 with each of x2, both flattened."""
+
+
+@primitive
+def inner(x1: Numeric, x2: Numeric, /) -> Any:
+    """The sum of products over the last axis of both; the product with a number."""
+
+
+@primitive
+def dot(x1: Numeric, x2: Numeric, /) -> Any:
+    """The sum of products over the last axis of x1 and the last but one (or only one) of x2."""
+
+
+# ---------------------------------------------------------------- parts of matrices
+
+
+@primitive
+def diagonal(x: Array, /, *, offset: int = 0) -> Any:
+    """The diagonal of each matrix, ``offset`` places above the main one."""
+
+
+@primitive
+def from_diagonal(x: Array, /, *, rows: int, columns: int, offset: int = 0) -> Any:
+    """Matrices of this shape with x on that diagonal, and zeros elsewhere."""
+
+
+@primitive
+def trace(x: Array, /, *, offset: int = 0) -> Any:
+    """The sum of the diagonal of each matrix."""
+
+
+@primitive
+def tril(x: Array, /, *, k: int = 0) -> Any:
+    """x with zeros above the k-th diagonal."""
+
+
+@primitive
+def triu(x: Array, /, *, k: int = 0) -> Any:
+    """x with zeros below the k-th diagonal."""
+
+
+# ---------------------------------------------------------------- solving
+
+
+@primitive
+def inv(x: Array, /) -> Any:
+    """The inverse of each matrix."""
+
+
+@primitive
+def solve(x1: Array, x2: Array, /) -> Any:
+    """The x with x1 x = x2; x2 is one vector, or matrices of columns."""
+
+
+@primitive
+def slogdet(x: Array, /) -> Any:
+    """The sign (or phase) and the logarithm of the absolute value of each determinant."""
+
+
+# ---------------------------------------------------------------- singular values
+
+
+class SVDResult(NamedTuple):
+    """What `svd` gives; a library's own namedtuple with these fields takes its place."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+@primitive
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:  # type: ignore[empty-body]
+    """The unitary U, the descending S >= 0 and the unitary Vh with x = U diag(S) Vh."""
+
+
+@primitive
+def svdvals(x: Array, /) -> Any:
+    """The singular values of each matrix, in descending order."""
+
+
+def resolution(x: Any) -> float:
+    """The relative distance between neighbouring numbers of x's dtype: a constant, in rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolution(np.zeros(2, np.float32)) == 2.0**-23
+    True
+    """
+    xp = arrays.type_namespace(arrays.dispatch_type(type(x)))
+    assert xp is not None
+    return float(xp.finfo(x.dtype).eps)

@@ -1,0 +1,62 @@
+"""The word by which a rule says that a derivative is not determined at a point."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import warnings
+from collections.abc import Iterator
+
+from chainrules_py.arrays import Numeric
+from chainrules_py.errors import DegeneracyWarning, NotDifferentiableError
+from chainrules_py.primitive import primitive
+from chainrules_py.vocabulary import reductions
+
+__all__ = ["report", "strict"]
+
+_strict = contextvars.ContextVar("strict", default=False)
+
+
+@primitive
+def report(condition: Numeric, /, *, message: str) -> None:
+    """Tell the caller, if the condition holds anywhere, that a derivative depends on a choice.
+
+    It is a `DegeneracyWarning`, or under `strict` a `NotDifferentiableError`. A library whose
+    arrays live on a device keeps the flag there instead of waiting for it.
+    """
+    if not (condition if type(condition) is bool else bool(reductions.any(condition))):
+        return
+    if _strict.get():
+        raise NotDifferentiableError(message)
+    warnings.warn(message, DegeneracyWarning, stacklevel=3)
+
+
+@contextlib.contextmanager
+def strict(on: bool = True) -> Iterator[None]:
+    """Raise, inside a ``with`` block, where a derivative depends on a choice that the primal leaves open.
+
+    Parameters
+    ----------
+    on : bool
+        False restores the warnings, inside a block that is strict.
+
+    Raises
+    ------
+    NotDifferentiableError
+        In the block, in place of each `DegeneracyWarning`.
+
+    Examples
+    --------
+    >>> with strict():
+    ...     report(True, message="singular values 0 and 1 are equal")
+    Traceback (most recent call last):
+        ...
+    chainrules_py.errors.NotDifferentiableError: singular values 0 and 1 are equal
+    """
+    token = _strict.set(on)
+    try:
+        yield
+    finally:
+        _strict.reset(token)
+
+

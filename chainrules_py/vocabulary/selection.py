@@ -1,0 +1,83 @@
+"""Words that choose between values, or between signs: extrema, bounds, absolute values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "abs",
+    "clip",
+    "clip_above",
+    "clip_below",
+    "copysign",
+    "fmax",
+    "fmin",
+    "maximum",
+    "minimum",
+    "nextafter",
+    "sign",
+    "where",
+]
+
+
+@primitive
+def maximum(x: Numeric, y: Numeric, /) -> Any:
+    """The greater of x and y; NaN if one of them is."""
+
+
+@primitive
+def minimum(x: Numeric, y: Numeric, /) -> Any:
+    """The lesser of x and y; NaN if one of them is."""
+
+
+@primitive
+def fmax(x: Numeric, y: Numeric, /) -> Any:
+    """The greater of x and y; the other one if one of them is NaN."""
+
+
+@primitive
+def fmin(x: Numeric, y: Numeric, /) -> Any:
+    """The lesser of x and y; the other one if one of them is NaN."""
+
+
+@primitive
+def clip(x: Numeric, lo: Numeric, hi: Numeric, /) -> Any:
+    """x, or the bound that it is beyond; hi where the bounds are the wrong way round."""
+
+
+@primitive
+def clip_below(x: Numeric, lo: Numeric, /) -> Any:
+    """x, or lo where x is below it."""
+
+
+@primitive
+def clip_above(x: Numeric, hi: Numeric, /) -> Any:
+    """x, or hi where x is above it."""
+
+
+@primitive
+def where(condition: Numeric, x: Numeric, y: Numeric, /) -> Any:
+    """x where the condition holds, y elsewhere."""
+
+
+@primitive
+def abs(x: Numeric, /) -> Any:
+    """The absolute value."""
+
+
+@primitive
+def sign(x: Numeric, /) -> Any:
+    """-1, 0 or 1; of complex x, x / abs(x), and 0 at 0."""
+
+
+@primitive
+def copysign(x: Numeric, y: Numeric, /) -> Any:
+    """The size of x with the sign of y."""
+
+
+@primitive
+def nextafter(x: Numeric, y: Numeric, /) -> Any:
+    """The floating-point number next to x in the direction of y."""

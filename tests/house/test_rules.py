@@ -1,0 +1,195 @@
+"""The rules' house: where derivatives are stated, who names words, and what has samples."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from chainrules_py import Primitive, rules_for, vocabulary
+from chainrules_py.testing import backends, samples_of
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "chainrules_py"
+BACKENDS = sorted(p for p in (ROOT / "backends").rglob("*.py"))
+TAPE = sorted((ROOT / "backends" / "chainrules_tape").glob("*.py"))
+SOURCES = sorted(
+    [
+        *CORE.rglob("*.py"),
+        *BACKENDS,
+        *(ROOT / "tests").rglob("*.py"),
+        *(ROOT / "examples").rglob("*.py"),
+    ]
+)
+
+WORDS = {name: word for name, word in vars(vocabulary).items() if isinstance(word, Primitive)}
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_words_are_exported_under_their_own_names():
+    assert {n for n in vocabulary.__dict__ if n in WORDS} == {w.__name__ for w in WORDS.values()}
+
+
+@pytest.mark.parametrize("word", sorted(WORDS))
+def test_word_with_a_rule_has_samples(word):
+    if rules_for(WORDS[word]):
+        assert samples_of(WORDS[word]), (
+            f"write samples({word}, Sample(...)) in chainrules_py/testing/samples"
+        )
+
+
+@pytest.mark.parametrize("word", sorted(WORDS))
+def test_word_has_a_rule(word):
+    assert rules_for(WORDS[word]), "state one, or non_differentiable, in chainrules_py/rules"
+
+
+# ------------------------------------------------------------------------- one door for statements
+
+_DOORS = {"enter", "Statement"}
+_DOORKEEPERS = {"chainrules_py/rule.py", "chainrules_py/registry.py"}
+
+
+@pytest.mark.parametrize("source", [*sorted(CORE.rglob("*.py")), *BACKENDS], ids=name)
+def test_derivatives_are_stated_through_the_pens(source):
+    """Nobody but the pens makes a statement, binds by a recipe of their own, or touches the tables."""
+    if name(source) in _DOORKEEPERS:
+        return
+    used = []
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = node.func
+            written = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if written in _DOORS or written.endswith("Recipe"):
+                used.append((node.lineno, written))
+        if isinstance(node, ast.Attribute) and node.attr in {"_statements", "_tables"}:
+            used.append((node.lineno, node.attr))
+    assert not used
+
+
+@pytest.mark.parametrize("source", sorted((CORE / "rules").glob("*.py")), ids=name)
+def test_rules_import_words_and_pens_only(source):
+    """No array library, no engine, no judge: what a rule says, it says of every array."""
+    allowed = re.compile(
+        r"chainrules_py(\.(arrays|config|linear|project|rule|rules|tangents|vocabulary|primitive|errors).*)?$"
+    )
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert allowed.match(node.module or "") or node.module in _STANDARD, (
+                f"line {node.lineno}: {node.module}"
+            )
+        elif isinstance(node, ast.Import):
+            assert all(a.name in _STANDARD for a in node.names), f"line {node.lineno}"
+
+
+_STANDARD = {
+    "__future__",
+    "collections.abc",
+    "functools",
+    "itertools",
+    "math",
+    "operator",
+    "string",
+    "typing",
+}
+
+
+# ------------------------------------------------------------------------- the tape knows no words
+
+# Words that Python, or any program, has a use for besides.
+_ORDINARY = {
+    "max": "Python's own",
+    "min": "Python's own",
+    "sum": "Python's own",
+    "all": "Python's own",
+    "any": "Python's own",
+    "abs": "Python's own",
+    "round": "Python's own",
+    "inner": "the inner one of two",
+    "real": "a kind of number",
+    "where": "the index of __getitem__",
+}
+
+
+@pytest.mark.parametrize("source", TAPE, ids=name)
+def test_tape_names_no_word(source):
+    """An engine asks what a call means; it does not know."""
+    found, last = [], ""
+    with source.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            text, before, last = token.string, last, token.string
+            if (
+                before == "."
+            ):  # a method, of a set or a dict: no word is reached by an attribute here
+                continue
+            if token.type == tokenize.STRING:
+                text = _literal(text)
+            elif token.type != tokenize.NAME or keyword.iskeyword(text):
+                continue
+            if text in WORDS and text not in _ORDINARY:
+                found.append(f"line {token.start[0]}: {text}")
+    assert not found
+
+
+def _literal(text):
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a part of an f-string
+        return text
+    return value if isinstance(value, str) else text
+
+
+def test_tape_imports_no_module_of_words():
+    """Only the tables of operators and of indexing, which speak of Python's syntax."""
+    allowed = {"binary_operators", "unary_operators", "index"}
+    for source in TAPE:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("chainrules_py"):
+                names = {a.name for a in node.names}
+                assert "vocabulary" not in names
+                assert (
+                    not (node.module or "").startswith("chainrules_py.vocabulary")
+                    or names <= allowed
+                )
+
+
+def test_ordinary_names_are_words_or_builtins():
+    """The list above names no more than it has to."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in TAPE)
+    stale = [
+        word
+        for word in _ORDINARY
+        if not (hasattr(builtins, word) or re.search(rf"\b{word}\b", text))
+    ]
+    assert not stale
+
+
+# ------------------------------------------------------------------------- sizes, and the plugin
+
+_LONG = {
+    "chainrules_py/tangents.py": "one algebra, whose cases belong side by side",
+    "chainrules_py/bind.py": "one recipe per pen, read together",
+    "tests/test_tangents.py": "the table of that algebra",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=name)
+def test_file_has_one_reason_to_change(source):
+    lines = len(source.read_text(encoding="utf-8").splitlines())
+    limit = 300 if source.parent == CORE / "rules" else 500
+    assert lines <= limit or name(source) in _LONG, f"{lines} lines"
+
+
+def test_plugin_knows_the_backends():
+    """It lists them again, for it may not import the list."""
+    from chainrules_pytest import _LIBRARIES
+
+    known = {b.name: b.library for b in backends()}
+    assert {n: m for n, m in _LIBRARIES.items() if n in known} == known
