@@ -788,6 +788,8 @@ class GeneralRecipe:
                     if type(term) is tuple or type(term) is type(y):
                         term = canonicalize(y, term)
                     y_dot = add_tangents(y_dot, term)
+            if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
+                return y, space(y)
             return y, spread_all(y_dot, y)
 
         return Bound(run, wanted, statement)

@@ -106,15 +106,15 @@ class _Rrule:
     __name__ = "rrule"
 
     def __call__(self, f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        plans = _plans.table
         if not options:
             try:
-                run, wanted, name, defaults = plans[f, tuple(map(type, operands))]
+                run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
                 y, record = run(None, *operands, **defaults)
                 return y, Pullback(name, y, operands, record, wanted)
+        plans = _plans.open()
         called = (None if options else f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)

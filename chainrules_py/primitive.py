@@ -124,8 +124,7 @@ class Primitive(Generic[P, R]):
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
-            cls = type(value)
-            if find_tracers(value) or (arrays.is_array_type(cls) and getattr(value, "ndim", 0)):
+            if find_tracers(value) or getattr(value, "ndim", 0):
                 msg = (
                     f"{name} of {self.__name__} is an option, and is {describe(value)}; "
                     f"an option is static Python data, no derivative is taken in it"
@@ -194,9 +193,9 @@ class Primitive(Generic[P, R]):
         classes = tuple(map(type, operands))
         if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
             implementation: Callable[..., Any] | None = self._trace
-            self._cache.table[self._key(operands)] = implementation
+            self._cache.open()[self._key(operands)] = implementation
             return self._trace
-        table = self._cache.table
+        table = self._cache.open()
         implementation = table[self._key(operands)] = self.plain_implementation(classes)
         return implementation
 
@@ -223,12 +222,12 @@ class Primitive(Generic[P, R]):
     def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         """The implementation for operands of which none is, or holds, a tracer."""
         classes = tuple(map(type, operands))
-        cache = self._cache.table
         try:
-            return cache[classes, "plain"]  # type: ignore[no-any-return]
+            return self._cache.table[classes, "plain"]  # type: ignore[no-any-return]
         except KeyError:
+            cache = self._cache.open()
             found = cache[classes, "plain"] = self.plain_implementation(classes)
-            return found  # type: ignore[no-any-return]
+            return found
 
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"

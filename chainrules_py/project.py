@@ -11,7 +11,7 @@ from typing import Any, final
 from chainrules_py import arrays
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.loading import see
-from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.tangents import (
     AbstractTangent,
     NoTangent,
@@ -22,7 +22,7 @@ from chainrules_py.tangents import (
     unthunk,
 )
 from chainrules_py.vocabulary.creation import full_like
-from chainrules_py.vocabulary.elementwise import real
+from chainrules_py.vocabulary.elementwise import lift, real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
 from chainrules_py.vocabulary.reductions import sum
 
@@ -137,11 +137,14 @@ def _instance(space: Space) -> Any:
 class StructureSpace:
     """The tangent space of a structure: one space per field."""
 
-    __slots__ = ("fields", "primal_type")
+    __slots__ = ("fields", "length", "primal_type")
 
     def __init__(self, x: Any) -> None:
         self.primal_type = type(x)
         self.fields = {key: space(value) for key, value in fields_of(x)}
+        structure = structure_of(self.primal_type)
+        by_position = structure is not None and structure.kind == "positions"
+        self.length = len(self.fields) if by_position else None
 
     def __repr__(self) -> str:
         return f"Space({self.primal_type.__qualname__})"
@@ -206,7 +209,10 @@ def spread(t: Any, onto: Any) -> Any:
     if type(onto) is not Space:
         return onto if is_zero(onto) else t
     if getattr(t, "shape", ()) != onto.shape:
-        t = broadcast_to(t, shape=onto.shape)
+        if hasattr(t, "dtype"):
+            t = broadcast_to(t, shape=onto.shape)
+        else:  # a Python number, or a tracer of one, has no library to be broadcast in
+            t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
     return _convert(t, onto)
 
 
@@ -264,7 +270,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
 
 def _convert(t: Any, onto: Space) -> Any:
     dtype = getattr(t, "dtype", None)
-    if dtype is onto.dtype and dtype is not None:
+    if dtype is onto.dtype and dtype is not None and onto.kind != "int":
         if onto.device is not None and t.device != onto.device:
             return to_device(t, device=onto.device)
         return t
@@ -320,7 +326,7 @@ def _zero(of: Any) -> Any:
     if type(of) is Space:
         return of.zeros()
     if type(of) is StructureSpace:
-        return Tangent.of(of.primal_type, {key: _zero(s) for key, s in of.fields.items()})
+        return Tangent.of(of.primal_type, {k: _zero(s) for k, s in of.fields.items()}, of.length)
     return of
 
 

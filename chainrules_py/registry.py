@@ -268,16 +268,17 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
     >>> find_rule(print, (str,)) is None
     True
     """
-    cache = (_plain if config is None else _cache_of(config.capabilities)).table
+    cache = _plain if config is None else _cache_of(config.capabilities)
+    table = cache.table
     try:
-        rule = cache.get((f, operands), _MISSING)
+        rule = table.get((f, operands), _MISSING)
         if rule is not _MISSING:
             return rule  # type: ignore[no-any-return]
-        if (weakref.ref(f), operands) in cache:
+        if (weakref.ref(f), operands) in table:
             return None
     except TypeError:  # f has no hash, or no weak references
         pass
-    return _fill(cache, f, operands, config)
+    return _fill(cache.open(), f, operands, config)
 
 
 def _cache_of(can: frozenset[Capability]) -> Cache:
@@ -294,7 +295,7 @@ def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Con
     if called is not f:
         return find_rule(called, (type(getattr(f, "__self__", f)), *operands), config)
     if see(f, operands):
-        cache = _cache_of(can).table
+        cache = _cache_of(can).open()
     primal = primal_of(f)
     if primal is None:
         # Remembered weakly: a lambda that was asked about once can be collected.
@@ -379,7 +380,8 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 def name_of(f: Any) -> str:
     """How a callable is called in messages."""
-    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
+    return str(name).rpartition("<locals>.")[2]
 
 
 def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from chainrules_py import Array, LinearMap, NoTangent, Tangent, explain, primitive, rule
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.check import check_rule
+from chainrules_py.testing import check_rule
 from chainrules_tape import value_and_grad
 
 PICTURE = Path(__file__).with_suffix(".png")

@@ -92,7 +92,7 @@ def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatc
 
     def racing(cache: Any, f: Any, operands: Any, config: Any) -> Any:
         found = fill({}, f, operands, config)
-        registry._plain.table[f, operands] = found  # bound after reading the rules
+        registry._plain.open()[f, operands] = found  # bound after reading the rules
         return found
 
     monkeypatch.setattr(registry, "_fill", racing)
@@ -217,6 +217,6 @@ def test_eight_threads_lose_no_rule_and_see_no_stale_one():
 
 def test_caches_are_replaced_and_not_cleared():
     cache = Cache()
-    old = cache.table
+    old = cache.open()
     rule(fresh())(stated(1.0, float))
     assert cache.table is not old

@@ -121,7 +121,7 @@ def _borrow_everywhere(word: Primitive[..., Any]) -> None:
 
 
 # The standard has a function of this name that takes less than the word does.
-_NARROWER: tuple[Any, ...] = (v.getitem,)
+_NARROWER: tuple[Any, ...] = (v.getitem, v.outer)
 
 
 def _words() -> list[Primitive[..., Any]]:
@@ -160,6 +160,12 @@ def conj_strict(x: Strict) -> Any:
 def real_strict(x: Strict) -> Any:
     """As `conj_strict`."""
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+@v.astype.implement
+def astype_strict(x: Strict, *, dtype: Any) -> Any:
+    """The standard's takes the dtype by position only."""
+    return xp.astype(x, dtype, copy=False)
 
 
 @v.to_device.implement

@@ -75,7 +75,7 @@ class Site:
 
     def step(self, *operands: Any) -> Callable[..., Any]:
         """Find, and keep, what traces a call with operands of these types and no options."""
-        table = self.cache.table
+        table = self.cache.open()
         classes = tuple(map(type, operands))
         tracers = [x for x in operands if is_tracer_type(type(x))]
         step = None
@@ -126,7 +126,7 @@ _steps = Cache()
 
 
 def _find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    table = _steps.table
+    table = _steps.open()
     site = site_of(ufunc)
     if site is None:
         return lambda *xs: call_native(ufunc, xs, {})
@@ -206,6 +206,9 @@ class ArrayLike(Tracer):
 
     def __array_function__(self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return call_native(function, operands, keywords)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of level {self.level}: {self.value!r}>"
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         msg = (

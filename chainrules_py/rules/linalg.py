@@ -127,11 +127,17 @@ bilinear_rule(tensordot, tensordot_left, tensordot_right)
 
 
 def outer_left(y_bar, a, b):
-    return reshape(matmul(y_bar, reshape(conj(b), shape=(-1,))), shape=a.shape)
+    """ā = Ȳ conj(b), in a's shape."""
+    return reshape(sum(y_bar * _flat(conj(b)), axis=-1), shape=getattr(a, "shape", ()))
 
 
 def outer_right(y_bar, a, b):
-    return reshape(matmul(reshape(conj(a), shape=(-1,)), y_bar), shape=b.shape)
+    """b̄ = Ȳᵀ conj(a), in b's shape."""
+    return reshape(sum(matrix_transpose(y_bar) * _flat(conj(a)), axis=-1), shape=getattr(b, "shape", ()))
+
+
+def _flat(a):
+    return reshape(a, shape=(-1,)) if getattr(a, "ndim", 0) != 0 else a
 
 
 bilinear_rule(outer, outer_left, outer_right)

@@ -10,8 +10,9 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 
-from chainrules_py import NoTangent, Tangent, explain, find_rule, frule, rrule
-from chainrules_py.testing.check import check_rule
+from chainrules_py import LinearMap, NoTangent, Tangent, explain, frule, rrule, rules_for
+from chainrules_py.dispatch import invalidate
+from chainrules_py.testing import RuleCheckError, check_rule
 from chainrules_tape import grad, jvp, value_and_grad
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
@@ -66,28 +67,40 @@ def differences(f, x, h=1e-6):
 
 
 @pytest.fixture
-def calls(digits, monkeypatch):
+def replace(digits, monkeypatch):
+    """Put another function in the place of a rule, for whoever runs it."""
+    primals = {"dense_rule": digits.Dense.__call__, "cross_entropy_rule": digits.cross_entropy}
+
+    def put(name, make):
+        written = getattr(digits, name)
+        (statement,) = rules_for(primals[name])
+        assert statement.recipe.derivative is written
+        monkeypatch.setattr(statement.recipe, "derivative", make(written))
+        invalidate()  # what is bound already calls the rule itself
+
+    yield put
+    monkeypatch.undo()
+    invalidate()
+
+
+@pytest.fixture
+def calls(replace):
     """How often each of the two rules was run, whoever ran it."""
     counts = {"dense_rule": 0, "cross_entropy_rule": 0}
-    operands = {
-        "dense_rule": (digits.Dense.__call__, (digits.Dense, np.ndarray)),
-        "cross_entropy_rule": (digits.cross_entropy, (np.ndarray, np.ndarray)),
-    }
-    for name, (f, types) in operands.items():
-        rule = find_rule(f, types)
-        assert rule.forward is rule.reverse
-        recipe, written = rule.reverse.recipe, getattr(digits, name)
-        assert recipe.derivative is written
 
-        def counted(*xs, name=name, written=written):
-            counts[name] += 1
-            return written(*xs)
+    def counted(name):
+        def make(written):
+            def run(*operands):
+                counts[name] += 1
+                return written(*operands)
 
-        monkeypatch.setattr(recipe, "derivative", counted)
-        rule.bound.clear()  # what was bound before still calls the rule itself
-    yield counts
-    for f, types in operands.values():
-        find_rule(f, types).bound.clear()
+            return run
+
+        return make
+
+    for name in counts:
+        replace(name, counted(name))
+    return counts
 
 
 def test_grad_runs_the_rules(digits, network, rng, calls):
@@ -135,26 +148,24 @@ def test_the_judge_accepts_the_loss(digits, rng, scale):
     check_rule(digits.cross_entropy, scale * rng.normal(size=(5, 3)), LABELS)
 
 
-def test_the_judge_rejects_a_wrong_layer(digits, rng, monkeypatch):
+def test_the_judge_rejects_a_wrong_layer(digits, rng, replace):
     """That it would notice: the bias gets the mean in place of the sum."""
-    rule = find_rule(digits.Dense.__call__, (digits.Dense, np.ndarray))
-    recipe, right = rule.reverse.recipe, digits.dense_rule
 
-    def wrong(layer, x):
-        y, (of_layer, of_x) = right(layer, x)
-        pull = of_layer.pull
-        of_layer.pull = lambda y_bar, x: Tangent[digits.Dense](
-            w=pull(y_bar, x).w, b=pull(y_bar, x).b / 4
-        )
-        return y, (of_layer, of_x)
+    def make(right):
+        def wrong(layer, x):
+            y, (of_layer, of_x) = right(layer, x)
 
-    monkeypatch.setattr(recipe, "derivative", wrong)
-    rule.bound.clear()
-    try:
-        with pytest.raises(AssertionError, match="adjoint"):
-            check_rule(digits.new_layer(rng, 3, 2), rng.normal(size=(4, 3)))
-    finally:
-        rule.bound.clear()
+            def pull(y_bar, x):
+                bar = of_layer.pull(y_bar, x)
+                return Tangent[digits.Dense](w=bar.w, b=bar.b / 4)
+
+            return y, (LinearMap(of_layer.push, pull, x), of_x)
+
+        return wrong
+
+    replace("dense_rule", make)
+    with pytest.raises(RuleCheckError, match="adjoint"):
+        check_rule(digits.new_layer(rng, 3, 2), rng.normal(size=(4, 3)))
 
 
 def test_cotangents_have_the_form_of_the_primals(digits, rng):

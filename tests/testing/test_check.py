@@ -94,7 +94,7 @@ def cube(partial):
 WRONG = {
     "sign": (unary(lambda _y, x: -v.cos(x)), (X,), "push", "sign is wrong"),
     "factor": (unary(lambda _y, x: 2 * v.cos(x)), (X,), "push", "push is 2 times differences"),
-    "zero for the first": (product(lambda t, b: t * 0.0, lambda t, b: t * 0.0, right, right), (X, X), "push", "b"),
+    "zero for the first": (product(lambda t, b: t * 0.0, lambda t, b: t * 0.0, right, right), (X, X), "push", "y[0, 0] in a[0, 0]"),
     "one element of a vector": (
         unary(lambda _y, x: v.cos(x) * np.asarray([1.0, 1.0, 1.001])),
         (Y,),

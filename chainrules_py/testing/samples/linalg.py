@@ -56,7 +56,15 @@ samples(
     Sample(_m(2, 3), _m(4, 3), axes=((1,), (1,))),
 )
 
-samples(v.outer, Sample(_m(2), _m(3), complex=True), Sample(_m(1), _m(1)), Sample(_m(0), _m(3)))
+samples(
+    v.outer,
+    Sample(_m(2), _m(3), complex=True),
+    Sample(_m(2, 2), _m(3), complex=True),
+    Sample(_m(), _m(1, 2)),
+    Sample(_m(1), _m(1)),
+    Sample(_m(0), _m(3)),
+    Sample(_m(2), Draw(None)),
+)
 
 for _word in (v.inner, v.dot):
     samples(

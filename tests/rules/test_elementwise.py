@@ -1,0 +1,703 @@
+"""Rules for functions that act element by element, as users of NumPy call them.
+
+The samples of each word are judged in ``tests/test_samples.py``; here are other libraries as oracles, the
+table of kinks, the strong zero, operators, dtypes, and the calls of NumPy that are more than a word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py import (
+    NotDifferentiableError,
+    NoTangent,
+    UnsupportedKeywordError,
+    ZeroTangent,
+    frule,
+    rrule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, jvp, vjp
+
+INF, NAN = math.inf, math.nan
+
+
+def total(f):
+    return lambda *xs: np.sum(f(*xs))
+
+
+def forward(f):
+    """The derivative of a function of one number, by forward mode."""
+    return lambda x: jvp(f, (x,), (np.ones_like(x) if isinstance(x, np.ndarray) else 1.0,))[1]
+
+
+# ------------------------------------------------------------------------------ JAX as the oracle
+
+EVERYWHERE = np.array([-1.7, -0.6, 0.3, 1.2])
+POSITIVE = np.array([0.2, 0.9, 1.7, 3.0])
+INSIDE = np.array([-0.9, -0.3, 0.2, 0.8])
+ABOVE = np.array([1.1, 1.9, 4.0, 9.0])
+
+UNARY = [
+    ("negative", EVERYWHERE),
+    ("positive", EVERYWHERE),
+    ("square", EVERYWHERE),
+    ("reciprocal", EVERYWHERE),
+    ("sqrt", POSITIVE),
+    ("cbrt", EVERYWHERE),
+    ("exp", EVERYWHERE),
+    ("exp2", EVERYWHERE),
+    ("expm1", EVERYWHERE),
+    ("log", POSITIVE),
+    ("log1p", POSITIVE),
+    ("log2", POSITIVE),
+    ("log10", POSITIVE),
+    ("sin", EVERYWHERE),
+    ("cos", EVERYWHERE),
+    ("tan", EVERYWHERE),
+    ("arcsin", INSIDE),
+    ("arccos", INSIDE),
+    ("arctan", EVERYWHERE),
+    ("sinh", EVERYWHERE),
+    ("cosh", EVERYWHERE),
+    ("tanh", EVERYWHERE),
+    ("arcsinh", EVERYWHERE),
+    ("arccosh", ABOVE),
+    ("arctanh", INSIDE),
+    ("absolute", EVERYWHERE),
+    ("fabs", EVERYWHERE),
+    ("sign", EVERYWHERE),
+    ("deg2rad", EVERYWHERE),
+    ("radians", EVERYWHERE),
+    ("rad2deg", EVERYWHERE),
+    ("degrees", EVERYWHERE),
+    ("sinc", EVERYWHERE),
+    ("floor", EVERYWHERE),
+    ("ceil", EVERYWHERE),
+    ("trunc", EVERYWHERE),
+    ("rint", EVERYWHERE),
+    ("round", EVERYWHERE),
+    ("real", EVERYWHERE),
+    ("conjugate", EVERYWHERE),
+    ("nan_to_num", EVERYWHERE),
+]
+OTHER = np.array([0.7, 1.3, -0.4, 2.5])
+BINARY = [
+    ("add", EVERYWHERE, OTHER),
+    ("subtract", EVERYWHERE, OTHER),
+    ("multiply", EVERYWHERE, OTHER),
+    ("divide", EVERYWHERE, OTHER),
+    ("true_divide", EVERYWHERE, OTHER),
+    ("power", POSITIVE, OTHER),
+    ("float_power", POSITIVE, OTHER),
+    ("remainder", EVERYWHERE, OTHER),
+    ("mod", EVERYWHERE, OTHER),
+    ("fmod", EVERYWHERE, OTHER),
+    ("floor_divide", EVERYWHERE, OTHER),
+    ("hypot", EVERYWHERE, OTHER),
+    ("arctan2", EVERYWHERE, OTHER),
+    ("logaddexp", EVERYWHERE, OTHER),
+    ("logaddexp2", EVERYWHERE, OTHER),
+    ("maximum", EVERYWHERE, OTHER),
+    ("minimum", EVERYWHERE, OTHER),
+    ("fmax", EVERYWHERE, OTHER),
+    ("fmin", EVERYWHERE, OTHER),
+    ("copysign", EVERYWHERE, OTHER),
+]
+
+
+@pytest.fixture(scope="module")
+def jax():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+@pytest.mark.parametrize("name, x", UNARY, ids=lambda p: p if isinstance(p, str) else "")
+def test_unary_against_jax(jax, name, x):
+    ours, theirs = getattr(np, name), getattr(jax.numpy, name)
+    first = jax.vmap(jax.grad(theirs))
+    second = jax.vmap(jax.grad(jax.grad(theirs)))
+    third = jax.vmap(jax.grad(jax.grad(jax.grad(theirs))))
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    d1 = grad(total(ours))
+    d2 = grad(total(d1))
+    close(d1(x), first(x))
+    close(forward(ours)(x), first(x))
+    close(d2(x), second(x))
+    close(forward(d1)(x), second(x))
+    close(grad(total(forward(ours)))(x), second(x))
+    close(forward(forward(ours))(x), second(x))
+    close(grad(total(d2))(x), third(x))
+
+
+@pytest.mark.parametrize("name, x, y", BINARY, ids=lambda p: p if isinstance(p, str) else "")
+def test_binary_against_jax(jax, name, x, y):
+    ours = getattr(np, name)
+    theirs = getattr(jax.numpy, "power" if name == "float_power" else name)
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+    for argnums in (0, 1):
+        d1, d1_theirs = grad(total(ours), argnums), jax.grad(lambda *a: theirs(*a).sum(), argnums)
+        close(d1(x, y), d1_theirs(x, y))
+        for second in (0, 1):
+            d2 = grad(total(d1), second)(x, y)
+            close(d2, jax.grad(lambda *a: d1_theirs(*a).sum(), second)(x, y))
+            tangents = [ZeroTangent(), ZeroTangent()]
+            tangents[second] = np.ones(4)
+            close(jvp(d1, (x, y), tuple(tangents))[1], d2)
+
+
+COMPLEX = [
+    ("square", 1.0),
+    ("reciprocal", 1.0),
+    ("sqrt", 1.0),
+    ("exp", 1.0),
+    ("expm1", 1.0),
+    ("log", 1.0),
+    ("log1p", 1.0),
+    ("log2", 1.0),
+    ("log10", 1.0),
+    ("sin", 1.0),
+    ("cos", 1.0),
+    ("tan", 1.0),
+    ("arcsin", 1.0),
+    ("arccos", 1.0),
+    ("arctan", 1.0),
+    ("sinh", 1.0),
+    ("cosh", 1.0),
+    ("tanh", 1.0),
+    ("arcsinh", 1.0),
+    ("arccosh", 1.0),
+    ("arctanh", 1.0),
+    ("absolute", 1.0),
+    ("sign", 1.0),
+    ("real", 1.0),
+    ("imag", 1.0),
+    ("angle", 1.0),
+    ("conjugate", 1.0),
+]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in COMPLEX])
+def test_complex_is_a_plane(name):
+    """The pullback of w is dL/dx + i dL/dy for L = Re(conj(w) f), by differences along 1 and along i."""
+    f = getattr(np, name)
+    z = np.array([1.3 + 0.4j, -0.7 + 1.1j, -1.6 - 0.3j, 0.2 - 0.9j])
+    w = np.array([0.5 - 1.0j, 1.0 + 2.0j, -0.3 + 0.1j, 1.5 + 0.7j])
+    y, pullback = vjp(f, z)
+    w = w if np.iscomplexobj(y) else w.real
+    loss = lambda z: (np.conj(w) * f(z)).real
+    h = 1e-5
+    along = lambda d: (8 * (loss(z + h * d) - loss(z - h * d)) - loss(z + 2 * h * d) + loss(z - 2 * h * d)) / (12 * h)
+    (z_bar,) = pullback(w)
+    assert z_bar.dtype == z.dtype
+    np.testing.assert_allclose(z_bar, along(1) + 1j * along(1j), rtol=1e-8, atol=1e-9)
+    dz = np.array([0.3 + 1j, -1 + 0.2j, 0.5j, 2.0])
+    y_dot = jvp(f, (z,), (dz,))[1]
+    assert y_dot.dtype == y.dtype
+    np.testing.assert_allclose((np.conj(w) * y_dot).real, (np.conj(z_bar) * dz).real, rtol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------- kinks
+
+KINKS = [
+    # function, point, partial derivatives
+    (np.abs, (0.0,), (0,)),
+    (abs, (0.0,), (0,)),
+    (np.sign, (0.0,), (0,)),
+    (np.hypot, (0.0, 0.0), (0, 0)),
+    (np.sinc, (0.0,), (0,)),
+    (np.maximum, (2.0, 2.0), (0.5, 0.5)),
+    (np.minimum, (2.0, 2.0), (0.5, 0.5)),
+    (np.maximum, (INF, INF), (0.5, 0.5)),
+    (np.minimum, (-INF, -INF), (0.5, 0.5)),
+    (np.fmax, (2.0, 2.0), (0.5, 0.5)),
+    (np.fmax, (NAN, 2.0), (0, 1)),
+    (np.fmin, (2.0, NAN), (1, 0)),
+    (np.clip, (1.0, 0.0, 1.0), (1, 0, 0)),
+    (np.clip, (0.0, 0.0, 1.0), (1, 0, 0)),
+    (np.clip, (2.0, 0.0, 1.0), (0, 0, 1)),
+    (np.clip, (-2.0, 0.0, 1.0), (0, 1, 0)),
+    (np.clip, (0.5, 1.0, 0.0), (0, 0, 1)),
+    (lambda x, lo: np.clip(x, lo, None), (1.0, 1.0), (1, 0)),
+    (lambda x, hi: np.clip(x, None, hi), (1.0, 1.0), (1, 0)),
+    (operator.pow, (0.0, 0.0), (0, -INF)),
+    (lambda x: x**0, (0.0,), (0,)),
+    (lambda x: x**1, (0.0,), (1,)),
+    (lambda x: x**2, (0.0,), (0,)),
+    (operator.pow, (0.0, 2.0), (0, 0)),
+    (operator.pow, (-2.0, 3.0), (12, NAN)),
+    (lambda x: x**-2, (-2.0,), (0.25,)),
+    (lambda x: x**0.5, (0.0,), (INF,)),
+    (np.sqrt, (0.0,), (INF,)),
+    (np.sqrt, (-0.0,), (-INF,)),
+    (np.cbrt, (0.0,), (INF,)),
+    (np.arcsin, (1.0,), (INF,)),
+    (np.arcsin, (-1.0,), (INF,)),
+    (np.arccos, (1.0,), (-INF,)),
+    (np.arccosh, (1.0,), (INF,)),
+]
+SINGULAR_VALUES = [(np.log, (0.0,), (INF,)), (np.log2, (0.0,), (INF,)), (np.log1p, (-1.0,), (INF,)), (np.arctanh, (1.0,), (INF,))]
+
+
+@pytest.mark.parametrize("make", [float, np.float64, np.array, lambda x: np.array([x, x])], ids=["float", "float64", "0-d", "1-d"])
+@pytest.mark.parametrize("f, point, partials", KINKS + SINGULAR_VALUES)
+def test_kinks(f, point, partials, make):
+    """The table of docs/conventions.md; the derivative itself warns of nothing."""
+    point = tuple(make(x) for x in point)
+    with np.errstate(all="ignore" if (f, tuple(map(float, np.ravel(point)[:1]))) and _is_singular(f) else "raise"):
+        for k, expected in enumerate(partials):
+            if math.isnan(expected):
+                continue
+            d = grad(total(f), k)(*point)
+            assert np.array_equal(d, np.full(np.shape(point[k]), float(expected))), (k, d)
+            tangents = tuple(np.ones_like(x) if i == k else ZeroTangent() for i, x in enumerate(point))
+            d = jvp(f, point, tangents)[1]
+            assert np.array_equal(d, np.full(np.shape(point[k]), float(expected))), (k, d)
+
+
+def _is_singular(f):
+    return any(f is g for g, *_ in SINGULAR_VALUES)
+
+
+def test_the_other_side_of_a_tie_in_both_modes():
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0])
+    assert jvp(np.maximum, (x, y), (np.ones(3), np.ones(3)))[1].tolist() == [1, 1, 1]
+    assert jvp(np.maximum, (x, y), (np.ones(3), -np.ones(3)))[1].tolist() == [0, 0, 1]
+
+
+def test_abs_at_complex_zero():
+    z = np.array([0j, 3 + 4j])
+    assert np.allclose(grad(total(np.abs))(z), [0, 0.6 + 0.8j])
+    assert grad(total(lambda z: np.sign(z).real))(np.array([0j])).tolist() == [0]
+
+
+# ------------------------------------------------------------------------------------ strong zero
+
+
+def silent_sqrt(x):
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(x)
+
+
+def silent_log(x):
+    with np.errstate(all="ignore"):
+        return np.log(x)
+
+
+def test_strong_zero_behind_where():
+    x = np.array([-1.0, 0.0, 4.0])
+    for d in (grad(total(lambda x: np.where(x > 0, silent_sqrt(x), 0.0))), forward(lambda x: np.where(x > 0, silent_sqrt(x), 0.0))):
+        assert d(x)[2] == 0.25
+    assert grad(total(lambda x: np.where(x > 0, silent_sqrt(x), 0.0)))(x).tolist() == [0, 0, 0.25]
+    assert grad(total(lambda x: np.where(x > 0, silent_log(x), 0.0)))(x).tolist() == [0, 0, 0.25]
+    assert grad(lambda x: np.sqrt(x) ** 2)(0.0) == 0
+
+
+NESTINGS = list(itertools.product((grad, forward), repeat=2))
+
+
+@pytest.mark.parametrize("make", [float, np.float64, np.array])
+@pytest.mark.parametrize("outer, inner", NESTINGS)
+@pytest.mark.parametrize("root", [np.sqrt, lambda x: x**0.5, lambda x: np.exp(np.log(x) / 2), lambda x: 1 / (1 / np.sqrt(x))])
+def test_strong_zero_is_its_own_derivative(root, outer, inner, make):
+    """(sqrt(x) - 1)**2 has derivative 0 at 1, and second derivative 1/2."""
+    f = lambda x: (root(x) - 1) ** 2
+    assert inner(f)(make(1.0)) == 0
+    np.testing.assert_allclose(outer(inner(f))(make(1.0)), 0.5, rtol=1e-14)
+
+
+@pytest.mark.parametrize("c, p", [(0.0, INF), (0.0, NAN), (2.0, 3.0), (0.0, 3.0), (0.0, -INF)])
+def test_strong_multiply(c, p):
+    value = 0.0 if c == 0 else c * p
+    for make in (float, np.float64, np.array, lambda x: np.array([[x]])):
+        c_, p_ = make(c), make(p)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y, pullback = rrule(v.strong_multiply, c_, p_)
+            assert np.all(y == value)
+            c_bar, p_bar = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else 1.0)
+        assert np.array_equal(c_bar, np.broadcast_to(p, np.shape(c_)), equal_nan=True)
+        assert np.all(p_bar == c)
+        assert np.array_equal(frule((1.0 + 0 * c_, ZeroTangent()), v.strong_multiply, c_, p_)[1], p_, equal_nan=True)
+        assert np.all(frule((ZeroTangent(), np.full_like(p_, INF)), v.strong_multiply, c_, p_)[1] == (0 if c == 0 else INF))
+
+
+def test_strong_multiply_where_the_check_overflows():
+    p = np.array([1e200, 1e300])
+    assert np.array_equal(v.strong_multiply(np.array([2.0, 0.0]), p), [2e200, 0])
+
+
+# ---------------------------------------------------------------------------------------- powers
+
+
+def test_a_power_with_a_number_asks_for_no_logarithm(monkeypatch):
+    """x**2 of negative x: the partial in the exponent would be NaN, and warn."""
+    x = np.array([-2.0, 0.0, 3.0])
+    with np.errstate(all="raise"):
+        assert grad(total(lambda x: x**2))(x).tolist() == [-4, 0, 6]
+        assert grad(total(lambda x: x**3))(x).tolist() == [12, 0, 27]
+        assert grad(grad(lambda x: x**3))(-2.0) == -12
+        assert grad(total(grad(total(lambda x: x**3))))(x).tolist() == [-12, 0, 18]
+
+
+@pytest.mark.parametrize("p", [0, 1, 2, 3])
+def test_integer_bases(p):
+    x = np.array([-2, 0, 3])
+    expected = p * np.array([-2.0, 0, 3]) ** (p - 1) if p else np.zeros(3)
+    y, pullback = vjp(lambda x: x**p * 1.0, x)
+    (x_bar,) = pullback(np.ones(3))
+    assert x_bar.dtype == float
+    assert x_bar.tolist() == expected.tolist()
+
+
+def test_powers_of_negative_numbers_with_a_fraction():
+    """Python gives a complex number."""
+    y, pullback = vjp(lambda x: x**0.5, -4.0)
+    assert np.isclose(y, 2j)
+    h = 1e-6
+    expected = (((-4.0 + h) ** 0.5 - (-4.0 - h) ** 0.5) / (2 * h) * (-1j)).real
+    assert np.isclose(pullback(1j)[0], expected)
+
+
+def test_exponent_zero_in_an_array():
+    x, p = np.array([0.0, 0.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0, 2.0])
+    with np.errstate(all="raise"):
+        assert grad(lambda x: np.sum(x**p))(x).tolist() == [0, 1, 0, 0]
+
+
+# ------------------------------------------------------------------------------------- operators
+
+OPERATORS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
+VALUES = [2.6, np.float64(2.6), np.array(2.6), np.array([2.6, 1.7]), np.array([[1.4], [3.3]])]
+
+
+@pytest.mark.parametrize("b", VALUES, ids=lambda x: f"{type(x).__name__}{np.shape(x)}")
+@pytest.mark.parametrize("a", VALUES, ids=lambda x: f"{type(x).__name__}{np.shape(x)}")
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda f: f.__name__)
+def test_operators(op, a, b):
+    b = b * 1.13
+    y = op(a, b)
+    h = 1e-6
+    for k, f in enumerate((lambda t: op(a + t, b), lambda t: op(a, b + t))):
+        expected = (f(h) - f(-h)) / (2 * h)
+        tangents = tuple(np.ones_like(x) * 1.0 if i == k else ZeroTangent() for i, x in enumerate((a, b)))
+        value, y_dot = jvp(op, (a, b), tangents)
+        assert type(value) is type(y)
+        assert np.array_equal(value, y)
+        np.testing.assert_allclose(y_dot, expected, rtol=1e-7, atol=1e-7)
+        x_bar = vjp(op, a, b)[1](np.ones_like(y) if isinstance(y, np.ndarray) else 1.0)[k]
+        assert np.shape(x_bar) == np.shape((a, b)[k])
+        np.testing.assert_allclose(np.sum(x_bar), np.sum(expected), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f, expected",
+    [
+        (lambda x: -x, -1),
+        (lambda x: +x, 1),
+        (abs, -1),
+        (lambda x: 2.0 - x, -1),
+        (lambda x: 2.0 / x, -2 / 0.49),
+        (lambda x: 2.0**x, 2**-0.7 * math.log(2)),
+        (lambda x: 5.5 % x, -math.floor(5.5 / -0.7)),
+        (lambda x: 5.5 // x + x, 1),
+        (lambda x: math.floor(x) * x, -1),
+        (lambda x: math.ceil(x) + math.trunc(x) + x, 1),
+    ],
+)
+def test_reflected_and_unary_operators(f, expected):
+    for x in (-0.7, np.float64(-0.7)):
+        assert math.isclose(grad(f)(x), expected, rel_tol=1e-14)
+        assert math.isclose(jvp(f, (x,), (1.0,))[1], expected, rel_tol=1e-14)
+
+
+def test_comparisons_are_plain():
+    seen = []
+
+    def f(x):
+        for op in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+            for a, b in ((x, 1.0), (1.0, x), (x, x)):
+                seen.append((op(a, b), op(*(1.5 if t is x else t for t in (a, b)))))
+        return x * (x > 1) + (2 if x == 1.5 else 3) * x
+
+    assert grad(f)(1.5) == 3.0
+    assert jvp(f, (1.5,), (1.0,))[1] == 3.0
+    assert all(type(a) is bool and a is b for a, b in seen)
+    x = np.array([1.0, -1.0])
+    assert grad(lambda x: np.sum(x * (x > 0)))(x).tolist() == [1, 0]
+    assert grad(lambda x: np.sum(x * ((x > 0) | (x == -1))))(x).tolist() == [1, 1]
+    assert grad(lambda x: np.sum(x * (np.array([0.0, 0.0]) < x)))(x).tolist() == [1, 0]
+    assert grad(lambda x: x if x is not None and x != "text" else 0.0)(1.0) == 1.0
+
+
+def test_bits():
+    n = np.array([5, 6])
+    for f in (lambda n: n & 4, lambda n: n | 1, lambda n: 3 ^ n, lambda n: ~n, lambda n: n << 1, lambda n: 64 >> n):
+        y, pullback = vjp(lambda n: f(n) * 1.0, n)
+        assert y.tolist() == (f(n) * 1.0).tolist()
+        assert pullback(np.ones(2))[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("op", [operator.truediv, operator.mod, operator.floordiv])
+def test_operators_raise_as_python_does(op):
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x: op(1.0, x))(0.0)
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x: x**-1)(0.0)
+
+
+# ------------------------------------------------------------------------------------ same values
+
+AWKWARD = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e300, -1e-310, INF, -INF, NAN])
+
+
+@pytest.mark.parametrize("name", sorted({n for n, *_ in UNARY + BINARY}))
+def test_tracing_changes_no_bit(name):
+    f = getattr(np, name)
+    arity = 2 if name in {n for n, *_ in BINARY} else 1
+    operands = (AWKWARD[:, None], AWKWARD)[:arity] if arity == 2 else (AWKWARD,)
+    with np.errstate(all="ignore"):
+        expected = f(*operands)
+        assert vjp(f, *operands)[0].tobytes() == expected.tobytes()
+        assert jvp(f, operands, tuple(np.ones_like(x) for x in operands))[0].tobytes() == expected.tobytes()
+        for xs in itertools.product(AWKWARD.tolist(), repeat=arity):
+            y, expected = vjp(f, *xs)[0], f(*xs)
+            assert type(y) is type(expected)
+            assert y.tobytes() == expected.tobytes()
+
+
+def test_warnings_are_numpys():
+    for f, x in ((np.log, 0.0), (np.sqrt, -1.0), (np.reciprocal, 0.0)):
+        with pytest.warns(RuntimeWarning):
+            vjp(f, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("name", sorted({n for n, *_ in UNARY + BINARY} - {"float_power"}))
+def test_dtypes_stay(name, dtype):
+    f = getattr(np, name)
+    operands = next((p[1:] for p in UNARY + BINARY if p[0] == name), None)
+    operands = tuple(np.asarray(x, dtype) for x in operands)
+    for xs in (operands, tuple(x[0] for x in operands), tuple(x[:1] for x in operands)):
+        y, pullback = vjp(f, *xs)
+        assert y.dtype == f(*xs).dtype
+        bars = pullback(np.ones_like(y))
+        assert all(b.dtype == dtype and b.shape == x.shape for b, x in zip(bars, xs, strict=True))
+        y_dot = jvp(f, xs, tuple(np.ones_like(x) for x in xs))[1]
+        assert y_dot.dtype == y.dtype
+        assert y_dot.shape == y.shape
+
+
+def test_dtypes_of_records():
+    """The cotangent that reaches the next rule has its dtype as well: nothing is computed twice as wide."""
+    x = np.ones(3, np.float32)
+    for f in (
+        lambda x: np.maximum(x, 1),
+        lambda x: np.clip(x, 0, 2),
+        lambda x: np.hypot(x, x),
+        lambda x: x**2,
+        lambda x: np.where(x > 0, x, 0),
+        lambda x: np.sinc(x),
+        lambda x: np.arctan2(x, 1.0),
+        lambda x: x**0.5,
+    ):
+        seen = []
+
+        def spy(x, seen=seen):
+            seen.append(x)
+            return x
+
+        y, pullback = rrule(lambda_word, x)
+        del y, pullback, spy
+        assert grad(total(lambda x: f(x * x)))(x).dtype == np.float32  # noqa: B023
+
+
+lambda_word = v.sin
+
+
+# ------------------------------------------------------------------------- calls that are no words
+
+
+X = np.array([-1.0, 0.5, 2.0])
+
+
+@pytest.mark.parametrize(
+    "f, expected",
+    [
+        (lambda x: np.clip(x, 0, 1), [0, 1, 0]),
+        (lambda x: np.clip(x, a_min=0, a_max=1), [0, 1, 0]),
+        (lambda x: np.clip(x, min=0, max=1), [0, 1, 0]),
+        (lambda x: np.clip(x, None, 1), [1, 1, 0]),
+        (lambda x: np.clip(x, 0, None), [0, 1, 1]),
+        (lambda x: np.clip(x, min=0), [0, 1, 1]),
+        (lambda x: np.clip(x, max=1), [1, 1, 0]),
+        (lambda x: np.clip(x), [1, 1, 1]),
+        (lambda x: np.clip(a=x, a_min=0, a_max=None, out=None), [0, 1, 1]),
+        (lambda x: x.clip(0, 1), [0, 1, 0]),
+        (lambda x: x.clip(0), [0, 1, 1]),
+        (lambda x: x.clip(max=1), [1, 1, 0]),
+        (lambda x: np.clip(X, x, 3), [0.5, 0.5, 0.5]),
+        (lambda x: np.where(x > 0, x, 3 * x), [3, 1, 1]),
+        (lambda x: np.where(X > 0, 1.0, x), [1, 0, 0]),
+        (lambda x: x + np.round(x), [1, 1, 1]),
+        (lambda x: x + np.around(x, 1), [1, 1, 1]),
+        (lambda x: x + np.round(x, decimals=-1), [1, 1, 1]),
+        (lambda x: x + x.round(2), [1, 1, 1]),
+        (lambda x: np.nan_to_num(x), [1, 1, 1]),
+        (lambda x: np.nan_to_num(np.where(x > 1, INF, x), posinf=7.0), [1, 1, 0]),
+        (lambda x: np.nan_to_num(np.where(x > 1, NAN, x), nan=7.0), [1, 1, 0]),
+        (lambda x: np.angle(x) * x, [math.pi, 0, 0]),
+        (lambda x: np.angle(x, deg=True) * x, [180, 0, 0]),
+        (lambda x: x.real + np.imag(x) + x.imag, [1, 1, 1]),
+        (lambda x: x.conj() + x.conjugate() + np.real(x), [3, 3, 3]),
+    ],
+)
+def test_calls_of_numpy(f, expected):
+    assert np.array_equal(vjp(f, X)[0], f(X))
+    if expected != [0.5, 0.5, 0.5]:
+        np.testing.assert_allclose(grad(total(f))(X), expected, rtol=1e-14)
+        np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], expected, rtol=1e-14)
+
+
+def test_bounds_are_differentiated():
+    f = lambda lo, hi: np.clip(X, lo, hi)
+    assert grad(total(f), (0, 1))(0.0, 1.0) == (1, 1)
+    assert grad(total(lambda lo: np.clip(X, lo, None)))(np.array([0.0, 0.0, 0.0])).tolist() == [1, 0, 0]
+    assert grad(total(lambda x: np.clip(X, x, 3)))(X).tolist() == [0, 0, 0]
+
+
+def test_clip_with_bounds_of_two_names():
+    with pytest.raises(ValueError, match="not as both"):
+        grad(total(lambda x: np.clip(x, 0, 1, min=0)))(X)
+
+
+def test_where_with_one_argument():
+    with pytest.raises(TypeError, match=r"where\(\) of a traced value misses x, y"):
+        grad(total(lambda x: np.where(x)[0]))(X)
+
+
+def test_condition_gets_no_cotangent():
+    condition = np.array([True, False, True])
+    _, pullback = rrule(v.where, condition, X, 2.0)
+    c_bar, x_bar, y_bar = pullback(np.ones(3))
+    assert c_bar is NoTangent() or c_bar == NoTangent()
+    assert x_bar.tolist() == [1, 0, 1]
+    assert y_bar == 1
+
+
+def test_where_does_not_let_nan_through():
+    x = np.array([-1.0, 4.0])
+    assert grad(total(lambda x: np.where(x > 0, x, x * NAN)))(x)[1] == 1
+    assert grad(total(lambda x: np.where(x > 0, x * 2, 0)))(x).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.sin(x, out=np.empty(3)),
+        lambda x: np.sin(x, where=np.array([True, False, True])),
+        lambda x: np.add(x, 1.0, dtype=np.float32),
+        lambda x: np.multiply(x, x, casting="unsafe"),
+        lambda x: np.exp(x, order="F"),
+        lambda x: np.exp(x, subok=False),
+        lambda x: np.exp(x, signature="d->d"),
+        lambda x: np.clip(x, 0, 1, out=np.empty(3)),
+        lambda x: np.clip(x, 0, 1, where=np.array([True, False, True])),
+        lambda x: np.round(x, out=np.empty(3)),
+        lambda x: x.clip(0, 1, out=np.empty(3)),
+    ],
+)
+def test_refused_keywords(call):
+    with pytest.raises(UnsupportedKeywordError):
+        grad(total(call))(X)
+    with pytest.raises(UnsupportedKeywordError):
+        jvp(call, (X,), (np.ones(3),))
+
+
+def test_defaults_are_not_refused():
+    assert grad(total(lambda x: np.square(x, out=None, where=True, casting="same_kind")))(X).tolist() == [-2, 1, 4]
+
+
+def test_nan_to_num_of_complex():
+    with pytest.raises(NotDifferentiableError, match="both parts"):
+        vjp(np.nan_to_num, np.array([1j]))
+
+
+# ---------------------------------------------------------------------------------------- mixtures
+
+
+def test_mixed_realness_and_dtypes():
+    x = np.array([1.0, 2.0], np.float32)
+    z = np.array([[1 + 2j], [0.5 - 1j]])
+    for f in (np.multiply, np.add, np.divide, np.subtract, np.power):
+        y, pullback = vjp(f, x, z)
+        x_bar, z_bar = pullback(np.ones_like(y))
+        assert (x_bar.dtype, x_bar.shape, z_bar.dtype, z_bar.shape) == (x.dtype, x.shape, z.dtype, z.shape)
+        dx, dz = np.array([0.3, -1.0]), np.array([[1j], [2 - 1j]])
+        h = 1e-6
+        x64 = x.astype(float)
+        expected = (f(x64 + h * dx, z + h * dz) - f(x64 - h * dx, z - h * dz)) / (2 * h)
+        y_dot = jvp(f, (x64, z), (dx, dz))[1]
+        np.testing.assert_allclose(y_dot, expected, rtol=1e-7)
+        left = np.sum(y_dot).real
+        right = np.sum(x_bar * dx) + np.sum(np.conj(z_bar) * dz).real
+        np.testing.assert_allclose(left, right, rtol=1e-5)
+
+
+def test_sinc_near_zero_to_third_order():
+    third = grad(grad(grad(lambda x: np.sinc(x))))
+    second = grad(grad(lambda x: np.sinc(x)))
+    assert math.isclose(second(0.0), -(math.pi**2) / 3, rel_tol=1e-14)
+    assert math.isclose(second(1e-9), -(math.pi**2) / 3, rel_tol=1e-12)
+    assert math.isclose(third(1e-3), math.pi**4 / 5 * 1e-3, rel_tol=1e-4)
+    for x in (0.49999, 0.50001):
+        h = 1e-5
+        assert math.isclose(grad(lambda x: np.sinc(x))(x), (np.sinc(x + h) - np.sinc(x - h)) / (2 * h), rel_tol=1e-9)
+
+
+def test_small_partials_keep_their_digits():
+    assert math.isclose(grad(lambda x: np.expm1(x))(-40.0), math.exp(-40), rel_tol=1e-14)
+    x = 1 - 1e-12
+    assert math.isclose(grad(lambda x: np.arcsin(x))(x), 1 / math.sqrt((1 - x) * (1 + x)), rel_tol=1e-12)
+    assert math.isclose(grad(lambda x: np.hypot(x, 1e200))(3e200), 3 / math.sqrt(10), rel_tol=1e-14)
+    assert math.isclose(grad(lambda x: np.arctan2(x, 1e200))(1e200), 0.5e-200, rel_tol=1e-14)
+
+
+def test_logaddexp_of_far_numbers():
+    with np.errstate(all="raise", under="ignore"):
+        assert grad(lambda x: np.logaddexp(x, 0.0))(1000.0) == 1
+        assert grad(lambda x: np.logaddexp(x, 0.0))(-1000.0) == 0
+        assert grad(lambda x: np.logaddexp(x, -INF))(1.0) == 1
+
+
+def test_fmod_where_the_quotient_is_nearly_whole():
+    """trunc(x / y) is one too many: the quotient rounds up to a whole number."""
+    y = 0.1
+    x = np.nextafter(0.3, 0.0)
+    n = round((x - np.fmod(x, y)) / y)
+    assert grad(lambda y: np.fmod(x, y))(y) == -n
+
+
+def test_rules_of_words_and_aliases_agree():
+    for f, word in ((np.sin, v.sin), (np.power, v.pow), (np.arctan2, v.atan2), (np.absolute, v.abs)):
+        operands = (X[1:],) * len(word.operands)
+        y, pullback = rrule(f, *operands)
+        z, pullback_of_word = rrule(word, *operands)
+        assert np.allclose(y, z, rtol=1e-15)
+        for a, b in zip(pullback(np.ones(2)), pullback_of_word(np.ones(2)), strict=True):
+            assert np.array_equal(a, b)

@@ -1,0 +1,145 @@
+"""Tangent spaces, and projection onto them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoTangent, ProjectionError, Space, Tangent, Thunk, ZeroTangent, project, space, unthunk, zero_tangent
+from chainrules_py.project import kind_of, spread, unbroadcasting
+
+CASES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((2, 3), (1, 3)),
+    ((2, 3), (2, 1)),
+    ((2, 3), (1, 1)),
+    ((2, 3), ()),
+    ((2, 3), (1,)),
+    ((4, 2, 3), (2, 1)),
+    ((4, 2, 3), (1, 3)),
+    ((0, 3), (3,)),
+    ((0, 3), (0, 1)),
+    ((1, 1), (1,)),
+    ((), ()),
+]
+
+
+@pytest.mark.parametrize(("have", "shape"), CASES)
+def test_projection_sums_what_broadcasting_spread(have, shape):
+    """Against the definition: <t, broadcast(v)> == <project(t), v> for every basis vector v."""
+    rng = np.random.default_rng(0)
+    t = rng.normal(size=have)
+    onto = np.zeros(shape)
+    got = np.asarray(project(t, onto))
+    assert got.shape == shape
+    for place in np.ndindex(*shape):
+        v = np.zeros(shape)
+        v[place] = 1.0
+        assert got[place] == pytest.approx(np.sum(t * np.broadcast_to(v, have)))
+
+
+@pytest.mark.parametrize(("have", "shape"), CASES)
+@pytest.mark.parametrize("batch", [(2,), (5, 2), (1,)])
+def test_leading_axes_that_count_cotangents_are_left_alone(have, shape, batch):
+    t = np.random.default_rng(1).normal(size=(*batch, *have))
+    got = project(t, np.zeros(shape), batch=len(batch))
+    assert got.shape == (*batch, *shape)
+    for place in np.ndindex(*batch):
+        assert np.allclose(got[place], project(t[place], np.zeros(shape)))
+    plan = unbroadcasting(have, shape)
+    assert np.allclose(t if plan is None else plan(t), got)
+
+
+@pytest.mark.parametrize(("have", "shape"), [((3,), (2,)), ((3,), (2, 3)), ((1,), (3,)), ((2, 3), (3, 1))])
+def test_shapes_that_broadcasting_cannot_explain_are_refused(have, shape):
+    with pytest.raises(ProjectionError, match="shape"):
+        project(np.ones(have), np.ones(shape))
+
+
+DTYPES = [np.float16, np.float32, np.float64, np.complex64, np.complex128]
+
+
+@pytest.mark.parametrize("primal", DTYPES)
+@pytest.mark.parametrize("given", [*DTYPES, np.int32, np.bool_])
+def test_dtype_and_realness_are_the_primals(primal, given):
+    t = np.ones(2, given) * (given(1 + 2j) if np.issubdtype(given, np.complexfloating) else given(1))
+    got = project(t, np.ones(2, primal))
+    assert got.dtype == primal
+    expected = t if np.issubdtype(primal, np.complexfloating) else t.real
+    assert np.all(got == expected)
+
+
+def test_an_integer_primal_has_a_floating_cotangent_and_a_boolean_none():
+    assert project(np.array([1, 2]), np.array([3, 4])).dtype == np.float64
+    assert project(np.ones(2, np.float32), np.array([3, 4])).dtype == np.float32
+    assert project(np.ones(2), np.array([True, False])) is NoTangent()
+    assert project(1.0, "text") is NoTangent()
+    assert project(1.0, True) is NoTangent()
+
+
+def test_numbers():
+    assert project(np.ones(3), 2.0) == 3.0
+    assert project(1 + 2j, 2.0) == 1.0
+    assert project(1 + 2j, 2j) == 1 + 2j
+    assert project(2.0, np.zeros(())) == 2.0
+
+
+def test_tangent_classes_pass_or_are_mapped():
+    onto = np.zeros(3)
+    assert project(ZeroTangent(), onto) is ZeroTangent()
+    lazy = project(Thunk(lambda: np.ones((2, 3))), onto)
+    assert isinstance(lazy, Thunk)
+    assert unthunk(lazy).tolist() == [2, 2, 2]
+
+
+@dataclasses.dataclass
+class Params:
+    w: Any
+    n: Any = "name"
+
+
+def test_structures_field_by_field():
+    p = Params(np.zeros(3, np.float32))
+    t = project(Tangent[Params](w=np.ones((2, 3))), p)
+    assert t.w.tolist() == [2, 2, 2]
+    assert t.w.dtype == np.float32
+    for wrong in (np.ones(3), Tangent[tuple](1.0)):
+        with pytest.raises(ProjectionError):
+            project(wrong, p)
+
+
+def test_zero_tangents_are_dense():
+    z = zero_tangent({"a": np.ones((2, 3), np.float32), "b": (1.0, 2j), "c": "text", "d": 3})
+    assert z["a"].shape == (2, 3)
+    assert z["a"].dtype == np.float32
+    assert not z["a"].any()
+    assert (z["b"][0], z["b"][1], z["b"][-1]) == (0.0, 0j, 0j)
+    assert z["c"] is NoTangent()
+
+
+def test_spaces_hold_no_elements():
+    s = space(np.ones((2, 3), np.float32))
+    assert (s.shape, s.ndim, s.size, s.dtype, s.kind) == ((2, 3), 2, 6, np.float32, "real")
+    assert repr(s) == "Space(float32[2,3])"
+    assert repr(Space(1.0)) == "Space(float[])"
+    assert s.zeros().dtype == np.float32
+
+
+def test_pushing_forward_broadcasts_and_converts():
+    assert spread(np.ones((1, 3)), np.zeros((2, 3))).shape == (2, 3)
+    assert spread(np.ones(3), np.zeros(3, np.float32)).dtype == np.float32
+    assert spread(ZeroTangent(), np.zeros(3)) is ZeroTangent()
+    assert spread(1.0, np.array([1, 2])) is not None
+
+
+@pytest.mark.parametrize(
+    ("x", "kind"),
+    [(True, "bool"), (1, "int"), (1.0, "real"), (1j, "complex"), (np.float32(1), "real"), (np.int8(1), "int")]
+    + [(np.ones(1, "c8"), "complex"), (np.array(["a"]), "other"), ("a", "none"), (None, "none")],
+)
+def test_kinds(x, kind):
+    assert kind_of(x) == kind
