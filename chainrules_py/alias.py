@@ -179,7 +179,8 @@ class Alias:
         for name, value in lowered.items():
             self.lower[name](call, value)
         if call.word is word and isinstance(word, Primitive) and not word.variadic:
-            missing = [n for n in word.operands if n not in call.operands and n not in word._operand_defaults]
+            defaults = parameters_of(word.__wrapped__).defaults
+            missing = [n for n in word.operands if n not in call.operands and n not in defaults]
             if missing:
                 msg = (
                     f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the word "

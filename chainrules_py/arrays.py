@@ -251,7 +251,7 @@ def registered_base(cls: type) -> type | None:
 def is_foreign(cls: type) -> bool:
     """Whether a class derives from a registered array type but computes in its own way."""
     base = registered_base(cls)
-    if base is None or base is cls or not issubclass(base, Array):
+    if base is None or base is cls or not is_array_type(base):
         return False
     return any(getattr(cls, name, None) is not getattr(base, name, None) for name in _ARITHMETIC)
 
@@ -260,6 +260,18 @@ def type_namespace(cls: type) -> Any | None:
     """The namespace of a type, or None if no backend has spoken for it."""
     base = registered_base(cls)
     return None if base is None else _namespaces[base]
+
+
+def namespace_of(cls: type) -> Any:
+    """The namespace of a type that a backend has spoken for; of a tracer's, its payload's."""
+    found = type_namespace(dispatch_type(cls))
+    if found is None:
+        msg = (
+            f"{cls.__module__}.{cls.__qualname__} is no registered array type; "
+            f"register_array_type({cls.__qualname__}, namespace) makes it one"
+        )
+        raise RuleError(msg)
+    return found
 
 
 def namespace(x: Any) -> Any:
@@ -273,13 +285,4 @@ def namespace(x: Any) -> Any:
         If no backend has registered the type of ``x``.
     """
     cls = type(x)
-    if is_tracer_type(cls):
-        return _tracer_namespace[0]
-    found = type_namespace(cls)
-    if found is None:
-        msg = (
-            f"{cls.__module__}.{cls.__qualname__} is no registered array type; "
-            f"register_array_type({cls.__qualname__}, namespace) makes it one"
-        )
-        raise RuleError(msg)
-    return found
+    return _tracer_namespace[0] if is_tracer_type(cls) else namespace_of(cls)

@@ -146,7 +146,8 @@ def primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[...,
     """What computes a primitive for payloads of these types: the library's own function if all are plain."""
     if any(map(arrays.is_tracer_type, operands)):
         return primitive  # type: ignore[no-any-return]
-    return primitive.implementation(operands) or primitive
+    found: Callable[..., Any] = primitive.implementation(operands) or primitive
+    return found
 
 
 _origins: dict[Callable[..., Any], Statement] = {}

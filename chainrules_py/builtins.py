@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.arrays import Array
 from chainrules_py.primitive import Primitive
 
 __all__: list[str] = []
@@ -76,6 +77,12 @@ def strong_product(c: complex, p: complex) -> Any:
     return c * p if c else c * 0
 
 
+def choice(condition: complex, x: complex, y: complex) -> Any:
+    """x if the condition holds, else y; a float in any case if one of them is."""
+    chosen, other = (x, y) if condition else (y, x)
+    return chosen if type(chosen) is type(other) else chosen + type(other)(0)
+
+
 for _word, _function in (
     (v.add, operator.add),
     (v.subtract, operator.sub),
@@ -100,7 +107,7 @@ for _word, _function in (
     (v.isfinite, cmath.isfinite),
     (v.isinf, cmath.isinf),
     (v.isnan, cmath.isnan),
-    (v.where, lambda condition, x, y: x if condition else y),
+    (v.where, choice),
 ):
     _implement(_word, _function)
 
@@ -122,7 +129,7 @@ for _word, _function in (
     (v.signbit, lambda x: math.copysign(1.0, x) < 0),
     (v.copysign, math.copysign),
     (v.nextafter, math.nextafter),
-    (v.spacing, lambda x: math.copysign(math.ulp(x), x)),
+    (v.spacing, lambda x: math.copysign(math.ulp(x), x) if math.isfinite(x) else NAN),
     (v.bitwise_and, operator.and_),
     (v.bitwise_or, operator.or_),
     (v.bitwise_xor, operator.xor),
@@ -287,6 +294,12 @@ def sinc_number(x: int | float) -> Any:
 def lift_number(x: int | float | complex, *, to: Any) -> Any:
     """A 0-d array, and the scalar in it."""
     return to.asarray(x)[()]
+
+
+@v.lift.implement
+def lift_array(x: Array, *, to: Any) -> Any:
+    """An array, or a scalar of a library, has its home."""
+    return x
 
 
 @v.astype.implement

@@ -126,7 +126,8 @@ class MethodTable(Generic[T]):
             lines += [f"  {signature_text(s[0])} at {where_defined(s[1])}" for s in several]
             lines.append(f"write one for ({shown})")
             raise AmbiguousRuleError("\n".join(lines)) from None
-        return values[method]  # type: ignore[return-value]
+        found: tuple[tuple[Any, ...], T] = values[method]
+        return found
 
     def _fitting(self, target: tuple[type, ...]) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
         """The entries for these types, and whether each is certain to be; plum compares all it is given."""

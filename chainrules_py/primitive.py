@@ -66,6 +66,7 @@ class Primitive(Generic[P, R]):
         self.operands = parameters.positional
         self.variadic = parameters.variadic
         self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
+        self.operand_defaults = {n: d for n, d in parameters.defaults.items() if n in self.operands}
         self._n_operands = -1 if self.variadic else len(self.operands)
         self._required = {n for n, d in self.options.items() if d is REQUIRED}
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
@@ -124,7 +125,7 @@ class Primitive(Generic[P, R]):
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
-            if find_tracers(value) or getattr(value, "ndim", 0):
+            if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 msg = (
                     f"{name} of {self.__name__} is an option, and is {describe(value)}; "
                     f"an option is static Python data, no derivative is taken in it"
@@ -233,7 +234,7 @@ class Primitive(Generic[P, R]):
         return f"<primitive {self.__name__}>"
 
     def __reduce__(self) -> str:
-        return self.__qualname__
+        return str(self.__wrapped__.__qualname__)
 
 
 class _Unary(Primitive[P, R]):

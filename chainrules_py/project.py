@@ -40,7 +40,7 @@ def dtype_kind(dtype: Any, like: type) -> str:
         return _kinds[key]
     except KeyError:
         pass
-    isdtype = arrays.type_namespace(arrays.dispatch_type(like)).isdtype
+    isdtype = arrays.namespace_of(like).isdtype
     names = {"bool": "bool", "integral": "int", "real floating": "real", "complex floating": "complex"}
     try:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
@@ -128,7 +128,7 @@ def _default_dtype(xp: Any) -> Any:
 
 def _instance(space: Space) -> Any:
     """Something that dispatches as the primal did; what is made from it is plain."""
-    xp = arrays.type_namespace(space.like)
+    xp = arrays.namespace_of(space.like)
     keywords = {} if space.device is None else {"device": space.device}
     return xp.zeros((), dtype=space.tangent_dtype, **keywords)
 
@@ -279,9 +279,11 @@ def _convert(t: Any, onto: Space) -> Any:
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
-        return t
+        return float(t) if type(t) is int else t
     if dtype is None:
-        return full_like(_instance(onto), shape=(), fill=t) if arrays.dispatch_type(type(t)) is type(t) else t
+        number: Any = t
+        plain = not arrays.is_tracer_type(type(t))
+        return full_like(_instance(onto), shape=(), fill=number) if plain else t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:
             t = astype(t, dtype=onto.dtype)

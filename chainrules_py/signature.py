@@ -103,10 +103,15 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     return Parameters(names[:n], code.co_posonlyargcount == n, variadic, names[n : n + m], keywords, defaults)
 
 
+def _kinds(parameter: Any) -> tuple[Any, ...]:
+    p = parameter
+    return (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL, p.KEYWORD_ONLY, p.VAR_KEYWORD)
+
+
 def _inspected(function: Callable[..., Any]) -> Parameters:
     import inspect
 
-    kinds: dict[Any, list[str]] = {kind: [] for kind in type(inspect.Parameter.POSITIONAL_ONLY)}
+    kinds: dict[Any, list[str]] = {kind: [] for kind in _kinds(inspect.Parameter)}
     defaults: dict[str, Any] = {}
     for p in inspect.signature(function).parameters.values():
         kinds[p.kind].append(p.name)

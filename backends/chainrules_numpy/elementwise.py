@@ -78,6 +78,15 @@ def imag_numpy(x: np.ndarray | np.generic) -> Any:
     return x.imag
 
 
+@v.where.implement
+def where_numpy(
+    condition: np.ndarray | Scalar, x: np.ndarray | Scalar, y: np.ndarray | Scalar
+) -> Any:
+    """np.where makes 0-d arrays of scalars."""
+    chosen = np.where(condition, x, y)  # type: ignore[arg-type]
+    return chosen if chosen.ndim else chosen[()]
+
+
 @v.clip_below.implement
 def clip_below_numpy(x: np.ndarray | Scalar, lo: np.ndarray | Scalar) -> Any:
     """np.clip with one bound."""

@@ -168,6 +168,24 @@ def astype_strict(x: Strict, *, dtype: Any) -> Any:
     return xp.astype(x, dtype, copy=False)
 
 
+@v.imag.implement
+def imag_strict(x: Strict) -> Any:
+    """As `conj_strict`."""
+    return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
+
+
+for _word, _standard in ((v.var, xp.var), (v.std, xp.std)):
+    # The standard has variances of real numbers only.
+    _word.implement(
+        lambda x, *, _standard=_standard, _borrowed=borrow(_word), **options: (
+            _borrowed if xp.isdtype(x.dtype, "complex floating") else _standard
+        )(x, **options),
+        types=(Strict,),
+    )
+
+v.take.implement(borrow(v.take), types=(Strict, Scalar))  # the standard takes arrays of indices only
+
+
 @v.to_device.implement
 def to_device_strict(x: Strict, *, device: Any) -> Any:
     """A method in the standard."""

@@ -97,10 +97,10 @@ class Variable(ArrayLike):
         wanted: list[bool] = []
         parts: list[Any] = []
         for x in operands:
-            payload, links = _open(x, tape)
+            payload, part = _open(x, tape)
             payloads.append(payload)
-            wanted.append(links is not None)
-            parts.append(links)
+            wanted.append(part is not None)
+            parts.append(part)
         classes = tuple(map(type, payloads))
         site = Site(primitive, primal)
         rule = site.rule(classes)
@@ -304,7 +304,7 @@ class Into:
         """Add in place what the pull would return: n elements read one by one do not build n arrays."""
         bars[index] = None
         link, saved = self.index, record[2:]
-        of = next((s for s in saved if type(s) is Space), None)
+        of: Any = next((s for s in saved if type(s) is Space), None)
         plain = of is not None and not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
         if plain and link not in bars.plain and bars[link] is None:
             bars.own(link, of.zeros())

@@ -271,7 +271,7 @@ class Member:
         self.native = native
         self.name = name
 
-    def __get__(self, x: Any, owner: type) -> Any:
+    def __get__(self, x: Any, owner: Any) -> Any:
         if x is None:
             return self
         if self.native not in aliases:

@@ -61,7 +61,11 @@ def matmul_left(y_bar, a, b):
 def matmul_right(y_bar, a, b):
     """B̄ = Aᴴ Ȳ; one matrix that a whole batch was multiplied by is a product of tall matrices."""
     if a.ndim == 1:
-        return expand_dims(conj(a), axis=-1) * expand_dims(y_bar, axis=-2) if b.ndim > 1 else conj(a) * y_bar
+        return (
+            expand_dims(conj(a), axis=-1) * expand_dims(y_bar, axis=-2)
+            if b.ndim > 1
+            else conj(a) * y_bar
+        )
     if b.ndim == 1:
         return sum(conj(a) * expand_dims(y_bar, axis=-1), axis=-2)
     if b.ndim == 2 and a.ndim > 2:
@@ -100,7 +104,9 @@ def _contracted(axes, a_ndim, b_ndim):
     """The contracted and the free axes of both operands, each counted from the front."""
     if isinstance(axes, int):
         axes = (tuple(range(a_ndim - axes, a_ndim)), tuple(range(axes)))
-    left, right = (tuple(i % n for i in given) for given, n in zip(axes, (a_ndim, b_ndim), strict=True))
+    left, right = (
+        tuple(i % n for i in given) for given, n in zip(axes, (a_ndim, b_ndim), strict=True)
+    )
     free = [i for i in range(a_ndim) if i not in left], [i for i in range(b_ndim) if i not in right]
     return left, right, *free
 
@@ -133,7 +139,9 @@ def outer_left(y_bar, a, b):
 
 def outer_right(y_bar, a, b):
     """b̄ = Ȳᵀ conj(a), in b's shape."""
-    return reshape(sum(matrix_transpose(y_bar) * _flat(conj(a)), axis=-1), shape=getattr(b, "shape", ()))
+    return reshape(
+        sum(matrix_transpose(y_bar) * _flat(conj(a)), axis=-1), shape=getattr(b, "shape", ())
+    )
 
 
 def _flat(a):
@@ -185,7 +193,9 @@ def trace_transpose(y_bar, x, *, offset):
 
 
 linear_rule(diagonal, diagonal_transpose)
-linear_rule(from_diagonal, lambda y_bar, x, *, rows, columns, offset: diagonal(y_bar, offset=offset))
+linear_rule(
+    from_diagonal, lambda y_bar, x, *, rows, columns, offset: diagonal(y_bar, offset=offset)
+)
 linear_rule(trace, trace_transpose)
 linear_rule(tril, lambda y_bar, x, *, k: tril(y_bar, k=k))
 linear_rule(triu, lambda y_bar, x, *, k: triu(y_bar, k=k))
@@ -214,8 +224,14 @@ def solve_rule(a: Array, b: Array):
     """A Y = B: dY = A⁻¹ (dB - dA Y), B̄ = A⁻ᴴ Ȳ, Ā = -B̄ Yᴴ.  Giles, section 2.3.1."""
     y = solve(a, b)
     if b.ndim == 1:
-        return y, (LinearMap(solve_push_vector, solve_pull_vector, a, y), LinearMap(solve_with, solve_back, a))
-    return y, (LinearMap(solve_push, solve_pull, a, y), LinearMap(solve_matrix, solve_matrix_back, a))
+        return y, (
+            LinearMap(solve_push_vector, solve_pull_vector, a, y),
+            LinearMap(solve_with, solve_back, a),
+        )
+    return y, (
+        LinearMap(solve_push, solve_pull, a, y),
+        LinearMap(solve_matrix, solve_matrix_back, a),
+    )
 
 
 def solve_push(a_dot, a, y):

@@ -107,7 +107,12 @@ def svd_pull(y_bar, U, S, Vh):
     limit = threshold(S, U_bar, V_bar)
     report(beyond(tied, X + Y, limit), message=GAUGE)
     report(beyond(both(null), X - Y, limit), message=GAUGE)
-    report(unsettled(tied, null, S_bar, P + adjoint(P) + Q + adjoint(Q), limit, m != n or U.dtype != S.dtype), message=TIES)
+    report(
+        unsettled(
+            tied, null, S_bar, P + adjoint(P) + Q + adjoint(Q), limit, m != n or U.dtype != S.dtype
+        ),
+        message=TIES,
+    )
     left = 0.5 * ((X + Y) * gap + (X - Y) * total) + from_diagonal(S_bar, rows=k, columns=k)
     left = matmul(U1, left)
     if m > k:
@@ -245,5 +250,7 @@ def unsettled(tied, null, S_bar, normal, limit, no_sign):
     split = beyond(tied, pairs(S_bar), small)
     apart = off_diagonal(tied, S_bar)
     turned = logical_and(beyond(apart, normal, limit), expand_dims(flows, axis=-1))
-    alone = logical_and(both(null) if no_sign else logical_and(both(null), apart), expand_dims(flows, axis=-1))
+    alone = logical_and(
+        both(null) if no_sign else logical_and(both(null), apart), expand_dims(flows, axis=-1)
+    )
     return logical_or(logical_or(split, turned), alone)

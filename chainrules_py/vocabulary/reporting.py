@@ -58,5 +58,3 @@ def strict(on: bool = True) -> Iterator[None]:
         yield
     finally:
         _strict.reset(token)
-
-

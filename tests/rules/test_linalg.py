@@ -116,10 +116,14 @@ def test_functions_of_a_matrix_in_both_modes(f, shape, complex):
     check_both_modes(f, (draw(*shape, complex=complex),), rtol=1e-6)
 
 
-@pytest.mark.parametrize("a, b", [((3, 3), (3,)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2))])
+@pytest.mark.parametrize(
+    "a, b", [((3, 3), (3,)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2))]
+)
 @pytest.mark.parametrize("complex", [False, True])
 def test_solve_in_both_modes(a, b, complex):
-    check_both_modes(np.linalg.solve, (3 * np.eye(3) + draw(*a, complex=complex), draw(*b)), rtol=1e-7)
+    check_both_modes(
+        np.linalg.solve, (3 * np.eye(3) + draw(*a, complex=complex), draw(*b)), rtol=1e-7
+    )
 
 
 def test_what_the_operator_computes_is_what_numpy_computes():

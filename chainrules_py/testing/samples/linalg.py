@@ -112,7 +112,12 @@ def _regular(*shape: int) -> Draw:
     return Draw(shape, make=_well_conditioned)
 
 
-samples(v.inv, Sample(_regular(3, 3), complex=True), Sample(_regular(2, 2, 2), complex=True), Sample(_regular(1, 1)))
+samples(
+    v.inv,
+    Sample(_regular(3, 3), complex=True),
+    Sample(_regular(2, 2, 2), complex=True),
+    Sample(_regular(1, 1)),
+)
 samples(
     v.solve,
     Sample(_regular(3, 3), _m(3), complex=True),
@@ -121,7 +126,12 @@ samples(
     Sample(_regular(3, 3), _m(2, 3, 2)),
     Sample(_regular(1, 1), _m(1)),
 )
-samples(v.slogdet, Sample(_regular(3, 3), complex=True), Sample(_regular(2, 2, 2), complex=True), Sample(_regular(1, 1)))
+samples(
+    v.slogdet,
+    Sample(_regular(3, 3), complex=True),
+    Sample(_regular(2, 2, 2), complex=True),
+    Sample(_regular(1, 1)),
+)
 
 
 def _determined(y: Any) -> Any:

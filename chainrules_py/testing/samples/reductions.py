@@ -67,14 +67,14 @@ samples(
     *_axes(_BOX, complex=False),
     Sample(_BOX, axis=0, correction=1),
     Sample(Draw((3,)), correction=0.5),
-    Sample(Draw((2, 3), kind="complex"), axis=1, without=("array_api_strict",)),
+    Sample(Draw((2, 3), kind="complex"), axis=1),
 )
 samples(
     v.std,
     *_axes(_BOX, complex=False),
     Sample(_BOX, axis=1, correction=1),
     Sample(Draw((3,)), correction=0.5),
-    Sample(Draw((2, 3), kind="complex"), axis=1, without=("array_api_strict",)),
+    Sample(Draw((2, 3), kind="complex"), axis=1),
 )
 for _word in (v.any, v.all, v.count_nonzero):
     samples(_word, *_axes(_BOX, complex=False), Sample(Draw((3, 2), kind="bool"), axis=0))

@@ -1,0 +1,80 @@
+"""From a function and types to a rule: found, missed, for the first time; registering; importing."""
+
+from __future__ import annotations
+
+import numpy as np
+import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
+
+from benchmarks.registries import Own, many_words, state, word
+from chainrules_py import find_rule
+from chainrules_py import vocabulary as v
+
+
+class Lookup:
+    """A lookup that was made before."""
+
+    def setup(self) -> None:
+        self.array = (np.ndarray,)
+        self.text = (str,)
+        self.unknown = lambda x: x
+        find_rule(np.sin, self.array)
+        find_rule(v.sum, self.text)
+        find_rule(self.unknown, self.text)
+
+    def time_hot(self) -> None:
+        find_rule(np.sin, self.array)
+
+    def time_miss(self) -> None:
+        find_rule(v.sum, self.text)
+
+    def time_unknown_callable(self) -> None:
+        find_rule(self.unknown, self.text)
+
+
+class FirstCall:
+    """The first lookup after 600 rules were registered."""
+
+    number = 1
+    repeat = 20
+    warmup_time = 0
+
+    def setup(self) -> None:
+        self.words = many_words()
+        self.one = word()
+        self.classes = [type(f"Own{i}", (), {}) for i in range(600)]
+        for cls in self.classes:
+            state(self.one, cls)
+
+    def time_600_words(self) -> None:
+        find_rule(self.words[300], (Own, Own))
+
+    def time_600_types_of_one_word(self) -> None:
+        find_rule(self.one, (self.classes[300], self.classes[300]))
+
+
+class Registration:
+    """Entering one rule into a registry that has 600."""
+
+    number = 100
+    repeat = 20
+    warmup_time = 0
+
+    def setup(self) -> None:
+        many_words()
+        self.fresh = iter([word() for _ in range(self.number)])
+
+    def time_rule(self) -> None:
+        state(next(self.fresh))
+
+
+class Import:
+    """Importing in a new process."""
+
+    def timeraw_core(self) -> str:
+        return "import chainrules_py"
+
+    def timeraw_numpy(self) -> str:
+        return "import numpy"
+
+    def timeraw_core_and_tape_and_first_gradient(self) -> str:
+        return "import numpy as np; from chainrules_tape import grad; grad(lambda x: np.sum(np.sin(x)))(np.ones(4))"

@@ -1,0 +1,190 @@
+"""Indexing, as users of NumPy write it."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoTangent, rrule
+from chainrules_py import vocabulary as v
+from chainrules_py.vocabulary import Index
+from chainrules_tape import grad, jvp, vjp
+
+rng = np.random.default_rng(4)
+BOX = rng.standard_normal((2, 3, 4))
+FLAT = rng.standard_normal((3, 4))
+LINE = rng.standard_normal(6)
+
+WHERE = {
+    "int": (LINE, 2),
+    "negative": (LINE, -1),
+    "slice": (LINE, np.s_[1:4]),
+    "negative step": (LINE, np.s_[::-1]),
+    "negative step, bounds": (LINE, np.s_[4:0:-2]),
+    "empty slice": (LINE, np.s_[3:3]),
+    "np.integer": (LINE, np.int32(3)),
+    "slice of np.integer": (LINE, np.s_[np.int64(1) : np.int64(4)]),
+    "None": (LINE, None),
+    "Ellipsis": (LINE, ...),
+    "several": (BOX, np.s_[1, ::2, -1]),
+    "None between": (BOX, np.s_[:, None, 1:, ..., None]),
+    "mask": (LINE, np.array([True, False, True, True, False, False])),
+    "mask list": (LINE, [True, False, True, True, False, False]),
+    "mask of two axes": (FLAT, FLAT > 0),
+    "mask of the first axis": (FLAT, np.array([True, False, True])),
+    "mask and slice": (FLAT, np.s_[1:, np.array([True, False, True, True])]),
+    "mask of nothing": (LINE, np.zeros(6, bool)),
+    "True": (LINE, True),
+    "False": (LINE, False),
+    "np.True_": (LINE, np.True_),
+    "array": (LINE, np.array([4, 0, 2])),
+    "array, repeated": (LINE, np.array([1, 1, 5, 1])),
+    "array, negative": (LINE, np.array([-1, 5, -6])),
+    "list": (LINE, [0, 0, 3]),
+    "empty list": (LINE, []),
+    "0-d array": (LINE, np.array(3)),
+    "rows": (FLAT, np.array([2, 0, 2])),
+    "rows, negative": (FLAT, np.array([-1, 2])),
+    "rows by a matrix": (FLAT, np.array([[2, 0], [2, 2]])),
+    "uint8": (FLAT, np.array([2, 0, 2], np.uint8)),
+    "pairs": (FLAT, (np.array([0, 1, 0]), np.array([2, 2, 2]))),
+    "broadcast pairs": (FLAT, (np.array([[0], [1]]), np.array([2, 2, 3]))),
+    "slice and array": (FLAT, np.s_[:, [1, 1, 3]]),
+    "arrays apart": (BOX, np.s_[[0, 1, 1], :, [2, 0, 0]]),
+    "array and int": (BOX, np.s_[1, [0, 2, 0]]),
+    "array and None": (FLAT, np.s_[None, [0, 2, 0]]),
+    "mask and int": (FLAT, np.s_[np.array([True, False, True]), 1]),
+    "ix_": (FLAT, np.ix_([0, 2, 2], [1, 3])),
+}
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_subscripts(agree, name):
+    x, where = WHERE[name]
+    agree(lambda x: x[where], x)
+    agree(lambda x: x[where] * x[where], x, second=False)
+    agree(lambda x: x[where], x + 2j * x[::-1])
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_scatter_add_is_the_transpose(name):
+    x, where = WHERE[name]
+    pattern, arrays = Index.split(where, lambda entry: np.asarray(entry, dtype=None if entry else int))
+    y = rng.standard_normal(np.shape(x[where]))
+    expected = x.copy()
+    np.add.at(expected, where, y)
+    np.testing.assert_allclose(v.scatter_add(x, y, *arrays, index=pattern), expected, rtol=1e-13)
+    hash(pattern)
+    np.testing.assert_array_equal(x[pattern.join(arrays)], x[where])
+
+
+CALLS = {
+    "take": (lambda x: np.take(x, [1, 1, 5]), LINE),
+    "take flat": (lambda x: np.take(x, [[1, 11], [5, 1]]), FLAT),
+    "take axis": (lambda x: np.take(x, np.array([3, 0, 0]), axis=-1), FLAT),
+    "take matrix": (lambda x: np.take(x, [[0, 1], [2, 2]], axis=1), BOX),
+    "take int": (lambda x: np.take(x, 2, axis=0), FLAT),
+    "x.take": (lambda x: x.take([0, 0], axis=1), FLAT),
+    "take_along_axis": (lambda x: np.take_along_axis(x, np.array([[0, 2, 2, 1]]), axis=0), FLAT),
+    "take_along_axis flat": (lambda x: np.take_along_axis(x, np.array([0, 5, 5]), axis=None), FLAT),
+    "take_along_axis broadcast": (lambda x: np.take_along_axis(x, np.array([[1, 1]]), axis=1), FLAT),
+    "sort": (np.sort, FLAT),
+    "sort axis": (lambda x: np.sort(x, axis=0), FLAT),
+    "sort flat": (lambda x: np.sort(x, axis=None), FLAT),
+    "by argsort": (lambda x: x[np.argsort(x)], LINE),
+    "by argmax": (lambda x: x[np.argmax(x)], LINE),
+    "rows as they are iterated": (lambda x: sum(row * row for row in x), FLAT),
+    "unpacked": (lambda x: (lambda a, b, c: a * b + c)(*x), FLAT),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(agree, name):
+    f, x = CALLS[name]
+    agree(f, x)
+
+
+def test_many_reads_build_no_array_each():
+    """300 elements read one by one out of 1e5, whose cotangents are added into one buffer."""
+    x = np.ones(100_000)
+
+    def f(x):
+        total = x[0] * x[1]
+        for i in range(300):
+            total = total + x[3 * i] * x[3 * i + 1]
+        return total
+
+    y, pullback = vjp(f, x)
+    tracemalloc.start()
+    (bar,) = pullback(1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bar.sum() == 602
+    assert peak < 4 * x.nbytes
+    start = time.perf_counter()
+    pullback(1.0)
+    assert time.perf_counter() - start < 0.2  # 600 vectors would take 30 ms for their first touch alone
+
+
+def test_reads_mixed_with_other_uses():
+    expected = np.full(6, 3.0)
+    expected[1:4] += 1.0
+    expected[2] += 5.0
+    expected[[0, 0, 5]] += [2.0, 2.0, 1.0]
+
+    def f(x):
+        return np.sum(x[1:4]) + 3.0 * np.sum(x) + 5.0 * x[2] + np.sum(x[[0, 0, 5]])
+
+    np.testing.assert_array_equal(grad(f)(LINE), expected)
+
+
+def test_cotangents_of_the_caller_are_not_written_to():
+    y_bar = np.ones(6)
+    kept = y_bar.copy()
+    _, pullback = vjp(lambda x: x * 1.0 + x[0] + x[np.array([1, 1, 1, 1, 1, 1])], LINE)
+    pullback(y_bar)
+    np.testing.assert_array_equal(y_bar, kept)
+
+
+def test_float32_stays():
+    x = LINE.astype(np.float32)
+    for where in (2, np.s_[1:3], np.array([1, 1]), x > 0):
+        y, pullback = vjp(lambda x, where=where: x[where], x)
+        assert pullback(y)[0].dtype == np.float32
+        assert jvp(lambda x, where=where: x[where], (x,), (x,))[1].dtype == np.float32
+
+
+def test_indices_are_operands_without_a_tangent():
+    where = np.array([1, 1, 2])
+    y, pullback = rrule(v.getitem, LINE, where, index=Index((Index.HOLE,)))
+    assert isinstance(pullback(np.ones(3))[1], NoTangent) or pullback(np.ones(3))[1] is not None
+    np.testing.assert_array_equal(pullback(np.ones(3))[0], [0, 2, 1, 0, 0, 0])
+
+
+def test_rows_out_of_bounds_raise_as_numpy_does():
+    with pytest.raises(IndexError):
+        v.scatter_add(FLAT, np.ones((1, 4)), np.array([3]), index=Index((Index.HOLE,)))
+
+
+@pytest.mark.parametrize("where", [1.5, "a", slice("a", None)])
+def test_what_is_no_index(where):
+    with pytest.raises((IndexError, TypeError)):
+        grad(lambda x: np.sum(x[where]))(LINE)
+
+
+def test_patterns_tell_true_from_one():
+    assert Index.split(True)[0] != Index.split(1)[0]
+    assert Index.split((slice(1, 2), None, ..., True, 3))[0] == Index.split((slice(1, 2), None, ..., True, 3))[0]
+    assert repr(Index.split((slice(1, None), None, ..., True, 3, [0]))[0]) == "Index[1:, None, ..., True, 3, array]"
+
+
+def test_traced_integers_index():
+    assert jvp(lambda x: x[x.astype(int)[0]] * 2.0, (np.arange(3.0),), (np.ones(3),))[1] == 2.0
+
+
+def test_put_along_axis_add_repeats():
+    y = v.put_along_axis_add(np.zeros((2, 3)), np.ones((2, 2)), np.array([[0, 0], [2, 1]]), axis=1)
+    np.testing.assert_array_equal(y, [[2, 0, 0], [0, 1, 1]])
