@@ -88,7 +88,9 @@ def peer(name: str, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> Cal
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
     arrays = [jax.numpy.asarray(x) for x in (h, w, b)]
-    differentiated = jax.value_and_grad(lambda *xs: program(jax.numpy, *xs, operations), argnums=(0, 1, 2))
+    differentiated = jax.value_and_grad(
+        lambda *xs: program(jax.numpy, *xs, operations), argnums=(0, 1, 2)
+    )
     if name == "JAX, jit":
         differentiated = jax.jit(differentiated)
     return lambda: jax.block_until_ready(differentiated(*arrays))

@@ -11,7 +11,9 @@ from typing import Any
 __all__ = ["medians", "ratio"]
 
 
-def medians(functions: Mapping[str, Callable[[], Any]], *, rounds: int = 25, seconds: float = 2e-3) -> dict[str, float]:
+def medians(
+    functions: Mapping[str, Callable[[], Any]], *, rounds: int = 25, seconds: float = 2e-3
+) -> dict[str, float]:
     """The median time of one call of each function, in seconds.
 
     The functions take turns, so that what slows the machine down slows all of them; each turn

@@ -93,6 +93,7 @@ __all__ = [
     "bilinear_rule",
     "bind",
     "builtins",
+    "composites",
     "canonicalize",
     "coverage",
     "explain",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_py import vocabulary as v
@@ -28,11 +28,7 @@ NOWHERE = complex(NAN, NAN)
 
 
 def _implement(word: Primitive[..., Any], function: Function, kind: Any = Number) -> None:
-    arity = len(word.operands)
-    if getattr(function, "__code__", None) is None:  # written in C: give it parameters to be read
-        compiled = function
-        function = (lambda x: compiled(x)) if arity == 1 else (lambda x, y: compiled(x, y))
-    word.implement(function, types=(kind,) * arity)
+    word.implement(function, types=(kind,) * len(word.operands))
 
 
 # ------------------------------------------------------------------------- computed by operators
@@ -83,7 +79,9 @@ def choice(condition: complex, x: complex, y: complex) -> Any:
     return chosen if type(chosen) is type(other) else chosen + type(other)(0)
 
 
-for _word, _function in (
+Table = tuple[tuple[Primitive[..., Any], Function], ...]
+
+OF_NUMBERS: Table = (
     (v.add, operator.add),
     (v.subtract, operator.sub),
     (v.multiply, operator.mul),
@@ -108,10 +106,8 @@ for _word, _function in (
     (v.isinf, cmath.isinf),
     (v.isnan, cmath.isnan),
     (v.where, choice),
-):
-    _implement(_word, _function)
-
-for _word, _function in (
+)
+OF_REALS: Table = (
     (v.floor_divide, floor_quotient),
     (v.remainder, remainder),
     (v.less, operator.lt),
@@ -136,7 +132,10 @@ for _word, _function in (
     (v.bitwise_invert, operator.invert),
     (v.bitwise_left_shift, operator.lshift),
     (v.bitwise_right_shift, operator.rshift),
-):
+)
+for _word, _function in OF_NUMBERS:
+    _implement(_word, _function)
+for _word, _function in OF_REALS:
     _implement(_word, _function, Real)
 
 
@@ -149,7 +148,7 @@ def sign_complex(x: complex) -> Any:
 # -------------------------------------------------------------------------- computed by functions
 
 
-def _total(function: Function, poles: dict[float, float], overflow: Function) -> Function:
+def _total(function: Function, poles: Mapping[Any, float], overflow: Function) -> Function:
     """A function of ``math`` that gives the value of IEEE 754 where that one raises."""
 
     def of_real(x: float) -> float:
@@ -163,7 +162,7 @@ def _total(function: Function, poles: dict[float, float], overflow: Function) ->
     return of_real
 
 
-def _total_complex(function: Function, poles: dict[complex, complex]) -> Function:
+def _total_complex(function: Function, poles: Mapping[Any, complex]) -> Function:
     def of_complex(x: complex) -> complex:
         try:
             return function(x)  # type: ignore[no-any-return]

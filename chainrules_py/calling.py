@@ -12,7 +12,7 @@ from chainrules_py.config import Config
 from chainrules_py.dispatch import Cache
 from chainrules_py.errors import NoRuleError, ProjectionError, describe
 from chainrules_py.primitive import Primitive
-from chainrules_py.project import Space, project, space
+from chainrules_py.project import Space, kind_of, project, space
 from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
 from chainrules_py.structure import is_structure_type
@@ -57,6 +57,21 @@ class _Frule:
     __name__ = "frule"
 
     def __call__(self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Any]:
+        if not options and len(tangents) == len(operands):
+            try:
+                plan = _plans.table[f, tuple(map(type, operands)), "forward"]
+            except (KeyError, TypeError):  # not yet called with these types, or unhashable
+                pass
+            else:
+                tangents = tuple(map(_entering, operands, tangents))
+                found = plan.get(tuple([not is_zero(t) for t in tangents]))
+                if found is not None:
+                    run, wanted, defaults = found
+                    given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
+                    y, y_dot = run(given, *operands, **defaults)
+                    return y, deliver(unthunk(y_dot))
+        plans = _plans.open()
+        called = (None if options else f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
@@ -69,6 +84,9 @@ class _Frule:
         wanted = tuple(not is_zero(t) for t in tangents)
         rule = demand_rule(f, classes, config, "forward")
         bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
+        if called[0] in (f, native) and called[1] is operands and bound is not None:
+            plan = plans.setdefault((called[0], classes, "forward"), {})
+            plan[wanted] = (bound.run, bound.wanted, options)
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
@@ -267,6 +285,9 @@ def _engine(config: Config | None) -> Any:
 
 def _entering(x: Any, t: Any) -> Any:
     """A tangent as a person gave it, checked against its operand and brought to its space."""
+    if type(t) is type(x) and kind_of(x) in ("real", "complex"):
+        if getattr(x, "dtype", None) is getattr(t, "dtype", None) and getattr(x, "shape", ()) == getattr(t, "shape", ()):
+            return t
     t = canonicalize(x, t)
     if isinstance(t, (Tangent, AbstractTangent)):
         return t

@@ -14,10 +14,12 @@ from chainrules_py.loading import see
 from chainrules_py.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.tangents import (
     AbstractTangent,
+    AbstractZero,
     NoTangent,
     Tangent,
     Thunk,
     ZeroTangent,
+    canonicalize,
     is_zero,
     unthunk,
 )
@@ -26,7 +28,7 @@ from chainrules_py.vocabulary.elementwise import lift, real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Space", "dtype_kind", "kind_of", "project", "space", "spread", "unbroadcast", "zero_tangent"]
+__all__ = ["Space", "dtype_kind", "fit", "kind_of", "project", "space", "spread", "spread_all", "unbroadcast", "zero_tangent"]
 
 _kinds: dict[Any, str] = {}
 _with_dtype: set[type] = set()
@@ -214,6 +216,25 @@ def spread(t: Any, onto: Any) -> Any:
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
             t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
     return _convert(t, onto)
+
+
+def spread_all(y_dot: Any, y: Any) -> Any:
+    """`spread`, for results with several outputs as well, whose tangents may come in a plain tuple."""
+    if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
+        return spread(y_dot, y)
+    y_dot = canonicalize(y, y_dot)
+    if not isinstance(y_dot, Tangent):
+        return y_dot
+    fields = dict(fields_of(y))
+    return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
+
+
+def fit(x_bar: Any, onto: Any) -> Any:
+    """As `project`, for what most often fits already."""
+    if type(onto) is Space and getattr(x_bar, "dtype", None) is onto.dtype is not None:
+        if x_bar.shape == onto.shape and onto.kind != "int":
+            return x_bar
+    return project(x_bar, onto)
 
 
 @final

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import Array, Numeric
-from chainrules_py.bind import (
+from chainrules_py.recipes import (
     BilinearRecipe,
     ConstantRecipe,
     FruleRecipe,
@@ -220,10 +220,10 @@ def non_differentiable(f: Callable[..., Any]) -> None:
     --------
     >>> from chainrules_py import primitive, rrule
     >>> @primitive
-    ... def sign_bit(x):
-    ...     return x < 0
-    >>> non_differentiable(sign_bit)
-    >>> rrule(sign_bit, -2.0)[1](1.0)
+    ... def steps(x):
+    ...     return x // 1.0
+    >>> non_differentiable(steps)
+    >>> rrule(steps, 2.5)[1](1.0)
     (ZeroTangent(),)
     """
     primal = _primal(f, "non_differentiable")

@@ -14,15 +14,33 @@ from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp
 
 INF, NAN = math.inf, math.nan
-FLOATS = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -3.5, 1e300, -1e300, 1e-310, 800.0, -800.0, INF, -INF, NAN]
+FLOATS = [
+    0.0,
+    -0.0,
+    0.3,
+    -0.7,
+    1.0,
+    -1.0,
+    2.5,
+    -3.5,
+    1e300,
+    -1e300,
+    1e-310,
+    800.0,
+    -800.0,
+    INF,
+    -INF,
+    NAN,
+]
 
 UNARY = {
     "negative": "negative", "positive": "positive", "reciprocal": "reciprocal", "square": "square",
     "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
     "log1p": "log1p", "log2": "log2", "log10": "log10", "sin": "sin", "cos": "cos", "tan": "tan",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "deg2rad": "deg2rad",
-    "rad2deg": "rad2deg", "abs": "absolute", "sign": "sign", "floor": "floor", "ceil": "ceil",
+    "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "deg2rad": "deg2rad", "rad2deg": "rad2deg",
+    "abs": "absolute", "sign": "sign", "floor": "floor", "ceil": "ceil",
     "trunc": "trunc", "round": "rint", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan",
     "signbit": "signbit", "conj": "conjugate", "real": "real", "imag": "imag", "sinc": "sinc",
     "logical_not": "logical_not", "spacing": "spacing",
@@ -40,7 +58,9 @@ BINARY = {
 
 
 def assert_same(ours, theirs):
-    kind = {np.float64: float, np.complex128: complex, np.bool_: bool, np.ndarray: float}[type(theirs)]
+    kind = {np.float64: float, np.complex128: complex, np.bool_: bool, np.ndarray: float}[
+        type(theirs)
+    ]
     assert type(ours) is kind
     np.testing.assert_allclose(ours, theirs, rtol=4e-15, atol=1e-323)
 
@@ -51,7 +71,9 @@ def test_a_word_has_the_value_of_ieee_754(name):
     for x in FLOATS:
         with np.errstate(all="ignore"):
             expected = getattr(np, UNARY[name])(x)
-        assert_same(getattr(v, name)(x), np.float64(expected) if isinstance(expected, float) else expected)
+        assert_same(
+            getattr(v, name)(x), np.float64(expected) if isinstance(expected, float) else expected
+        )
 
 
 @pytest.mark.parametrize("name", BINARY)

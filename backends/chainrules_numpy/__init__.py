@@ -1,6 +1,17 @@
-"""NumPy, as chainrules_py sees it: tables, and the exceptions to them. Importing this registers them."""
+"""NumPy, as chainrules_py sees it: tables, and the exceptions to them.
 
-from chainrules_numpy import arrays, elementwise, functions, implementations, linalg, methods, ufuncs
+Importing this registers them.
+"""
+
+from chainrules_numpy import (
+    arrays,
+    elementwise,
+    functions,
+    implementations,
+    linalg,
+    methods,
+    ufuncs,
+)
 
 __all__ = [
     "arrays",

@@ -1,7 +1,7 @@
 """How NumPy computes the words that shape, reduce, index and join, in the cheapest spelling.
 
-A function of NumPy's Python layer costs more than the operation on a small array: ``np.sum`` of four
-elements 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
+A function of NumPy's Python layer costs more than the operation on a small array: ``np.sum`` of
+four elements 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
 """
 
 from __future__ import annotations
@@ -16,29 +16,34 @@ __all__: list[str] = []
 
 # --------------------------------------------------------------------------------- reductions
 
+_add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
+_maximum: Any = np.maximum.reduce
+_minimum: Any = np.minimum.reduce
+
 
 @v.sum.implement
 def sum_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """np.sum without its Python half."""
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
+    return _add(x, axis=axis, keepdims=keepdims)
 
 
 @v.prod.implement
 def prod_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """np.prod without its Python half."""
-    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+    return _multiply(x, axis=axis, keepdims=keepdims)
 
 
 @v.max.implement
 def max_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """np.max without its Python half."""
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
+    return _maximum(x, axis=axis, keepdims=keepdims)
 
 
 @v.min.implement
 def min_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """np.min without its Python half."""
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
+    return _minimum(x, axis=axis, keepdims=keepdims)
 
 
 @v.cumulative_sum.implement
@@ -200,7 +205,7 @@ def eye_like_numpy(
 
 
 @v.getitem.implement
-def getitem_numpy(x: np.ndarray | np.generic, *arrays: Any, index: Any) -> Any:
+def getitem_numpy(x: np.ndarray, *arrays: Any, index: Any) -> Any:
     """As subscripting."""
     return x[index.join(arrays)]
 
@@ -215,7 +220,7 @@ def scatter_add_numpy(x: np.ndarray | np.generic, y: Any, *arrays: Any, index: A
 
 @v.add_at.implement
 def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
-    """``buffer[index] += y`` drops all but one of repeated elements; only integer arrays repeat any."""
+    """``buffer[index] += y`` drops all but one of repeated elements; integer arrays repeat some."""
     where = index.join(arrays)
     if index.is_basic or not any(a.dtype.kind in "iu" for a in map(np.asarray, arrays)):
         buffer[where] += y
@@ -254,12 +259,16 @@ def put_along_axis_add_numpy(
 
 
 @v.add_along_axis.implement
-def add_along_axis_numpy(buffer: np.ndarray, y: Any, indices: np.ndarray, *, axis: int = -1) -> None:
+def add_along_axis_numpy(
+    buffer: np.ndarray, y: Any, indices: np.ndarray, *, axis: int = -1
+) -> None:
     """The other axes are counted through."""
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
         if read == 1 and have != 1 and other != axis % buffer.ndim:
-            where[other] = np.arange(have).reshape([-1 if i == other else 1 for i in range(buffer.ndim)])
+            where[other] = np.arange(have).reshape(
+                [-1 if i == other else 1 for i in range(buffer.ndim)]
+            )
     where[axis] = indices
     np.add.at(buffer, tuple(where), y)
 
@@ -300,5 +309,3 @@ def argsort_numpy(
         return np.argsort(x, axis, stable=stable)
     backwards = np.argsort(np.flip(x, axis), axis, stable=stable)
     return np.flip(x.shape[axis] - 1 - backwards, axis)
-
-

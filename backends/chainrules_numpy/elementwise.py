@@ -29,8 +29,8 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     return np.where(np.equal(c, 0), product.dtype.type(0), product)[()]
 
 
-# The words give infinity and NaN without a warning, as they do for Python's numbers: rules call them,
-# and a program is warned of what it computes itself. Its own np.divide, / and ** are not these.
+# The words give infinity and NaN without a warning, as they do for Python's numbers: rules call
+# them, and a program is warned of what it computes itself. Its np.divide, / and ** are not these.
 
 
 @v.divide.implement
@@ -69,13 +69,13 @@ def conj_numpy(x: np.ndarray | np.generic) -> Any:
 @v.real.implement
 def real_numpy(x: np.ndarray | np.generic) -> Any:
     """The view of the real part."""
-    return x.real if x.dtype.kind == "c" else x
+    return np.real(x) if x.dtype.kind == "c" else x
 
 
 @v.imag.implement
 def imag_numpy(x: np.ndarray | np.generic) -> Any:
     """The view of the imaginary part."""
-    return x.imag
+    return np.imag(x)
 
 
 @v.where.implement
@@ -83,7 +83,7 @@ def where_numpy(
     condition: np.ndarray | Scalar, x: np.ndarray | Scalar, y: np.ndarray | Scalar
 ) -> Any:
     """np.where makes 0-d arrays of scalars."""
-    chosen = np.where(condition, x, y)  # type: ignore[arg-type]
+    chosen = np.where(condition, x, y)
     return chosen if chosen.ndim else chosen[()]
 
 
@@ -102,10 +102,10 @@ def clip_above_numpy(x: np.ndarray | Scalar, hi: np.ndarray | Scalar) -> Any:
 @v.round_decimals.implement
 def round_decimals_numpy(x: np.ndarray | np.generic, *, decimals: int) -> Any:
     """np.round."""
-    return np.round(x, decimals)
+    return x.round(decimals)
 
 
-# ----------------------------------------------------------- calls that words do not take as they are
+# -------------------------------------------------------- calls that words do not take as they are
 
 
 def clip_call(
@@ -143,5 +143,5 @@ def nan_to_num_call(
     lowest = limits.min if neginf is None else neginf
     infinite = v.isinf(x)
     x = v.where(v.isnan(x), nan, x)
-    x = v.where(v.logical_and(infinite, x > 0), highest, x)
-    return v.where(v.logical_and(infinite, x < 0), lowest, x)
+    x = v.where(v.logical_and(infinite, v.greater(x, 0)), highest, x)
+    return v.where(v.logical_and(infinite, v.less(x, 0)), lowest, x)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
 from chainrules_py import alias, non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Lowering
 from chainrules_py.composites import manipulation as m
-from chainrules_numpy import lowerings as low
 
 __all__: list[str] = []
 
@@ -29,9 +29,20 @@ def row(
     """One row; ``first`` is what NumPy calls the operand x."""
     rename = {} if first is None else {first: "x"}
     alias(
-        native, to=word, rename=rename, lower=lower, refuse=refuse, parameters=parameters, gather=gather
+        native,
+        to=word,
+        rename=rename,
+        lower=lower,
+        refuse=refuse,
+        parameters=parameters,
+        gather=gather,
     )
 
+
+_f: Any
+_word: Any
+_composite: Any
+_join: Any
 
 axis = low.as_option("axis")
 shape = low.as_option("shape", sequence=True)
@@ -83,7 +94,10 @@ row(np.count_nonzero, v.count_nonzero, axis=axis)
 row(np.cumsum, v.cumulative_sum, refuse=("out",), axis=axis, dtype=low.converted)
 row(np.cumprod, v.cumulative_prod, refuse=("out",), axis=axis, dtype=low.converted)
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    for _f, _word in ((np.cumulative_sum, v.cumulative_sum), (np.cumulative_prod, v.cumulative_prod)):
+    for _f, _word in (
+        (np.cumulative_sum, v.cumulative_sum),
+        (np.cumulative_prod, v.cumulative_prod),
+    ):
         row(_f, _word, None, refuse=("out",), axis=axis, dtype=low.converted)
 row(np.ptp, m.ptp, refuse=("out",), axis=axis)
 row(np.diff, m.diff, refuse=("prepend", "append"))
@@ -127,8 +141,24 @@ row(np.copy, v.copy, refuse=("order", "subok"))
 # ------------------------------------------------------------------------------------- joining
 
 for _f in (np.concatenate, np.concat):
-    row(_f, v.concat, None, refuse=("out", "casting"), arrays=low.as_arrays, axis=axis, dtype=low.converted)
-row(np.stack, v.stack, None, refuse=("out", "casting"), arrays=low.as_arrays, axis=axis, dtype=low.converted)
+    row(
+        _f,
+        v.concat,
+        None,
+        refuse=("out", "casting"),
+        arrays=low.as_arrays,
+        axis=axis,
+        dtype=low.converted,
+    )
+row(
+    np.stack,
+    v.stack,
+    None,
+    refuse=("out", "casting"),
+    arrays=low.as_arrays,
+    axis=axis,
+    dtype=low.converted,
+)
 for _f, _composite in ((np.vstack, m.vstack), (np.hstack, m.hstack)):
     row(_f, _composite, None, refuse=("dtype", "casting"), tup=low.as_arrays)
 for _f, _composite in ((np.dstack, m.dstack), (np.column_stack, m.column_stack)):
@@ -153,7 +183,9 @@ row(np.take_along_axis, v.take_along_axis, "arr", axis=low.flattened)
 # ------------------------------------------------------------------------------------- sorting
 
 
-def argsort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None) -> Any:
+def argsort(
+    x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None
+) -> Any:
     """The places that sorting takes the elements from, equal ones in the order of this kind."""
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
@@ -172,8 +204,19 @@ row(np.argsort, argsort, refuse=("order",))
 
 for _f, _word, _fill in ((np.zeros_like, v.zeros_like, 0), (np.ones_like, v.ones_like, 1)):
     row(_f, _word, refuse=("order", "subok", "device"), shape=low.of_shape(_fill))
-row(np.empty_like, v.zeros_like, "prototype", refuse=("order", "subok", "device"), shape=low.of_shape(0))
-row(np.full_like, m.full_of, refuse=("order", "subok", "device"), fill_value=low.as_array("fill_value"))
+row(
+    np.empty_like,
+    v.zeros_like,
+    "prototype",
+    refuse=("order", "subok", "device"),
+    shape=low.of_shape(0),
+)
+row(
+    np.full_like,
+    m.full_of,
+    refuse=("order", "subok", "device"),
+    fill_value=low.as_array("fill_value"),
+)
 
 # ------------------------------------------------------- what is read off values, and is no number
 

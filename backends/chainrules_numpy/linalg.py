@@ -1,4 +1,4 @@
-"""NumPy's linear algebra: rows, and the implementations of words that it names or computes otherwise."""
+"""NumPy's linear algebra: rows, and the words that it computes in another way."""
 
 from __future__ import annotations
 
@@ -70,7 +70,10 @@ def _axis_from_end(call: Call, axis: int) -> None:
         return
     ends = {axis - x.ndim for x in call.operands.values()}
     if len(ends) > 1:
-        msg = f"np.vecdot(axis={axis}) of operands with different numbers of axes; count the axis from the end"
+        msg = (
+            f"np.vecdot(axis={axis}) of operands with different numbers of axes has no derivative "
+            f"here; count the axis from the end"
+        )
         raise NotDifferentiableError(msg)
     call.options["axis"] = ends.pop()
 

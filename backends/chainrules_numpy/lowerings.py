@@ -16,6 +16,7 @@ from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call, Lowering
 from chainrules_py.arrays import is_array_type, is_python_number, is_tracer_type
+from chainrules_py.signature import parameters_of
 
 __all__ = [
     "as_array",
@@ -64,16 +65,17 @@ def as_array(name: str) -> Lowering:
     """An operand that may be a list."""
 
     def lower(call: Call, value: Any) -> None:
-        call.operands[name] = array_of(value)
+        by_name = not isinstance(call.word, Primitive) and "x" in call.options
+        (call.options if by_name else call.operands)[name] = array_of(value)
 
     return lower
 
 
 def as_arrays(call: Call, value: Any) -> None:
-    """A sequence of arrays: the variadic operands of a word, the first operand of a composite."""
+    """A sequence of arrays: variadic operands, or the first operand of a composite."""
     arrays = [array_of(x) for x in value]
-    if isinstance(call.word, Primitive):
-        call.operands = {f"{call.word.variadic}{i}": x for i, x in enumerate(arrays)}
+    if isinstance(call.word, Primitive) or parameters_of(call.word).variadic:
+        call.operands = {f"arrays{i}": x for i, x in enumerate(arrays)}
     else:
         call.operands = {"arrays": arrays} | call.operands
 
@@ -102,7 +104,7 @@ def masked_extreme(sign: float) -> Lowering:
 
     def lower(call: Call, mask: Any) -> None:
         if not call.after:
-            msg = f"{call.word.__name__} has no identity, so to use where= one has to specify initial="
+            msg = f"{call.word!r} has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
         x = call.operands["x"]
         if np.issubdtype(x.dtype, np.integer):
@@ -160,7 +162,10 @@ def flattened(call: Call, axis: Any) -> None:
 def element_order(call: Call, order: str) -> None:
     """``order="F"`` of reshape: C order, with the axes reversed before and after."""
     if order != "F":
-        msg = f"order={order!r} reads the memory of an array, which has no derivative; order is 'C' or 'F'"
+        msg = (
+            f"order={order!r} reads the memory of an array, which has no derivative; "
+            f"order is 'C' or 'F'"
+        )
         raise UnsupportedKeywordError(msg)
     call.operands["x"] = v.permute_dims(call.operands["x"])
     call.options["shape"] = call.options["shape"][::-1]

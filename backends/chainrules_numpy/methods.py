@@ -7,18 +7,37 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions import argsort
 from chainrules_py import TracerError, alias
 from chainrules_py import vocabulary as v
 from chainrules_py.composites import manipulation as m
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions import argsort
+from chainrules_py.signature import parameters_of
 
 __all__: list[str] = []
 
+_word: Any
+_join: Any
+
 axis = low.as_option("axis")
 
-REDUCE = {"self": None, "axis": None, "dtype": None, "out": None, "keepdims": False, "initial": None, "where": True}
-EXTREME = {"self": None, "axis": None, "out": None, "keepdims": False, "initial": None, "where": True}
+REDUCE = {
+    "self": None,
+    "axis": None,
+    "dtype": None,
+    "out": None,
+    "keepdims": False,
+    "initial": None,
+    "where": True,
+}
+EXTREME = {
+    "self": None,
+    "axis": None,
+    "out": None,
+    "keepdims": False,
+    "initial": None,
+    "where": True,
+}
 MEAN = {"self": None, "axis": None, "dtype": None, "out": None, "keepdims": False, "where": True}
 VARIANCE = {
     "self": None,
@@ -36,7 +55,9 @@ ARG = {"self": None, "axis": None, "out": None, "keepdims": False}
 ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
 
 
-def member(name: str, word: Callable[..., Any], /, parameters: dict[str, Any] | None = None, **more: Any) -> None:
+def member(
+    name: str, word: Callable[..., Any], /, parameters: dict[str, Any] | None = None, **more: Any
+) -> None:
     """One row for the arrays, one for the scalars."""
     parameters = {"self": None} if parameters is None else parameters
     for cls in (np.ndarray, np.generic):
@@ -155,7 +176,7 @@ member("imag", v.imag)
 member("conj", v.conj)
 member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
-# ------------------------------------------------- what would lose the derivative, or write in place
+# --------------------------------------------- what would lose the derivative, or write in place
 
 
 def _escape(name: str) -> Callable[..., Any]:
@@ -180,7 +201,29 @@ def _write(name: str) -> Callable[..., Any]:
     return write
 
 
+def refused(name: str, refuse: Callable[..., Any]) -> None:
+    """A row that raises, with whatever arguments the method is called."""
+    for cls in (np.ndarray, np.generic):
+        native = vars(cls).get(name)
+        if native is None:
+            continue
+        try:
+            found = parameters_of(native)
+            names = [n for n in (*found.positional, *found.keyword_only) if n != "self"]
+        except ValueError:
+            names = []
+        alias(
+            native,
+            to=refuse,
+            parameters={"self": None, "args": ()} | dict.fromkeys(names),
+            rename={"self": "x"},
+            positional=("self", "args"),
+            gather="args",
+            lower=dict.fromkeys(names, lambda call, value: None),
+        )
+
+
 for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
-    member(_name, _escape(_name), {"self": None, "args": ()}, gather="args")
+    refused(_name, _escape(_name))
 for _name in ("sort", "partition", "fill", "put", "itemset", "resize", "setfield", "byteswap"):
-    member(_name, _write(_name), {"self": None, "args": ()}, gather="args")
+    refused(_name, _write(_name))

@@ -106,7 +106,7 @@ for _ufunc, _word in (
     alias(
         _ufunc,
         to=_word,
-        parameters={name: None for name in _word.operands} | REFUSED,
+        parameters=dict.fromkeys(_word.operands) | REFUSED,
         positional=_word.operands,
         refuse=tuple(REFUSED),
     )

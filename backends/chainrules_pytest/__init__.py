@@ -1,7 +1,8 @@
 """The pytest plugin: the markers, and a test per array library by the fixture ``backend``.
 
-pytest imports it at its start in every project where chainrules_py is installed. It is therefore a
-package of its own, which imports neither chainrules_py nor an array library until a fixture is used.
+pytest imports it at its start in every project where chainrules_py is installed. It is therefore
+a package of its own, which imports neither chainrules_py nor an array library until a fixture is
+used.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 
 import array_api_strict as xp
 import numpy as np
+from array_api_strict._array_object import Array as Strict
 
 from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
@@ -21,9 +22,6 @@ from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import register_mutable
 
 __all__ = ["Strict", "borrow", "is_of_the_standard"]
-
-Strict = type(xp.zeros(()))
-"""The class of the arrays, which the library does not export."""
 
 register_array_type(Strict, xp)
 register_mutable(Strict, lambda x: x._array.flags.writeable and 0 not in x._array.strides)
@@ -60,7 +58,7 @@ def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any
     return check_type_device
 
 
-Strict._check_type_device = _let_tracers_answer(Strict._check_type_device)
+setattr(Strict, "_check_type_device", _let_tracers_answer(Strict._check_type_device))  # noqa: B010
 
 
 # ------------------------------------------------------------------ words that NumPy computes
@@ -109,7 +107,7 @@ def is_of_the_standard(word: Primitive[..., Any]) -> bool:
 
 
 def _borrow_everywhere(word: Primitive[..., Any]) -> None:
-    """Enter what NumPy computes for every mixture of strict arrays and numbers with an array in it."""
+    """Enter what NumPy computes for every mixture of strict arrays and numbers."""
     borrowed = borrow(word)
     operand: Any = Strict | Scalar
     n = len(word.operands)
@@ -121,7 +119,7 @@ def _borrow_everywhere(word: Primitive[..., Any]) -> None:
 
 
 # The standard has a function of this name that takes less than the word does.
-_NARROWER: tuple[Any, ...] = (v.getitem, v.outer)
+_NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip)
 
 
 def _words() -> list[Primitive[..., Any]]:
@@ -129,7 +127,7 @@ def _words() -> list[Primitive[..., Any]]:
 
 
 def _is_computed(word: Primitive[..., Any]) -> bool:
-    """Whether strict arrays are served already: by the standard, a body, or what serves every array."""
+    """Whether strict arrays are served: by the standard, a body, or what serves every array."""
     return (
         is_of_the_standard(word)
         or word.implementation((Strict,) * max(1, len(word.operands))) is not None
@@ -174,16 +172,23 @@ def imag_strict(x: Strict) -> Any:
     return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
 
 
-for _word, _standard in ((v.var, xp.var), (v.std, xp.std)):
-    # The standard has variances of real numbers only.
-    _word.implement(
-        lambda x, *, _standard=_standard, _borrowed=borrow(_word), **options: (
-            _borrowed if xp.isdtype(x.dtype, "complex floating") else _standard
-        )(x, **options),
-        types=(Strict,),
-    )
+def _spread_of(word: Primitive[..., Any], standard: Callable[..., Any]) -> None:
+    """The standard has variances of real numbers only."""
+    borrowed = borrow(word)
 
-v.take.implement(borrow(v.take), types=(Strict, Scalar))  # the standard takes arrays of indices only
+    def spread_strict(x: Strict, **options: Any) -> Any:
+        compute = borrowed if xp.isdtype(x.dtype, "complex floating") else standard
+        return compute(x, **options)
+
+    word.implement(spread_strict, types=(Strict,))
+
+
+_spread_of(v.var, xp.var)
+_spread_of(v.std, xp.std)
+
+v.take.implement(
+    borrow(v.take), types=(Strict, Scalar)
+)  # the standard takes arrays of indices only
 
 
 @v.to_device.implement

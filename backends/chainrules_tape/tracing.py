@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,9 @@ class Site:
 _sites: dict[Any, Site] = {}
 
 
+_MEMBERS = (types.MethodDescriptorType, types.GetSetDescriptorType)
+
+
 def site_of(f: Any) -> Site | None:
     """The call site of a library's function that is nothing but a word, or None."""
     try:
@@ -118,7 +122,8 @@ def site_of(f: Any) -> Site | None:
     row = aliases.get(f)
     if row is None or not isinstance(row.word, Primitive):
         return None
-    site = _sites[f] = Site(row.word, f if callable(f) else None)  # x.real is read, not called
+    # A method or property of an array class cannot be called on what an outer level traces; its word can.
+    site = _sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
     return site
 
 

@@ -54,7 +54,10 @@ def ravel(x: Any, order: str = "C") -> Any:
     if order == "F":
         x = v.permute_dims(x)
     elif order != "C":
-        msg = f"ravel(order={order!r}) reads the memory of x, which has no derivative; order is 'C' or 'F'"
+        msg = (
+            f"ravel(order={order!r}) reads the memory of x, which has no derivative; "
+            f"order is 'C' or 'F'"
+        )
         raise UnsupportedKeywordError(msg)
     return v.reshape(x, shape=(-1,))
 
@@ -239,7 +242,9 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     return x
 
 
-def full_of(x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
+def full_of(
+    x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
+) -> Any:
     """An array in the shape and dtype of x, filled with a value that may be differentiated in."""
     dtype = x.dtype if dtype is None else dtype
     filled = v.broadcast_to(fill_value, shape=x.shape if shape is None else shape)

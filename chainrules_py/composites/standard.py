@@ -1,4 +1,4 @@
-"""Words whose function in the array-API standard has other parameters, for any library that keeps to it."""
+"""Words whose function in the standard has other parameters, for libraries that keep to it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from chainrules_py import vocabulary as v
 from chainrules_py.arrays import Array, namespace
 
 __all__: list[str] = []
+
+
+def _device(x: Any) -> Any:
+    return x.device
 
 
 @v.concat.implement
@@ -55,7 +59,9 @@ def expand_dims_standard(x: Array, *, axis: int | tuple[int, ...]) -> Any:
 
 
 @v.cumulative_sum.implement
-def cumulative_sum_standard(x: Array, *, axis: int | None = None, include_initial: bool = False) -> Any:
+def cumulative_sum_standard(
+    x: Array, *, axis: int | None = None, include_initial: bool = False
+) -> Any:
     """The standard has a default for one axis only."""
     xp = namespace(x)
     x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
@@ -63,7 +69,9 @@ def cumulative_sum_standard(x: Array, *, axis: int | None = None, include_initia
 
 
 @v.cumulative_prod.implement
-def cumulative_prod_standard(x: Array, *, axis: int | None = None, include_initial: bool = False) -> Any:
+def cumulative_prod_standard(
+    x: Array, *, axis: int | None = None, include_initial: bool = False
+) -> Any:
     """As `cumulative_sum_standard`."""
     xp = namespace(x)
     x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
@@ -88,7 +96,7 @@ def copy_standard(x: Array) -> Any:
 @v.arange_like.implement
 def arange_like_standard(x: Array, *, stop: int, start: int = 0, step: int = 1) -> Any:
     """On the device of x."""
-    return namespace(x).arange(start, stop, step, device=x.device)
+    return namespace(x).arange(start, stop, step, device=_device(x))
 
 
 @v.eye_like.implement
@@ -97,4 +105,4 @@ def eye_like_standard(
 ) -> Any:
     """On the device of x."""
     dtype = x.dtype if dtype is None else dtype
-    return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=x.device)
+    return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=_device(x))

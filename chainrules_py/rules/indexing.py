@@ -49,9 +49,12 @@ def _along(axis, ndim):
 
 
 def take_pull_into(buffer, y_bar, indices, *, axis):
-    """The same, into a buffer."""
-    view = reshape(buffer, shape=(-1,)) if axis is None else buffer
-    add_at(view, y_bar, indices, index=_along(axis, view.ndim))
+    """The same, into a buffer; which need not be in C order, so it cannot be flattened."""
+    if axis is None and buffer.ndim != 1:
+        y_bar = take_transpose(y_bar, buffer, indices, axis=None)
+        add_at(buffer, y_bar, index=Index((Ellipsis,)))
+    else:
+        add_at(buffer, y_bar, indices, index=_along(axis, buffer.ndim))
 
 
 linear_rule(take, take_transpose, None, pull_into=take_pull_into)

@@ -269,7 +269,10 @@ def solve_pull_vector(y_bar, a, y):
 
 @rule(slogdet)
 def slogdet_rule(x: Array):
-    """d log|det A| = Re t and ds = i s Im t for t = tr(A⁻¹ dA); the sign of a real A is constant.  Giles, section 2.2.4."""
+    """d log|det A| = Re t and ds = i s Im t for t = tr(A⁻¹ dA).  Giles, section 2.2.4.
+
+    The sign of a real A is constant.
+    """
     y = slogdet(x)
     if y[0].dtype == y[1].dtype:
         return y, (LinearMap(slogdet_push_real, slogdet_pull_real, x, y[1]),)

@@ -160,7 +160,7 @@ rule(min)(_extreme_rule(min))
 
 @rule(var)
 def var_rule(x, *, axis, correction, keepdims):
-    """dv = 2 Re Σ conj(x - m) dx / (n - c): the mean m is where v is least, so dm does not enter."""
+    """dv = 2 Re Σ conj(x - m) dx / (n - c): v is least at the mean, so dm does not enter."""
     y = var(x, axis=axis, correction=correction, keepdims=keepdims)
     return y, (LinearMap(_var_push, _var_pull, x, axis, correction, keepdims),)
 
@@ -231,7 +231,9 @@ def cumulative_prod_rule(x, *, axis, include_initial):
 def _cumulative_prod_push(x_dot, x, axis, include_initial):
     x, along = _flat(x, axis)
     x_dot, _ = _flat(x_dot, axis)
-    before = _cut(cumulative_prod(x, axis=along, include_initial=True), along, slice(x.shape[along]))
+    before = _cut(
+        cumulative_prod(x, axis=along, include_initial=True), along, slice(x.shape[along])
+    )
     y_dot = recurrence(x, before * x_dot, along)
     if not include_initial:
         return y_dot

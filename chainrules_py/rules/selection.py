@@ -1,4 +1,7 @@
-"""Rules for extrema, bounds, absolute values and signs; at kinks the values of docs/conventions.md."""
+"""Rules for extrema, bounds, absolute values and signs.
+
+At kinks they give the values of docs/conventions.md.
+"""
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
@@ -14,6 +17,8 @@ from chainrules_py.vocabulary import (
     fmax,
     fmin,
     full_like,
+    less,
+    less_equal,
     logical_and,
     maximum,
     minimum,
@@ -41,10 +46,10 @@ def share(z, x, y):
     return where(x == z, where(y == z, one, 2 * one), 0 * one) / 2
 
 
-scalar_rule(maximum, lambda z, x, y: share(z, x, y), lambda z, x, y: share(z, y, x))
-scalar_rule(minimum, lambda z, x, y: share(z, x, y), lambda z, x, y: share(z, y, x))
-scalar_rule(fmax, lambda z, x, y: share(z, x, y), lambda z, x, y: share(z, y, x))
-scalar_rule(fmin, lambda z, x, y: share(z, x, y), lambda z, x, y: share(z, y, x))
+scalar_rule(maximum, share, lambda z, x, y: share(z, y, x))
+scalar_rule(minimum, share, lambda z, x, y: share(z, y, x))
+scalar_rule(fmax, share, lambda z, x, y: share(z, y, x))
+scalar_rule(fmin, share, lambda z, x, y: share(z, y, x))
 
 
 # ----------------------------------------------------------------------------------- bounds
@@ -59,20 +64,20 @@ def indicator(condition, z):
 # At a bound x is not beyond it: all goes to x.
 scalar_rule(
     clip_below,
-    lambda z, x, lo: indicator(x >= lo, z),
-    lambda z, x, lo: indicator(x < lo, z),
+    lambda z, x, lo: indicator(less_equal(lo, x), z),
+    lambda z, x, lo: indicator(less(x, lo), z),
 )
 scalar_rule(
     clip_above,
-    lambda z, x, hi: indicator(x <= hi, z),
-    lambda z, x, hi: indicator(x > hi, z),
+    lambda z, x, hi: indicator(less_equal(x, hi), z),
+    lambda z, x, hi: indicator(less(hi, x), z),
 )
 # clip(x, lo, hi) is clip_above(clip_below(x, lo), hi).
 scalar_rule(
     clip,
-    lambda z, x, lo, hi: indicator(logical_and(x >= lo, x <= hi), z),
-    lambda z, x, lo, hi: indicator(logical_and(x < lo, lo <= hi), z),
-    lambda z, x, lo, hi: indicator(maximum(x, lo) > hi, z),
+    lambda z, x, lo, hi: indicator(logical_and(less_equal(lo, x), less_equal(x, hi)), z),
+    lambda z, x, lo, hi: indicator(logical_and(less(x, lo), less_equal(lo, hi)), z),
+    lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
 )
 
 
@@ -98,4 +103,3 @@ def across_radius(t, y, r):
 scalar_rule(copysign, lambda z, x, _y: sign(z) * sign(x), None)
 # The distance to the neighbour is constant between two powers of 2.
 scalar_rule(nextafter, lambda _z, _x, _y: 1, None)
-

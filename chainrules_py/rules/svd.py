@@ -1,9 +1,9 @@
-"""The singular value decomposition. The derivation, and what it gives at degenerate points: docs/design/svd.md.
+"""The singular value decomposition; derived, with its degenerate points, in docs/design/svd.md.
 
-The formulas are those of J. Townsend, "Differentiating the Singular Value Decomposition" (2016), and
-of Z.-Q. Wan and S.-X. Zhang, arXiv:1909.02659, for complex matrices, split by partial fractions:
-with the gap sⱼ - sᵢ goes what turns U and V alike, with the sum sᵢ + sⱼ what turns them apart. Each
-denominator then stands under the one numerator that vanishes with it if the loss can be
+The formulas are those of J. Townsend, "Differentiating the Singular Value Decomposition" (2016),
+and of Z.-Q. Wan and S.-X. Zhang, arXiv:1909.02659, for complex matrices, split by partial
+fractions: with the gap sⱼ - sᵢ goes what turns U and V alike, with the sum sᵢ + sⱼ what turns them
+apart. Each denominator then stands under the one numerator that vanishes with it if the loss can be
 differentiated, and can be left out there.
 """
 
@@ -37,31 +37,35 @@ from chainrules_py.vocabulary import (
 )
 
 GAUGE = (
-    "svd: the loss depends on which singular vectors were returned, and others are as right: their phase "
-    "(of complex matrices), or their choice within the space of equal or zero singular values. Its derivative "
-    "leaves this choice out. Differentiate what does not depend on it, such as U * f(S) @ Vh"
+    "svd: the loss depends on which singular vectors were returned, and others are as right: their "
+    "phase (of complex matrices), or their choice within the space of equal or zero singular "
+    "values. Its derivative leaves this choice out. Differentiate what does not depend on it, such "
+    "as U * f(S) @ Vh"
 )
 TIES = (
-    "svd: singular values are equal or zero, and the loss depends on U, S, Vh in a way whose derivative is not "
-    "determined there. Where only S is needed, svdvals (compute_uv=False) has one: it splits ties evenly"
+    "svd: singular values are equal or zero, or too close to tell, and the loss depends on U, S, "
+    "Vh in a way whose derivative is not determined there. Where only S is needed, svdvals "
+    "(compute_uv=False) has one: it splits ties evenly"
 )
 TURNING = (
-    "svd: singular values are equal or zero, and the tangent splits them, so that singular vectors have no "
-    "derivative. Theirs leaves this out. Where only S is needed, use svdvals (compute_uv=False)"
+    "svd: singular values are equal or zero, and the tangent splits them, so that singular vectors "
+    "have no derivative. Theirs leaves this out. Where only S is needed, use svdvals "
+    "(compute_uv=False)"
 )
 
 
 @rule(svd)
 def svd_rule(x: Array, *, full_matrices):
-    """A = U S Vᴴ; U and V have the first k columns that belong to S, and with full_matrices the rest."""
+    """A = U S Vᴴ, where the first k columns of U and V belong to S."""
     y = svd(x, full_matrices=full_matrices)
     return y, (LinearMap(svd_push, svd_pull, *y),)
 
 
 def svd_push(x_dot, U, S, Vh):
-    """dU = U Ω + (I - U Uᴴ) dA V S⁻¹, dV = V Ψ + (I - V Vᴴ) dAᴴ U S⁻¹, dS = Re diag P for P = Uᴴ dA V.
+    """dU = U Ω + (I - U Uᴴ) dA V S⁻¹, dV = V Ψ + (I - V Vᴴ) dAᴴ U S⁻¹, dS = Re diag P.
 
-    Of the anti-Hermitian Ω and Ψ, (Ω + Ψ)ᵢⱼ = (P + Pᴴ)ᵢⱼ / (sⱼ - sᵢ) and (Ω - Ψ)ᵢⱼ = (P - Pᴴ)ᵢⱼ / (sⱼ + sᵢ).
+    P = Uᴴ dA V; the anti-Hermitian Ω and Ψ have (Ω + Ψ)ᵢⱼ = (P + Pᴴ)ᵢⱼ / (sⱼ - sᵢ) and
+    (Ω - Ψ)ᵢⱼ = (P - Pᴴ)ᵢⱼ / (sⱼ + sᵢ).
     """
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U1, U2, V1, V2 = halved(U, k), U[..., k:], halved(V := adjoint(Vh), k), V[..., k:]
@@ -91,28 +95,27 @@ def svd_push(x_dot, U, S, Vh):
 def svd_pull(y_bar, U, S, Vh):
     """Ā = U M Vᴴ + (I - U Uᴴ) Ū S⁻¹ Vᴴ + U S⁻¹ V̄ᴴ (I - V Vᴴ).
 
-    2 Mᵢⱼ = (X + Y)ᵢⱼ / (sⱼ - sᵢ) + (X - Y)ᵢⱼ / (sⱼ + sᵢ) + 2 s̄ᵢ δᵢⱼ for X = Uᴴ Ū - Ūᴴ U, Y = Vᴴ V̄ - V̄ᴴ V.
+    2 Mᵢⱼ = (X + Y)ᵢⱼ / (sⱼ - sᵢ) + (X - Y)ᵢⱼ / (sⱼ + sᵢ) + 2 s̄ᵢ δᵢⱼ,
+    with X = Uᴴ Ū - Ūᴴ U and Y = Vᴴ V̄ - V̄ᴴ V.
     """
     U_bar, S_bar, Vh_bar = y_bar
+    S_bar = dense(S_bar, S)
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U1, U2, V1, V2 = halved(U, k), U[..., k:], halved(V := adjoint(Vh), k), V[..., k:]
     if is_zero(U_bar) and is_zero(Vh_bar):
         # Not to save work: a loss of S alone has the kinks of svdvals, and their convention.
         return values_pull(S_bar, U1, S, adjoint(V1))
     U_bar, V_bar = dense(U_bar, U), adjoint(dense(Vh_bar, Vh))
-    S_bar = dense(S_bar, S)
     tied, null, gap, total, s = denominators(S, m, n)
     P, Q = matmul(adjoint(U1), U_bar[..., :k]), matmul(adjoint(V1), V_bar[..., :k])
     X, Y = P - adjoint(P), Q - adjoint(Q)
     limit = threshold(S, U_bar, V_bar)
     report(beyond(tied, X + Y, limit), message=GAUGE)
     report(beyond(both(null), X - Y, limit), message=GAUGE)
-    report(
-        unsettled(
-            tied, null, S_bar, P + adjoint(P) + Q + adjoint(Q), limit, m != n or U.dtype != S.dtype
-        ),
-        message=TIES,
-    )
+    close, _ = near(S, m, n, errors=8.0)
+    normal = P + adjoint(P) + Q + adjoint(Q)
+    no_sign = m != n or U.dtype != S.dtype
+    report(unsettled(tied, close, null, S_bar, normal, limit, no_sign), message=TIES)
     left = 0.5 * ((X + Y) * gap + (X - Y) * total) + from_diagonal(S_bar, rows=k, columns=k)
     left = matmul(U1, left)
     if m > k:
@@ -124,7 +127,7 @@ def svd_pull(y_bar, U, S, Vh):
 
 
 def outside(U1, U2, U_bar, P, null, limit):
-    """The part of Ū outside of U: (I - U Uᴴ) Ū, and what the columns U₂ that complete U turn it by, -U₂ Ū₂ᴴ U."""
+    """The part of Ū outside of U: (I - U Uᴴ) Ū - U₂ Ū₂ᴴ U, with the columns U₂ that complete U."""
     k = U1.shape[-1]
     rest = U_bar[..., :k] - matmul(U1, P)
     if U2.shape[-1]:
@@ -142,7 +145,7 @@ def outside(U1, U2, U_bar, P, null, limit):
 def svdvals_rule(x: Array):
     """dS = Re diag(Uᴴ dA V), evenly among equal ones; 0 at 0, as for the absolute value.
 
-    The value is what is computed without U and V, bit for bit; they are computed when they are asked for.
+    The value is computed without U and V, bit for bit as untraced; they wait for a half to ask.
     """
     return svdvals(x), (LinearMap(svdvals_push, svdvals_pull, x),)
 
@@ -168,8 +171,8 @@ def values_pull(S_bar, U, S, Vh):
 def evenly(t, S, m, n):
     """Each element moved towards those that are tied with it, so that exact ties end at their mean.
 
-    The weights 1 / max(how many are tied with i, with j) are symmetric and keep sums and constants, also
-    where "nearly equal" is not transitive, so push and pull are the same.
+    The weights 1 / max(how many are tied with i, with j) are symmetric and keep sums and constants,
+    also where "nearly equal" is not transitive, so push and pull are the same.
     """
     tied, _ = near(S, m, n)
     # As numbers of S's dtype: what is counted are ones.
@@ -187,14 +190,14 @@ def pairs(S):
     return expand_dims(S, axis=-2) - expand_dims(S, axis=-1)
 
 
-def near(S, m, n):
-    """Which singular values are equal, and which are zero, up to the error that they are computed with."""
-    error = 8.0 * max(m, n) ** 0.5 * resolution(S) * S[..., :1]
+def near(S, m, n, errors=1.0):
+    """Which singular values are equal, and which zero, up to the error in computing them."""
+    error = errors * 8.0 * max(m, n) ** 0.5 * resolution(S) * S[..., :1]
     return less_equal(abs(pairs(S)), expand_dims(error, axis=-1)), less_equal(S, error)
 
 
 def denominators(S, m, n):
-    """Equal and zero ones; then 1 / (sⱼ - sᵢ), 1 / (sⱼ + sᵢ), 1 / sⱼ, or 0 where the numerator has to vanish."""
+    """Equal and zero ones; 1 / (sⱼ - sᵢ), 1 / (sⱼ + sᵢ), 1 / sⱼ, or 0 where numerators vanish."""
     tied, null = near(S, m, n)
     total = expand_dims(S, axis=-2) + expand_dims(S, axis=-1)
     s = expand_dims(inverse(S, null), axis=-2)
@@ -202,7 +205,7 @@ def denominators(S, m, n):
 
 
 def inverse(d, small):
-    """1 / d, and 0 where d is small. The inner `where` keeps infinities out of the derivatives of this."""
+    """1 / d, and 0 where d is small; the inner `where` keeps infinities out of its derivatives."""
     return where(small, 0.0, 1.0 / where(small, 1.0, d))
 
 
@@ -225,7 +228,7 @@ def halved(U, k):
 
 
 def threshold(S, *tangents):
-    """How small a numerator has to be to count as vanished: √ε, relative to the mean column of the tangents."""
+    """How small a numerator is that counts as vanished: √ε of the mean column of the tangents."""
     size = 0.0
     for t in tangents:
         size = size + sum(abs(t), axis=(-2, -1), keepdims=True)
@@ -237,20 +240,18 @@ def beyond(mask, numerator, limit):
     return logical_and(mask, greater(abs(numerator), limit))
 
 
-def unsettled(tied, null, S_bar, normal, limit, no_sign):
-    """Where s̄ says that the diagonal of M is known at equal or zero singular values, but not what stands beside it.
+def unsettled(tied, close, null, S_bar, normal, limit, no_sign):
+    """Where equal or zero singular values leave what stands beside the diagonal of M open.
 
-    A loss ψ(U f(S) Vᴴ) has s̄ᵢ = f' Re Kᵢᵢ and U Ūᴴ + Ū Uᴴ + V V̄ᴴ + V̄ Vᴴ = 2 f (K + Kᴴ) there, and the derivative
-    is the Hermitian f' (K + Kᴴ)/2 between equal ones: known if s̄ = 0, or if K is diagonal with equal elements.
-    A zero one may stand alone only in a real square matrix, where nothing but its sign is left open.
+    A loss ψ(U f(S) Vᴴ) has s̄ᵢ = f' Re Kᵢᵢ and the ``normal`` part P + Pᴴ + Q + Qᴴ = 2 f (K + Kᴴ)
+    between equal ones, where its derivative is f' (K + Kᴴ)/2: that is known if s̄ = 0, or if K is
+    diagonal with equal elements. A zero one may stand alone in a real square matrix, where only the
+    sign of its vectors is open, and nowhere else. Values may also be too close for their quotient.
     """
     flow = abs(S_bar)
     small = (resolution(S_bar) ** 0.5 / max(1, S_bar.shape[-1])) * sum(flow, axis=-1, keepdims=True)
     flows, small = greater(flow, small), expand_dims(small, axis=-1)
     split = beyond(tied, pairs(S_bar), small)
-    apart = off_diagonal(tied, S_bar)
-    turned = logical_and(beyond(apart, normal, limit), expand_dims(flows, axis=-1))
-    alone = logical_and(
-        both(null) if no_sign else logical_and(both(null), apart), expand_dims(flows, axis=-1)
-    )
-    return logical_or(logical_or(split, turned), alone)
+    turned = beyond(off_diagonal(close, S_bar), normal, limit)
+    alone = both(null) if no_sign else off_diagonal(both(null), S_bar)
+    return logical_or(split, logical_and(logical_or(turned, alone), expand_dims(flows, axis=-1)))

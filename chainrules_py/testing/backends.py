@@ -56,7 +56,7 @@ class Backend:
         return importlib.util.find_spec(self.library) is not None
 
     def asarray(self, x: Any) -> Any:
-        """An array of this library, on this device, with the numbers and the dtype of a NumPy array."""
+        """An array of this library, on this device, with a NumPy array's numbers and dtype."""
         return self.xp.asarray(np.asarray(x), device=self.device)
 
     def numpy(self, x: Any) -> Any:
@@ -97,7 +97,6 @@ def backend(name: str) -> Backend:
 def to_numpy(x: Any) -> Any:
     """The numbers of an array, or a number, of any library and device as a NumPy array."""
     if type(x).__module__.partition(".")[0] == "array_api_strict":
-        import array_api_strict
-
-        x = x.to_device(array_api_strict.Device("CPU_DEVICE"))
+        xp = importlib.import_module("array_api_strict")
+        x = x.to_device(xp.Device("CPU_DEVICE"))
     return np.asarray(x)

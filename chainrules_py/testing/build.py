@@ -50,7 +50,7 @@ class Instance:
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
     def build(self, backend: Backend) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The operands and the options of the call on an array library, the same numbers on each."""
+        """The operands and options of the call on an array library, the same numbers on each."""
         rng = np.random.default_rng([zlib.crc32(self.word.__name__.encode()), self.number])
         operands = [
             _operand(draw(x, rng, self.complex) if isinstance(x, Draw) else x, backend)

@@ -59,7 +59,7 @@ class Case:
         self.tolerance = tolerance if tolerance is not None else max(1e-8, 1e4 * self.precision)
         self.u = self._directions(self.inputs.size)
         self.pick = self._gauge_matrix()
-        self.w = self._directions(self.pick.shape[0])
+        self.w = self._directions(self.raw.size if self.pick is None else len(self.pick))
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
@@ -75,14 +75,15 @@ class Case:
         return np.concatenate([np.eye(n), self.rng.standard_normal((n, 1))], axis=1)
 
     def _gauge_matrix(self) -> Any:
-        """The derivative of the gauge at the result, as a matrix; the identity without one."""
-        n = self.raw.size
+        """The derivative of the gauge at the result, as a matrix; None without a gauge."""
         if self.gauge is None:
-            return np.eye(n)
-        columns = [
-            derivative(lambda t, e=e: self.seen(self.raw.moved(t * e)))[0] for e in np.eye(n)
-        ]  # type: ignore[misc]
+            return None
+        columns = [self._along(e, self.raw, self.seen)[0] for e in np.eye(self.raw.size)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+    @staticmethod
+    def _along(direction: Any, of: Coordinates, f: Callable[[Any], Any]) -> tuple[Any, Any]:
+        return derivative(lambda t: f(of.moved(t * direction)))
 
     def seen(self, y: Any) -> Any:
         """What of a result is determined, as a vector."""
@@ -93,7 +94,7 @@ class Case:
 
     def push(self, vector: Any) -> Any:
         """The tangent of the result along a direction, as the rule gives it."""
-        tangents = []
+        tangents: list[Any] = []
         for part, x, segment in zip(self.parts, self.operands, self._split(vector), strict=True):
             if is_zero(space(x)):
                 tangents.append(NoTangent())
@@ -107,7 +108,12 @@ class Case:
 
     def cotangent(self, vector: Any) -> Any:
         """The cotangent of the result that belongs to a direction behind the gauge."""
-        return self.raw.tangent(self.pick.T @ vector)
+        return self.raw.tangent(vector if self.pick is None else self.pick.T @ vector)
+
+    def seen_tangent(self, y_dot: Any) -> Any:
+        """A tangent of the result, as the gauge lets it be seen, as a vector."""
+        vector = self.raw.vector(y_dot)
+        return vector if self.pick is None else self.pick @ vector
 
     def bars_vector(self, bars: tuple[Any, ...]) -> Any:
         """The cotangents of all operands as one vector."""
@@ -118,7 +124,7 @@ class Case:
     def pushed(self) -> Any:
         """One column per input direction."""
         if self._pushed is None:
-            columns = [self.pick @ self.raw.vector(self.push(d)[1]) for d in self.u.T]
+            columns = [self.seen_tangent(self.push(d)[1]) for d in self.u.T]
             self._pushed = np.stack(columns, axis=1)
         return self._pushed
 
@@ -131,11 +137,9 @@ class Case:
         return self._pulled
 
     def differences(self) -> tuple[Any, Any]:
-        """One column per input direction, by finite differences in double precision, with the errors."""
+        """One column per input direction, by differences in double precision, and the errors."""
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        columns = [
-            derivative(lambda t, d=d: self.seen(self.call(*wide.moved(t * d)))) for d in self.u.T
-        ]  # type: ignore[misc]
+        columns = [self._along(d, wide, lambda xs: self.seen(self.call(*xs))) for d in self.u.T]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
 
     def _split(self, vector: Any) -> list[Any]:
@@ -154,12 +158,9 @@ class Case:
 
     def output_names(self) -> list[str]:
         """One per output direction, without the random ones."""
-        n = self.pick.shape[0]
-        return (
-            [f"y{label}" for label in self.raw.labels()]
-            if self.gauge is None
-            else [f"gauge(y)[{i}]" for i in range(n)]
-        )
+        if self.pick is None:
+            return [f"y{label}" for label in self.raw.labels()]
+        return [f"gauge(y)[{i}]" for i in range(len(self.pick))]
 
     def weight_names(self) -> list[str]:
         """One per output direction."""

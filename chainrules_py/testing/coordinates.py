@@ -1,4 +1,4 @@
-"""Tangents as vectors of real numbers, so that one comparison serves arrays, numbers and structures.
+"""Tangents as vectors of real numbers: one comparison serves arrays, numbers and structures.
 
 A complex number has two coordinates. Integers and booleans have none: no small step leads from one
 to the next.
@@ -92,9 +92,7 @@ class Coordinates:
     def tangent(self, vector: Any) -> Any:
         """The tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
         if not self.is_leaf:
-            return Tangent.of(
-                type(self.x), {key: part for key, part in self._parts(vector, Coordinates.tangent)}
-            )
+            return Tangent.of(type(self.x), dict(self._parts(vector, Coordinates.tangent)))
         return (
             like(self.x, self._values(vector)) if self.kind in ("real", "complex") else NoTangent()
         )
@@ -108,7 +106,7 @@ class Coordinates:
         return like(self.x, to_numpy(self.x) + self._values(vector))
 
     def leaves(self, t: Any) -> list[tuple[Coordinates, Any]]:
-        """The parts of a tangent, or of a value, that have coordinates, each with its own; tracers stay."""
+        """The parts of a tangent, or value, that have coordinates, with these; tracers stay."""
         if self.is_leaf:
             return [(self, t)] if self.size else []
         if is_zero(t):

@@ -45,6 +45,7 @@ def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         center = f(0.0)
+        value = error = np.full_like(center, np.inf)
         for count, h in enumerate(_STEPS, 1):
             ahead, behind = f(h), f(-h)
             found.append((8 * (ahead - behind) - (f(2 * h) - f(-2 * h))) / (12 * h))
@@ -57,7 +58,7 @@ def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
 
 
 def _bend(before: Any, last: Any, value: Any) -> Any:
-    """The jump of the slope, where it does not shrink with the step: at a kink, which is symmetric."""
+    """The jump of the slope, where it does not shrink with the step: at a kink."""
     is_kink = (last > 0.7 * before) & (last > 1e-6 * np.maximum(1.0, np.abs(value)))
     return np.where(is_kink, last, 0.0)
 

@@ -59,7 +59,7 @@ class Loss:
         gauge: Callable[..., Any] | None,
         rng: Any,
     ) -> None:
-        self.f = f if gauge is None else lambda *xs: gauge(f(*xs))
+        self.f: Callable[..., Any] = f if gauge is None else lambda *xs: gauge(f(*xs))
         self.operands = operands
         self.active = [i for i, x in enumerate(operands) if Coordinates(x).size]
         self.at = [operands[i] for i in self.active]
@@ -73,6 +73,7 @@ class Loss:
         return bool(self.inputs.size and self.output.size)
 
     def __call__(self, *xs: Any) -> Any:
+        """The loss at other values of what can be perturbed."""
         full = list(self.operands)
         for i, x in zip(self.active, xs, strict=True):
             full[i] = x

@@ -42,6 +42,7 @@ def value_vector(y: Any) -> Any:
 
 
 def resolution(x: Any) -> float:
+    """The distance of 1 to the next number, in the coarsest precision that a value has."""
     if is_structure_type(type(x)):
         return max([0.0, *(resolution(field) for _, field in fields_of(x))])
     if kind_of(x) not in ("real", "complex"):
@@ -80,10 +81,12 @@ def widened(x: Any) -> Any:
 
 
 def narrowed(x: Any) -> Any:
+    """A value with all that is in double precision in single precision."""
     return _map_leaves(lambda leaf: _recast(leaf, _NARROW), x)
 
 
 def fingerprint(x: Any) -> Any:
+    """Every byte of a value or a tangent, to see whether it was written to."""
     if isinstance(x, Tangent):
         return [(key, fingerprint(part)) for key, part in x.fields()]
     if isinstance(x, AbstractTangent):
@@ -97,6 +100,7 @@ def fingerprint(x: Any) -> Any:
 
 
 def differs(y: Any, want: Any, precision: float) -> str | None:
+    """In what a value differs from another, beyond rounding; None if in nothing."""
     if type(y) is not type(want):
         return f"a {type(y).__qualname__}, not a {type(want).__qualname__}"
     if is_structure_type(type(y)):

@@ -97,7 +97,7 @@ class Index(tuple[Any, ...]):
 
     @property
     def is_basic(self) -> bool:
-        """Whether it is made of integers, slices, None and Ellipsis, and so picks no element twice."""
+        """Whether it is integers, slices, None and Ellipsis, and so picks no element twice."""
         return not [e for e in self if type(e) is tuple and e[0] is not slice]
 
     def __repr__(self) -> str:
@@ -131,7 +131,8 @@ def _place(entry: Any) -> int:
     except TypeError:
         msg = (
             f"{entry!r} of type {type(entry).__qualname__} is no index; "
-            f"an index is made of integers, slices, None, Ellipsis, and arrays or lists of integers or booleans"
+            f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
+            f"of integers or booleans"
         )
         raise IndexError(msg) from None
 

@@ -1,4 +1,4 @@
-"""Which word each of Python's operators is, and what computes it where there is nothing to trace."""
+"""Which word each of Python's operators is, and what computes it where nothing is traced."""
 
 from __future__ import annotations
 

@@ -96,9 +96,7 @@ def cumulative_sum(x: Array, /, *, axis: int | None = None, include_initial: boo
 
 
 @primitive
-def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, include_initial: bool = False
-) -> Any:
+def cumulative_prod(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Any:
     """The products of the first elements, y_k = Π_{j≤k} x_j; of all in C order if there is no axis.
 
     With ``include_initial`` the empty product, 1, comes first.

@@ -6,8 +6,8 @@ import contextlib
 import contextvars
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
-from chainrules_py.arrays import Numeric
 from chainrules_py.errors import DegeneracyWarning, NotDifferentiableError
 from chainrules_py.primitive import primitive
 from chainrules_py.vocabulary import reductions
@@ -18,7 +18,7 @@ _strict = contextvars.ContextVar("strict", default=False)
 
 
 @primitive
-def report(condition: Numeric, /, *, message: str) -> None:
+def report(condition: Any, /, *, message: str) -> None:
     """Tell the caller, if the condition holds anywhere, that a derivative depends on a choice.
 
     It is a `DegeneracyWarning`, or under `strict` a `NotDifferentiableError`. A library whose
@@ -33,7 +33,7 @@ def report(condition: Numeric, /, *, message: str) -> None:
 
 @contextlib.contextmanager
 def strict(on: bool = True) -> Iterator[None]:
-    """Raise, inside a ``with`` block, where a derivative depends on a choice that the primal leaves open.
+    """Raise, inside a ``with`` block, where a derivative depends on a choice of the primal.
 
     Parameters
     ----------

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 import chainrules_tape as tape
-from chainrules_py import LinearMap, Primitive, ZeroTangent, frule, namespace, primitive, project, rrule, rule, vocabulary
+from chainrules_py import (
+    LinearMap,
+    Primitive,
+    ZeroTangent,
+    frule,
+    namespace,
+    primitive,
+    project,
+    rrule,
+    rule,
+    vocabulary,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.project import kind_of, spread
 from chainrules_py.tangents import accumulate, is_mutable_destination

@@ -69,7 +69,8 @@ def agree_second(f, xs, ts, rng, rtol, atol):
     expected = [differences(lambda *at, i=i: gradient(*at)[i], xs, ts) for i in everywhere]
     forward = jvp(lambda *at: gradient(*at), xs, ts)[1]
     backward = grad(
-        lambda *at: sum(np.sum(g * t) for g, t in zip(gradient(*at), ts, strict=True)), argnums=everywhere
+        lambda *at: sum(np.sum(g * t) for g, t in zip(gradient(*at), ts, strict=True)),
+        argnums=everywhere,
     )(*xs)
     for i in everywhere:
         scale = max(1.0, np.max(np.abs(expected[i]), initial=0.0))

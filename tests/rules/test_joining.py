@@ -71,7 +71,7 @@ def test_dtypes_each_get_their_own():
 
 
 def test_one_of_several_is_pushed():
-    y, y_dot = frule((np.ones(3), np.zeros(3)), v.concat, X, Y)
+    _, y_dot = frule((np.ones(3), np.zeros(3)), v.concat, X, Y)
     np.testing.assert_array_equal(y_dot, [1, 1, 1, 0, 0, 0])
 
 
@@ -83,3 +83,9 @@ def test_unequal_split_raises_as_numpy_does():
 def test_unsupported():
     with pytest.raises(UnsupportedKeywordError, match="out"):
         grad(lambda a: np.sum(np.concatenate([a, B], out=np.zeros((4, 3)))))(A)
+
+
+def test_booleans_among_numbers(agree):
+    truth = np.array([True, False, True])
+    agree(lambda x: np.concatenate([x, truth]), X)
+    agree(lambda x: np.where(truth, x, False), X)

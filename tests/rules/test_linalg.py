@@ -1,4 +1,4 @@
-"""Products of matrices, and solving, as users call them; the samples hold what is common to all words."""
+"""Products of matrices, and solving, as users call them; the rest is in the samples."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_numbers_cannot_be_multiplied_as_matrices():
 def test_a_keyword_by_position_or_by_name_means_the_same():
     """A lowered keyword that stood by position was dropped by rrule, with what it does."""
     A = draw(3, 2)
-    U, S, Vh = np.linalg.svd(A, full_matrices=False)
+    U, _, Vh = np.linalg.svd(A, full_matrices=False)
     for y, pullback in (
         rrule(np.linalg.svd, A, True, False),
         rrule(np.linalg.svd, A, compute_uv=False),

@@ -82,13 +82,16 @@ CALLS = {
 def test_calls(agree, name):
     f, x = CALLS[name]
     agree(f, x)
-    agree(f, x + 1j * x[..., ::-1] if x.ndim else x + 1j)
+    if "astype" not in name:
+        agree(f, x + 1j * x[..., ::-1] if x.ndim else x + 1j)
 
 
 COMPLEX = FLAT + 1j * FLAT[::-1]
 
 
-@pytest.mark.parametrize("f", [lambda x: x.real, lambda x: x.imag, lambda x: x.conj(), lambda x: x.conjugate()])
+@pytest.mark.parametrize(
+    "f", [lambda x: x.real, lambda x: x.imag, lambda x: x.conj(), lambda x: x.conjugate()]
+)
 def test_complex_members(agree, f):
     agree(f, COMPLEX)
     agree(f, FLAT)
@@ -101,7 +104,9 @@ def test_conversions():
     y, pullback = vjp(lambda x: x.astype(complex), FLAT)
     assert pullback(y * 1j)[0].dtype == np.float64
     np.testing.assert_array_equal(pullback(y * (1 + 1j))[0], FLAT)
-    np.testing.assert_array_equal(grad(lambda x: np.sum(x.astype(int)) * 1.0)(FLAT), np.zeros((3, 4)))
+    np.testing.assert_array_equal(
+        grad(lambda x: np.sum(x.astype(int)) * 1.0)(FLAT), np.zeros((3, 4))
+    )
     assert frule((FLAT,), v.astype, FLAT, dtype=np.bool_)[1] is NoTangent()
     assert rrule(v.astype, FLAT, dtype=np.int64)[1](np.ones((3, 4)))[0] is ZeroTangent()
 
@@ -109,7 +114,10 @@ def test_conversions():
 def test_numbers_of_python_become_numpys():
     assert grad(lambda x: np.sum(np.reshape(x, (1, 1)) * 3.0))(2.0) == 3.0
     assert grad(lambda x: np.sum(np.broadcast_to(x, (2, 2))))(2.0) == 4.0
-    assert jvp(lambda x: np.broadcast_to(x, (2,)) + np.ones(2), (2.0,), (1.0,))[1].tolist() == [1.0, 1.0]
+    assert jvp(lambda x: np.broadcast_to(x, (2,)) + np.ones(2), (2.0,), (1.0,))[1].tolist() == [
+        1.0,
+        1.0,
+    ]
 
 
 def test_numpy_scalars_have_methods():
@@ -130,7 +138,8 @@ def test_creation_gives_plain_arrays():
 
 
 def test_full_like_passes_the_derivative_of_the_value():
-    assert grad(lambda c: np.sum(np.full_like(FLAT, c) * FLAT))(2.0) == pytest.approx(FLAT.sum())
+    gradient = grad(lambda x: np.sum(np.full_like(x, x[1], shape=(2, 3))))(LINE)
+    np.testing.assert_array_equal(gradient, [0, 6, 0, 0, 0])
 
 
 def test_what_is_read_off_is_plain():
@@ -150,7 +159,12 @@ def test_unsupported():
         grad(lambda x: np.sum(np.reshape(x, -1, order="A")))(FLAT)
     with pytest.raises(UnsupportedKeywordError, match="copy"):
         grad(lambda x: np.sum(np.reshape(x, -1, copy=True)))(FLAT)
-    for escape in (lambda x: x.item(), lambda x: x.tolist(), lambda x: x.sort(), lambda x: x.fill(0.0)):
+    for escape in (
+        lambda x: x.item(),
+        lambda x: x.tolist(),
+        lambda x: x.sort(),
+        lambda x: x.fill(0.0),
+    ):
         with pytest.raises(TracerError):
             grad(escape)(LINE)
 

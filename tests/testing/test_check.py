@@ -7,7 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NoTangent, frule, linear_rule, primitive, rrule, rule, scalar_rule
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    frule,
+    linear_rule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_rule
 from chainrules_py.testing.case import Case
@@ -79,7 +88,11 @@ def constant(x_dot, saved):
 
 def captured(x):
     """The derivative of the cube as numbers, without what they depend on."""
-    return 3 * np.asarray(getattr(x, "value", x)) ** 2 if not hasattr(x, "value") else captured(x.value)
+    return (
+        3 * np.asarray(getattr(x, "value", x)) ** 2
+        if not hasattr(x, "value")
+        else captured(x.value)
+    )
 
 
 def cube(partial):
@@ -94,19 +107,49 @@ def cube(partial):
 WRONG = {
     "sign": (unary(lambda _y, x: -v.cos(x)), (X,), "push", "sign is wrong"),
     "factor": (unary(lambda _y, x: 2 * v.cos(x)), (X,), "push", "push is 2 times differences"),
-    "zero for the first": (product(lambda t, b: t * 0.0, lambda t, b: t * 0.0, right, right), (X, X), "push", "y[0, 0] in a[0, 0]"),
+    "zero for the first": (
+        product(lambda t, b: t * 0.0, lambda t, b: t * 0.0, right, right),
+        (X, X),
+        "push",
+        "y[0, 0] in a[0, 0]",
+    ),
     "one element of a vector": (
         unary(lambda _y, x: v.cos(x) * np.asarray([1.0, 1.0, 1.001])),
         (Y,),
         "push",
         "x[2]",
     ),
-    "pull is not the adjoint": (product(right, lambda t, b: t * b * 3.0, right, right), (X, X), "adjoint", "pull"),
-    "pull ignores the cotangent": (linear(lambda y_bar, x: v.full_like(y_bar, shape=x.shape, fill=1.0)), (X,), "adjoint", "pull"),
-    "conjugate missing in the pull": (product(right, right, right, right), (X + 1j, X - 2j), "adjoint", "imag"),
-    "mutates the cotangent": (product(right, mutating, right, right), (X, X), "unmodified", "cotangent"),
+    "pull is not the adjoint": (
+        product(right, lambda t, b: t * b * 3.0, right, right),
+        (X, X),
+        "adjoint",
+        "pull",
+    ),
+    "pull ignores the cotangent": (
+        linear(lambda y_bar, x: v.full_like(y_bar, shape=x.shape, fill=1.0)),
+        (X,),
+        "adjoint",
+        "pull",
+    ),
+    "conjugate missing in the pull": (
+        product(right, right, right, right),
+        (X + 1j, X - 2j),
+        "adjoint",
+        "imag",
+    ),
+    "mutates the cotangent": (
+        product(right, mutating, right, right),
+        (X, X),
+        "unmodified",
+        "cotangent",
+    ),
     "pulls another time something else": (linear(Counter()), (X,), "unmodified", "second time"),
-    "second order from a captured number": (cube(lambda _y, x: captured(x)), (Y,), "second order", "differences"),
+    "second order from a captured number": (
+        cube(lambda _y, x: captured(x)),
+        (Y,),
+        "second order",
+        "differences",
+    ),
 }
 
 
@@ -233,7 +276,10 @@ def layer_rule(self: Layer, x):
         return Tangent.of(Layer, {"weight": y_bar * slope * x, "bias": y_bar})
 
     push_x = pull_x = lambda t, weight, slope: t * slope * weight
-    maps = (LinearMap(push_self, pull_self, x, slope), LinearMap(push_x, pull_x, self.weight, slope))
+    maps = (
+        LinearMap(push_self, pull_self, x, slope),
+        LinearMap(push_x, pull_x, self.weight, slope),
+    )
     return v.sin(inside) + self.bias, maps
 
 

@@ -68,7 +68,7 @@ def test_random_tangent_of_a_dataclass():
 
 
 @pytest.mark.parametrize(
-    ("f", "expected"),
+    "f, expected",
     [
         (lambda t: np.exp([t]), 1.0),
         (lambda t: np.sin([2 * t + 1]), 2 * np.cos(1)),
@@ -107,7 +107,7 @@ def test_draws_that_do_not_fit_are_an_error():
 
 
 @pytest.mark.parametrize(
-    ("what", "kind"),
+    "what, kind",
     [(Draw(), "f"), (Draw(kind="int"), "i"), (Draw(kind="bool"), "b"), (Draw(kind="complex"), "c")],
 )
 def test_draws_have_their_kind(what, kind):

@@ -39,11 +39,26 @@ def test_backend(backend):
 
 def run(folder, text):
     (folder / "test_it.py").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--strict-markers",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+    ]
     # Other plugins that are installed may import what they like; only this one is looked at.
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
-        [*command, "-p", "chainrules_pytest", str(folder)], capture_output=True, text=True, check=False, cwd=folder, env=env
+        [*command, "-p", "chainrules_pytest", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=env,
     )
 
 

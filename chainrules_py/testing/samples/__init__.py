@@ -8,6 +8,7 @@ from chainrules_py.testing.samples import (
     linalg,
     manipulation,
     reductions,
+    reporting,
     sorting,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "linalg",
     "manipulation",
     "reductions",
+    "reporting",
     "sorting",
 ]

@@ -12,7 +12,12 @@ samples(
     Sample(Draw((2,)), shape=(0,), fill=1, dtype="float32"),
 )
 for _word in (v.zeros_like, v.ones_like):
-    samples(_word, Sample(Draw((2, 3)), complex=True), Sample(Draw(())), Sample(Draw((2,)), dtype="int64"))
+    samples(
+        _word,
+        Sample(Draw((2, 3)), complex=True),
+        Sample(Draw(())),
+        Sample(Draw((2,)), dtype="int64"),
+    )
 samples(
     v.arange_like,
     Sample(Draw((2,)), stop=4),

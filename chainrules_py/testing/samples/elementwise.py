@@ -13,7 +13,6 @@ from chainrules_py.testing.sample import Draw, Sample, samples
 __all__: list[str] = []
 
 
-
 def _unary(
     words: Iterable[Primitive[..., Any]], low: float = -2.0, high: float = 2.0, **more: Any
 ) -> None:
@@ -44,9 +43,7 @@ def _binary(
         (None, None),
     )
     for word in words:
-        samples(
-            word, *(Sample(Draw(a, *left), Draw(b, *right), **more) for a, b in shapes)
-        )
+        samples(word, *(Sample(Draw(a, *left), Draw(b, *right), **more) for a, b in shapes))
 
 
 # ------------------------------------------------------------------------------- arithmetic
@@ -95,7 +92,9 @@ _unary((v.acosh,), 1.5, 3.0, complex=True)
 # In the left half of the plane: the other branch of the root.
 samples(
     v.acosh,
-    Sample(Draw((3,), kind="complex", make=lambda z: -1.0 - abs(z.real) + 1j * (0.2 + abs(z.imag)))),
+    Sample(
+        Draw((3,), kind="complex", make=lambda z: -1.0 - abs(z.real) + 1j * (0.2 + abs(z.imag)))
+    ),
     Sample(-1.5 + 0.5j),
 )
 _binary((v.atan2,))
@@ -170,9 +169,7 @@ samples(v.imag, Sample(Draw((2,))), Sample(0.5))
 
 # --------------------------------------------------------------------- without a derivative
 
-_binary(
-    (v.equal, v.not_equal, v.less, v.less_equal, v.greater, v.greater_equal), (-2.0, 0.4)
-)
+_binary((v.equal, v.not_equal, v.less, v.less_equal, v.greater, v.greater_equal), (-2.0, 0.4))
 _unary((v.isfinite, v.isinf, v.isnan, v.signbit, v.floor, v.ceil, v.trunc), 0.1, 0.4)
 _unary((v.round,), 0.1, 0.4)
 _unary((v.spacing,), 0.1, 0.4, smooth=False)

@@ -12,10 +12,10 @@ _FLAT = Draw((3, 4))
 _BOX = Draw((2, 3, 4))
 
 
-def _at(x: Draw, where: Any, *, complex: bool = False, without: tuple[str, ...] = ()) -> Sample:
+def _at(x: Draw, where: Any, *, complex: bool = False) -> Sample:
     """The sample of getitem that ``x[where]`` is."""
     pattern, arrays = v.Index.split(where, list)
-    return Sample(x, *arrays, index=pattern, complex=complex, without=without)
+    return Sample(x, *arrays, index=pattern, complex=complex)
 
 
 samples(

@@ -79,9 +79,9 @@ for _word in (v.inner, v.dot):
 samples(v.inner, Sample(_m(2, 3), _m(4, 3), complex=True), Sample(_m(2, 2, 3), _m(2, 3)))
 samples(v.dot, Sample(_m(2, 3), _m(3, 4), complex=True), Sample(_m(2, 3), _m(2, 3, 2)))
 
-for _word in (v.diagonal, v.trace):
+for _part in (v.diagonal, v.trace):
     samples(
-        _word,
+        _part,
         Sample(_m(3, 3), complex=True),
         Sample(_m(2, 3, 4), complex=True, offset=1),
         Sample(_m(4, 3), offset=-2),
@@ -94,9 +94,9 @@ samples(
     Sample(_m(2, 2), rows=4, columns=2, offset=-1),
     Sample(_m(2), rows=2, columns=3, offset=1),
 )
-for _word in (v.tril, v.triu):
+for _half in (v.tril, v.triu):
     samples(
-        _word,
+        _half,
         Sample(_m(3, 3), complex=True),
         Sample(_m(2, 3, 4), k=1),
         Sample(_m(4, 3), k=-1),
@@ -160,3 +160,10 @@ samples(
     ),
 )
 samples(v.svdvals, *(Sample(_m(*shape), complex=True) for shape in _SHAPES))
+
+
+def _nowhere(x: Any) -> Any:
+    return np.zeros(np.shape(x), bool)
+
+
+samples(v.report, Sample(Draw((3,), kind="bool", make=_nowhere), message="nothing is reported"))

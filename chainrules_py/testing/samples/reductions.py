@@ -1,5 +1,8 @@
 """Samples of reductions along axes."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from chainrules_py import vocabulary as v
@@ -7,11 +10,13 @@ from chainrules_py.testing.sample import Draw, Sample, samples
 
 __all__: list[str] = []
 
+_word: Any
 
-def _with_zeros(*places: int):
+
+def _with_zeros(*places: int) -> Callable[[Any], Any]:
     """Some elements are zero: what a product is differentiated at without a division."""
 
-    def make(x):
+    def make(x: Any) -> Any:
         x = np.array(x)
         x.flat[list(places)] = 0
         return x
@@ -19,9 +24,9 @@ def _with_zeros(*places: int):
     return make
 
 
-def _axes(x: Draw, *, several: bool = True, complex: bool = True, **options: object) -> list[Sample]:
+def _axes(x: Draw, *, several: bool = True, complex: bool = True, **options: Any) -> list[Sample]:
     """No axis, each sign, keepdims, and several axes."""
-    chosen: list[dict[str, object]] = [{}, {"axis": 0}, {"axis": -1}, {"axis": 1, "keepdims": True}]
+    chosen: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1}, {"axis": 1, "keepdims": True}]
     if several:
         chosen += [{"axis": (0, -1)}, {"axis": (-1, 1), "keepdims": True}, {"keepdims": True}]
     return [Sample(x, complex=complex, **{**options, **c}) for c in chosen]

@@ -1,0 +1,158 @@
+"""One table of the numbers that have to hold, each beside what it is compared with.
+
+Ratios come from medians of functions that take turns, so that they hold on a machine that is busy
+with other things as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
+
+from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer
+from benchmarks.families import FAMILIES
+from benchmarks.registries import Own, many_words, state, word
+from benchmarks.timing import medians
+from chainrules_py import find_rule
+from chainrules_py import vocabulary as v
+
+ROOT = Path(__file__).resolve().parents[1]
+Row = tuple[str, str, str]
+
+
+def lookups(rounds: int) -> Iterator[Row]:
+    """What it takes to find a rule."""
+    array, text = (np.ndarray,), (str,)
+    unknown = lambda x: x  # noqa: E731
+    found = medians(
+        {
+            "hot": lambda: find_rule(np.sin, array),
+            "miss": lambda: find_rule(v.sum, text),
+            "unknown": lambda: find_rule(unknown, text),
+            "empty": lambda: None,
+        },
+        rounds=rounds,
+    )
+    nanoseconds = {name: 1e9 * (t - found["empty"]) for name, t in found.items()}
+    yield "hot lookup", f"{nanoseconds['hot']:.0f} ns", "200 ns"
+    yield "cached miss", f"{nanoseconds['miss']:.0f} ns", "300 ns"
+    yield "cached miss, function without any rule", f"{nanoseconds['unknown']:.0f} ns", "300 ns"
+
+    firsts, registrations = [], []
+    for _ in range(max(3, rounds // 5)):
+        words = many_words()
+        fresh = [word() for _ in range(100)]
+        start = time.perf_counter()
+        for f in fresh:
+            state(f)
+        registrations.append((time.perf_counter() - start) / len(fresh))
+        start = time.perf_counter()
+        find_rule(words[300], (Own, Own))
+        firsts.append(time.perf_counter() - start)
+    yield "first lookup among 600 rules", f"{1e3 * statistics.median(firsts):.2f} ms", "5 ms"
+    yield "registration of a rule", f"{1e6 * statistics.median(registrations):.0f} µs", ""
+
+
+def imports(rounds: int) -> Iterator[Row]:
+    """What it takes to import, in new processes, compiled as an installation is."""
+    compileall.compile_dir(ROOT / "chainrules_py", quiet=2)
+    codes = {"nothing": "pass", "numpy": "import numpy", "core": "import chainrules_py"}
+    times: dict[str, list[float]] = {name: [] for name in codes}
+    for _ in range(rounds):
+        for name, code in codes.items():
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+            times[name].append(time.perf_counter() - start)
+    median = {name: statistics.median(values) for name, values in times.items()}
+    core, numpy = (1e3 * (median[name] - median["nothing"]) for name in ("core", "numpy"))
+    yield "import chainrules_py", f"{core:.0f} ms, {core / numpy:.2f} × import numpy", "1 ×"
+
+
+def rules(rounds: int) -> Iterator[Row]:
+    """What a rule takes, beside the NumPy calls that it makes."""
+    for name, family in FAMILIES.items():
+        for mode, ours, numpy in (
+            ("frule", family.frule, family.push),
+            ("rrule and pullback", family.rrule, family.pull),
+        ):
+            found = medians({"ours": ours, "numpy": numpy}, rounds=rounds)
+            budget = "5 ×" if (name, mode) == ("sin", "rrule and pullback") else ""
+            yield f"{name}: {mode}", f"{found['ours'] / found['numpy']:.1f} × NumPy", budget
+
+
+def chains(rounds: int) -> Iterator[Row]:
+    """What an operation of a deep program takes."""
+    for case in SHAPES:
+        xs = inputs(case)
+        functions = {
+            "NumPy by hand": lambda xs=xs: by_hand(*xs),
+            "tape": lambda xs=xs: by_tape(*xs),
+        }
+        found = medians(functions, rounds=4 * rounds)
+        base = found.pop("NumPy by hand")
+        microseconds = 1e6 / OPERATIONS
+        yield f"chain, {case}: NumPy by hand", f"{microseconds * base:.2f} µs", ""
+        yield (
+            f"chain, {case}: tape",
+            f"{microseconds * found['tape']:.2f} µs, {found['tape'] / base:.2f} × by hand",
+            "3.0 ×",
+        )
+        for name in PEERS:
+            try:
+                run = peer(name, *xs)
+            except ImportError:
+                yield f"chain, {case}: {name}", "not installed", ""
+                continue
+            found = medians(
+                {"hand": functions["NumPy by hand"], "peer": run}, rounds=max(3, rounds // 4)
+            )
+            yield (
+                f"chain, {case}: {name}",
+                f"{microseconds * found['peer']:.2f} µs, {found['peer'] / found['hand']:.1f} × by hand",
+                "",
+            )
+        paid = measure_tape(case)
+        yield f"chain, {case}: bytes kept per operation", f"{paid['bytes']:.0f}", "300"
+        yield f"chain, {case}: blocks kept per operation", f"{paid['blocks']:.1f}", ""
+        yield f"chain, {case}: records per operation", f"{paid['records']:.2f}", ""
+        yield f"chain, {case}: Python calls per operation", f"{paid['calls']:.1f}", ""
+
+
+PARTS = {"lookup": lookups, "import": imports, "rules": rules, "chain": chains}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help=f"some of {', '.join(PARTS)}; all by default"
+    )
+    parser.add_argument("--rounds", type=int, default=25, help="how often the functions take turns")
+    given = parser.parse_args(arguments)
+    if unknown := set(given.parts) - PARTS.keys():
+        parser.error(f"{', '.join(sorted(unknown))}: no part; there are {', '.join(PARTS)}")
+    busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(
+        f"CPython {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, "
+        f"{os.cpu_count()} cores{busy}; forward + backward, medians of interleaved runs\n"
+    )
+    print(f"| {'what':45} | {'measured':36} | budget |")
+    print(f"|{'-' * 47}|{'-' * 38}|--------|")
+    for part in given.parts or PARTS:
+        for what, measured, budget in PARTS[part](given.rounds):
+            print(f"| {what:45} | {measured:36} | {budget:6} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Binding statements that compute the value themselves: `rule`, and the two written-out forms."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.bind import Bound, Request, mark
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.linear import LinearMap
+from chainrules_py.project import fit, project, space, spread_all
+from chainrules_py.registry import Statement
+from chainrules_py.tangents import (
+    NoTangent,
+    ZeroTangent,
+    add_tangents,
+    canonicalize,
+    is_zero,
+    unthunk,
+)
+
+__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe"]
+
+
+class _Written:
+    """A function that a person wrote, which may ask for the engine's config in front."""
+
+    def __init__(self, function: Callable[..., Any], with_config: bool) -> None:
+        self.function = function
+        self.with_config = with_config
+
+    def _function(self, request: Request) -> Callable[..., Any]:
+        return functools.partial(self.function, request.config) if self.with_config else self.function
+
+
+class GeneralRecipe(_Written):
+    """A function that gives the value and one `LinearMap` per operand."""
+
+    pen = "rule"
+
+    def forward(self, request: Request) -> Bound | None:
+        """The sum of the pushes."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            y_dot: Any = ZeroTangent()
+            for i, t in zip(active, tangents, strict=True):
+                m = maps[i]
+                if type(m) is not LinearMap or is_zero(t):
+                    continue
+                term = unthunk(_half(m.push, "push", statement)(unthunk(t), *m.saved))
+                if type(term) is tuple or type(term) is type(y):
+                    term = canonicalize(y, term)
+                y_dot = add_tangents(y_dot, term)
+            if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
+                return y, space(y)
+            return y, spread_all(y_dot, y)
+
+        return Bound(request, run)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The pulls, each with its saved values."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+            return half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto)
+
+        def pull_several(y_bar: Any, *kept: Any) -> Any:
+            return tuple([pull_one(y_bar, half, onto, *saved) for half, onto, saved in kept])
+
+        def alone(k: int) -> Any:
+            return lambda y_bar, *kept: pull_one(y_bar, kept[k][0], kept[k][1], *kept[k][2])
+
+        one = mark(pull_one, request)
+        several = mark(pull_several, request, tuple([alone(k) for k in range(len(active))]))
+
+        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+            if type(m) is not LinearMap:
+                return m, None, ()
+            return _half(m.pull, "pull", statement), space(x), m.saved
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            if len(active) == 1:
+                half, onto, saved = keep(maps[active[0]], xs[active[0]])
+                return y, (one, links, half, onto, *saved)
+            return y, (several, links, *[keep(maps[i], xs[i]) for i in active])
+
+        return Bound(request, run, careful=True)
+
+
+class FruleRecipe(_Written):
+    """``frule(tangents, *operands) -> (y, y_dot)``, written out."""
+
+    pen = "frule.register"
+
+    def forward(self, request: Request) -> Bound | None:
+        """The function, with a zero for each operand that has no tangent."""
+        frule, statement, active = self._function(request), request.statement, request.active
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            slots = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in xs]
+            for i, t in zip(active, tangents, strict=True):
+                slots[i] = unthunk(t)
+            answer = frule(tuple(slots), *xs, **options)
+            if not (isinstance(answer, tuple) and len(answer) == 2):
+                msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
+                raise RuleError(msg)
+            y, y_dot = answer
+            return y, spread_all(_given(y_dot, statement), y)
+
+        return Bound(request, run)
+
+
+class RruleRecipe(_Written):
+    """``rrule(*operands) -> (y, pullback)``, written out."""
+
+    pen = "rrule.register"
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The function, whose pullback is saved as a whole."""
+        rrule, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
+            bars = pullback(y_bar)
+            if not isinstance(bars, tuple) or len(bars) != n:
+                msg = (
+                    f"the pullback of {statement!r} has to return a tuple of {n}, "
+                    f"and returned {describe(bars)}"
+                )
+                raise RuleError(msg)
+            given = [
+                project(unthunk(_given(bars[i], statement)), onto)
+                for i, onto in zip(active, spaces, strict=True)
+            ]
+            return given[0] if len(active) == 1 else tuple(given)
+
+        def alone(k: int) -> Any:
+            def pull_one(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
+                return project(unthunk(_given(pullback(y_bar)[active[k]], statement)), spaces[k])
+
+            return pull_one
+
+        mark(pull, request, tuple([alone(k) for k in range(len(active))]))
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            answer = rrule(*xs, **options)
+            if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
+                msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
+                raise RuleError(msg)
+            y, pullback = answer
+            return y, (pull, links, pullback, *[space(xs[i]) for i in active])
+
+        return Bound(request, run, careful=True)
+
+
+def _half(half: Any, name: str, statement: Statement) -> Any:
+    if half is None:
+        msg = f"{statement!r} gives a LinearMap without {name}; state that half, or use the other mode"
+        raise NotDifferentiableError(msg)
+    return half
+
+
+def _checked(statement: Statement, answer: Any, n: int) -> Any:
+    if not (
+        isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
+    ):
+        msg = (
+            f"{statement!r} has to return (y, (one LinearMap per operand)), "
+            f"and returned {describe(answer)}"
+        )
+        raise RuleError(msg)
+    maps = answer[1]
+    if len(maps) != n or not all(
+        [isinstance(m, (LinearMap, NoTangent, ZeroTangent)) for m in maps]
+    ):
+        shown = ", ".join(type(m).__name__ for m in maps)
+        msg = (
+            f"{statement!r} gives {len(maps)} maps ({shown}) for {n} operands; "
+            f"it has to give one LinearMap, or NoTangent(), for each"
+        )
+        raise RuleError(msg)
+    return answer
+
+
+def _given(t: Any, statement: Statement) -> Any:
+    if t is None:
+        msg = (
+            f"{statement!r} gave None for a tangent; write ZeroTangent(), or NoTangent() for what "
+            f"cannot be perturbed"
+        )
+        raise ProjectionError(msg)
+    return t

@@ -1,0 +1,376 @@
+"""Binding element-by-element statements: the form that the speed of an engine hangs on.
+
+What is decided when a rule is bound is not decided again at each call: which function computes the
+primal, which partials are constants or operands themselves, where a complex conjugate or a strong
+zero is needed. What is left for the call is one test of shape and dtype, which picks the pull:
+
+- *fast*: operands and result agree in both, so the products are the cotangents;
+- *broadcast*: they agree in dtype, and a plan says along which axes to sum;
+- *general*: dtypes differ, and projection puts everything right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import arrays
+from chainrules_py.bind import Bound, Request, mark
+from chainrules_py.errors import NoRuleError
+from chainrules_py.project import dtype_kind, kind_of, project, space, spread, unbroadcasting
+from chainrules_py.registry import Statement
+from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
+from chainrules_py.vocabulary.elementwise import conj, strong_multiply
+
+__all__ = ["ScalarRecipe"]
+
+NUMBERS = (int, float, complex)
+Partial = Callable[..., Any]
+Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
+
+
+class ByDtype(dict[Any, Any]):
+    """The pull for a dtype that operands and result agree in, made at the dtype's first sight."""
+
+    def __init__(self, like: type, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.like = like
+        self.make = make
+
+    def __missing__(self, dtype: Any) -> Any:
+        pull = self[dtype] = self.make(dtype_kind(dtype, self.like))
+        return pull
+
+
+class ScalarRecipe:
+    """One partial per operand, of the result and the operands."""
+
+    pen = "scalar_rule"
+
+    def __init__(self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None) -> None:
+        self.partials = partials
+        self.singular = singular
+        self.complex = complex
+        self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
+        self.forms = tuple([("none", None) if p is None else _form(p) for p in partials])
+
+    def forward(self, request: Request) -> Bound | None:
+        """Sum over the operands of x_dot p, brought to the result."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        primal, statement, singular = request.primal, request.statement, self.singular
+        partials = [self.partials[i] for i in request.active]
+
+        def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+            y = primal(*xs)
+            self._check(statement, y, *xs)
+            y_dot: Any = None
+            for partial, x_dot in zip(partials, tangents, strict=True):
+                if is_zero(x_dot):
+                    continue
+                x_dot, p = unthunk(x_dot), partial(y, *xs)  # type: ignore[misc]
+                term = strong_multiply(x_dot, p) if singular else x_dot * p
+                y_dot = term if y_dot is None else y_dot + term
+            return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
+
+        return Bound(request, run)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """For each operand y_bar conj(p), brought to the operand."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
+        pulls = _Pulls(self, request, saved)
+        shaped = [cls for cls in request.operands if arrays.dispatch_type(cls) not in (*NUMBERS, bool)]
+        if not shaped:
+            return Bound(request, self._run_numbers(request, saved, pulls))
+        fast = ByDtype(shaped[0], pulls.fast)
+        general = self._general(request, saved, pulls, ByDtype(shaped[0], pulls.broadcast))
+        numbers = [arrays.dispatch_type(request.operands[i]) in NUMBERS for i in request.active]
+        if any(numbers) or len(request.operands) > 2:
+            primal = request.primal
+            return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
+        if len(request.operands) == 1:
+            return Bound(request, _run_unary(request.primal, saved, fast, general))
+        if len(request.active) == 1:
+            return Bound(request, _run_half(request.primal, request.active[0], saved, fast, general))
+        return Bound(request, _run_binary(request.primal, saved, fast, general))
+
+    def _check(self, statement: Statement, *values: Any) -> None:
+        if self.complex is None and "complex" in map(kind_of, values):
+            self.refuse_complex(statement)
+
+    def refuse_complex(self, statement: Statement) -> None:
+        """Raise: what a partial means for complex numbers was not said."""
+        msg = (
+            f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
+            f"({statement.where}) does not say complex='holomorphic' or complex='real'"
+        )
+        raise NoRuleError(msg)
+
+    def _general(self, request: Request, saved: Slots, pulls: _Pulls, broadcast: ByDtype) -> Callable[..., Any]:
+        """The record of a call whose operands and result do not agree in shape and dtype."""
+        active, statement = request.active, request.statement
+        general = pulls.general()
+
+        def record(links: Any, y: Any, *xs: Any) -> Any:
+            self._check(statement, y, *xs)
+            values = (y, *xs)
+            kept = [values[slot] for slot in saved]
+            dtype = getattr(y, "dtype", None)
+            if dtype is not None and all([getattr(xs[i], "dtype", None) is dtype for i in active]):
+                shape = y.shape
+                plans = [unbroadcasting(shape, xs[i].shape) for i in active]
+                return y, (broadcast[dtype], links, *kept, *plans)
+            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+
+        return record
+
+    def _run_numbers(self, request: Request, saved: Slots, pulls: _Pulls) -> Callable[..., Any]:
+        primal, active, statement = request.primal, request.active, request.statement
+        fast, general = pulls.fast("real"), pulls.general()
+
+        def run(links: Any, *xs: Any) -> Any:
+            y = primal(*xs)
+            values = (y, *xs)
+            kept = [values[slot] for slot in saved]
+            if type(y) is float and complex not in map(type, xs):
+                return y, (fast, links, *kept)
+            self._check(statement, *values)
+            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+
+        return run
+
+
+def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
+    keep_y, keep_x = 0 in saved, 1 in saved
+
+    def run(links: Any, x: Any) -> Any:
+        y = primal(x)
+        dtype = y.dtype
+        if dtype is not x.dtype:
+            return general(links, y, x)
+        if keep_x:
+            return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
+        return y, ((fast[dtype], links, y) if keep_y else (fast[dtype], links))
+
+    return run
+
+
+def _run_half(primal: Any, k: int, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
+    """Two operands, the k-th wanted."""
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        wanted = y if k else x
+        dtype = z.dtype
+        if dtype is not wanted.dtype or z.shape != wanted.shape:
+            return general(links, z, x, y)
+        values = (z, x, y)
+        return z, (fast[dtype], links, *[values[slot] for slot in saved])
+
+    return run
+
+
+def _run_binary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
+    """Two operands, both wanted."""
+    if saved == ():
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype and x.shape == y.shape:
+                return z, (fast[dtype], links)
+            return general(links, z, x, y)
+
+    elif saved == (1, 2):
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype and x.shape == y.shape:
+                return z, (fast[dtype], links, x, y)
+            return general(links, z, x, y)
+
+    else:
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype and x.shape == y.shape:
+                values = (z, x, y)
+                return z, (fast[dtype], links, *[values[slot] for slot in saved])
+            return general(links, z, x, y)
+
+    return run
+
+
+class _Pulls:
+    """The pulls of one recipe for one request, in their three forms."""
+
+    def __init__(self, recipe: ScalarRecipe, request: Request, saved: Slots) -> None:
+        self.recipe = recipe
+        self.request = request
+        self.saved = saved
+
+    def fast(self, kind: str) -> Any:
+        """For operands and result of one shape, and of one dtype of this kind."""
+        if kind == "complex" and self.recipe.complex is None:
+            self.recipe.refuse_complex(self.request.statement)
+        parts = self._parts(conjugate=kind == "complex")
+        forms = [self.recipe.forms[i] for i in self.request.active]
+        together = None
+        if kind != "complex" and not self.recipe.singular:
+            together = _TOGETHER.get((*forms, self.saved))
+        if together is None:
+            together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
+        # A function of its own, for what is written on it differs from rule to rule.
+        pull = together if len(parts) == 1 else _copy(together)
+        return mark(pull, self.request, parts)
+
+    def broadcast(self, kind: str) -> Any:
+        """For operands and result of one dtype and different shapes: the fast parts, then sums."""
+        parts, n = self.fast(kind).parts, len(self.saved)
+
+        def make(position: int) -> Any:
+            fast = parts[position]
+
+            def pull_one(y_bar: Any, *kept: Any) -> Any:
+                bar = fast(y_bar, *kept[:n])
+                plan = kept[n + position]
+                return bar if plan is None else plan(bar)
+
+            return pull_one
+
+        made = tuple([make(position) for position in range(len(parts))])
+        if n or len(parts) != 2:
+            return self._joined(made)
+        first, second = parts
+
+        def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
+            a, b = first(y_bar), second(y_bar)
+            return a if plan is None else plan(a), b if other is None else other(b)
+
+        return mark(pull_two, self.request, made)
+
+    def general(self) -> Any:
+        """For anything: the conjugate is taken, and projection sees to the rest."""
+        parts, n = self._parts(conjugate=True), len(self.saved)
+
+        def make(position: int) -> Any:
+            whole = parts[position]
+
+            def pull_one(y_bar: Any, *kept: Any) -> Any:
+                return project(whole(y_bar, *kept[:n]), kept[n + position])
+
+            return pull_one
+
+        return self._joined(tuple([make(position) for position in range(len(parts))]))
+
+    def _joined(self, parts: tuple[Any, ...]) -> Any:
+        return mark(parts[0] if len(parts) == 1 else _join(parts, -1), self.request, parts)
+
+    def _parts(self, conjugate: bool) -> tuple[Any, ...]:
+        return tuple([self._part(i, conjugate) for i in self.request.active])
+
+    def _part(self, i: int, conjugate: bool) -> Any:
+        """``y_bar conj(p)`` for one operand, as a function of y_bar and exactly the saved values."""
+        recipe, saved = self.recipe, self.saved
+        partial, (form, value) = recipe.partials[i], recipe.forms[i]
+        assert partial is not None
+        if form == "constant" and not recipe.singular:
+            return _times_constant(value, conjugate)
+        if conjugate:
+            p = _narrow(partial, saved, len(recipe.partials))
+            if recipe.singular:
+                return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
+            return lambda y_bar, *kept: y_bar * conj(p(*kept))
+        if recipe.singular:
+            p = _narrow(partial, saved, len(recipe.partials))
+            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
+        # The rest says the same thing, with as few calls between the engine and the partial as can be.
+        if form == "slot" and len(saved) == 1:
+            return lambda y_bar, kept: y_bar * kept
+        if len(recipe.partials) == 1 and saved == (1,):
+            return lambda y_bar, x: y_bar * partial(None, x)
+        if len(recipe.partials) == 1 and saved == (0,):
+            return lambda y_bar, y: y_bar * partial(y, None)
+        p = _narrow(partial, saved, len(recipe.partials))
+        return lambda y_bar, *kept: y_bar * p(*kept)
+
+
+# Pairs of partials whose two products are best made by one function: the product and the sum.
+_TOGETHER: dict[Any, Callable[..., Any]] = {
+    (("slot", 2), ("slot", 1), (1, 2)): lambda z_bar, x, y: (z_bar * y, z_bar * x),
+    (("constant", 1), ("constant", 1), ()): lambda z_bar: (z_bar, z_bar),
+}
+
+
+def _copy(function: Any) -> Any:
+    return type(function)(
+        function.__code__, function.__globals__, function.__name__, None, function.__closure__
+    )
+
+
+def _join(parts: tuple[Any, ...], n: int) -> Any:
+    """One function that gives all parts; n is the number of saved values, -1 for any."""
+    if len(parts) == 2 and n in (0, 1, 2):
+        first, second = parts
+        return (
+            lambda y_bar: (first(y_bar), second(y_bar)),
+            lambda y_bar, a: (first(y_bar, a), second(y_bar, a)),
+            lambda y_bar, a, b: (first(y_bar, a, b), second(y_bar, a, b)),
+        )[n]
+    return lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
+
+
+def _used(partial: Partial, n: int) -> Slots:
+    """Which of the result and the operands a partial reads: those whose names do not start with _."""
+    code = getattr(partial, "__code__", None)
+    if code is None:
+        return tuple(range(n + 1))
+    names = code.co_varnames[: code.co_argcount]
+    return tuple([i for i, name in enumerate(names) if not name.startswith("_")])
+
+
+def _form(partial: Partial) -> tuple[str, Any]:
+    """``("constant", c)``, ``("slot", i)`` or ``("computed", None)``: what a partial is, if that can be seen."""
+    code = getattr(partial, "__code__", None)
+    if code is None or code.co_names or code.co_freevars:
+        return ("computed", None)
+    slots = [object() for _ in range(code.co_argcount)]
+    try:
+        value = partial(*slots)
+    except TypeError:  # it computes with them
+        return ("computed", None)
+    if type(value) in NUMBERS:
+        return ("constant", value)
+    return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
+
+
+def _times_constant(c: Any, conjugate: bool) -> Any:
+    if c == 1:
+        return lambda y_bar, *_: y_bar
+    if c == -1:
+        return lambda y_bar, *_: -y_bar
+    if conjugate:
+        c = c.conjugate()
+    return lambda y_bar, *_: y_bar * c
+
+
+def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
+    """A partial as a function of the saved values alone."""
+    if saved == tuple(range(n + 1)):
+        return partial
+    if n == 2 and saved == (1, 2):
+        return lambda x, y: partial(None, x, y)
+
+    def narrowed(*kept: Any) -> Any:
+        slots: list[Any] = [None] * (n + 1)
+        for slot, value in zip(saved, kept, strict=True):
+            slots[slot] = value
+        return partial(*slots)
+
+    return narrowed

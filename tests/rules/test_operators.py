@@ -1,0 +1,121 @@
+"""Python's operators on traced values: arithmetic, comparisons, bits."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import pytest
+
+from chainrules_py import ZeroTangent
+from chainrules_tape import grad, jvp, vjp
+
+INF, NAN = math.inf, math.nan
+
+
+def total(f):
+    return lambda *xs: np.sum(f(*xs))
+
+
+def forward(f):
+    """The derivative of a function of one number, by forward mode."""
+    return lambda x: jvp(f, (x,), (np.ones(x.shape, x.dtype) if hasattr(x, "shape") else 1.0,))[1]
+
+
+# ------------------------------------------------------------------------------------- operators
+
+OPERATORS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
+VALUES = [2.6, np.float64(2.6), np.array(2.6), np.array([2.6, 1.7]), np.array([[1.4], [3.3]])]
+
+
+@pytest.mark.parametrize("b", VALUES, ids=lambda x: f"{type(x).__name__}{np.shape(x)}")
+@pytest.mark.parametrize("a", VALUES, ids=lambda x: f"{type(x).__name__}{np.shape(x)}")
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda f: f.__name__)
+def test_operators(op, a, b):
+    b = b * 1.13
+    y = op(a, b)
+    h = 1e-6
+    for k, f in enumerate((lambda t: op(a + t, b), lambda t: op(a, b + t))):
+        expected = (f(h) - f(-h)) / (2 * h)
+        tangents = tuple(
+            np.ones_like(x) * 1.0 if i == k else ZeroTangent() for i, x in enumerate((a, b))
+        )
+        value, y_dot = jvp(op, (a, b), tangents)
+        assert type(value) is type(y)
+        assert np.array_equal(value, y)
+        np.testing.assert_allclose(y_dot, expected, rtol=1e-7, atol=1e-7)
+        x_bar = vjp(op, a, b)[1](np.ones_like(y) if isinstance(y, np.ndarray) else 1.0)[k]
+        assert np.shape(x_bar) == np.shape((a, b)[k])
+        np.testing.assert_allclose(np.sum(x_bar), np.sum(expected), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f, expected",
+    [
+        (lambda x: -x, -1),
+        (lambda x: +x, 1),
+        (abs, -1),
+        (lambda x: 2.0 - x, -1),
+        (lambda x: 2.0 / x, -2 / 0.49),
+        (lambda x: 2.0**x, 2**-0.7 * math.log(2)),
+        (lambda x: 5.5 % x, -math.floor(5.5 / -0.7)),
+        (lambda x: 5.5 // x + x, 1),
+        (lambda x: math.floor(x) * x, -1),
+        (lambda x: math.ceil(x) + math.trunc(x) + x, 1),
+    ],
+)
+def test_reflected_and_unary_operators(f, expected):
+    for x in (-0.7, np.float64(-0.7)):
+        assert math.isclose(grad(f)(x), expected, rel_tol=1e-14)
+        assert math.isclose(jvp(f, (x,), (1.0,))[1], expected, rel_tol=1e-14)
+
+
+def test_comparisons_are_plain():
+    seen = []
+
+    def f(x):
+        for op in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+            for a, b in ((x, 1.0), (1.0, x), (x, x)):
+                seen.append((op(a, b), op(*(1.5 if t is x else t for t in (a, b)))))
+        return x * (x > 1) + (2 if x == 1.5 else 3) * x
+
+    assert grad(f)(1.5) == 3.0
+    assert jvp(f, (1.5,), (1.0,))[1] == 3.0
+    assert all(type(a) is bool and a is b for a, b in seen)
+    x = np.array([1.0, -1.0])
+    assert grad(lambda x: np.sum(x * (x > 0)))(x).tolist() == [1, 0]
+    assert grad(lambda x: np.sum(x * ((x > 0) | (x == -1))))(x).tolist() == [1, 1]
+    assert grad(lambda x: np.sum(x * (np.array([0.0, 0.0]) < x)))(x).tolist() == [1, 0]
+    assert grad(lambda x: x if x is not None and x != "text" else 0.0)(1.0) == 1.0
+
+
+def test_bits():
+    n = np.array([5, 6])
+    for f in (
+        lambda n: n & 4,
+        lambda n: n | 1,
+        lambda n: 3 ^ n,
+        lambda n: ~n,
+        lambda n: n << 1,
+        lambda n: 64 >> n,
+    ):
+        y, pullback = vjp(lambda n, f=f: f(n) * 1.0, n)
+        assert y.tolist() == (f(n) * 1.0).tolist()
+        assert pullback(np.ones(2))[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("op", [operator.truediv, operator.mod, operator.floordiv])
+def test_operators_raise_as_python_does(op):
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x: op(1.0, x))(0.0)
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x: x**-1)(0.0)
