@@ -232,7 +232,7 @@ def is_array_type(cls: type) -> bool:
 
 def is_number_type(cls: type) -> bool:
     """Whether instances are numbers (bool among them), by themselves or by what they stand for."""
-    return issubclass(dispatch_type(cls), Scalar)  # type: ignore[misc,arg-type]
+    return issubclass(dispatch_type(cls), Scalar)
 
 
 def zero_d_type(cls: type) -> type:

@@ -402,7 +402,7 @@ def _primal(
         see(f, ())
         primal = primal_of(f)
     if primal is None and isinstance(f, type) and primal_of(getattr(f, "__call__", None)):
-        primal = primal_of(f.__call__)  # type: ignore[misc]
+        primal = primal_of(f.__call__)
     if primal is not None:
         return primal
     at = f" at {where_defined(written)}" if written is not None else ""

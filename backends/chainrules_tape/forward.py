@@ -11,8 +11,9 @@ from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
 
+from chainrules_tape.config import config
 from chainrules_tape.tape import is_leaf_type, through
-from chainrules_tape.tracing import ArrayLike, Site, config, members
+from chainrules_tape.tracing import ArrayLike, Site, members
 
 __all__ = ["Dual", "dual", "tangent_of"]
 

@@ -28,7 +28,8 @@ from chainrules_py.tangents import (
     unthunk,
 )
 
-from chainrules_tape.tracing import ArrayLike, Site, config, members, new_level
+from chainrules_tape.config import config
+from chainrules_tape.tracing import ArrayLike, Site, members, new_level
 
 __all__ = ["Tape", "Variable", "backward", "is_leaf_type", "variable_class"]
 

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import Config, ForwardMode, NotDifferentiableError, ReverseMode, Tracer, TracerError
+from chainrules_py import NotDifferentiableError, Tracer, TracerError
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
@@ -29,31 +29,12 @@ from chainrules_py.primitive import Primitive, highest_tracer
 from chainrules_py.registry import declare_direct, find_rule, name_of
 from chainrules_py.vocabulary import binary_operators, index, unary_operators
 
-__all__ = ["ArrayLike", "Site", "TapeConfig", "config", "new_level"]
+from chainrules_tape.config import config
+
+__all__ = ["ArrayLike", "Site", "new_level"]
 
 new_level = itertools.count(1).__next__
 """Numbers differentiations in the order of their beginning: the innermost has the highest."""
-
-
-class TapeConfig(Config):
-    """This engine, as rules see it."""
-
-    capabilities = frozenset((ReverseMode, ForwardMode))
-
-    def frule_via_ad(self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any) -> tuple[Any, Any]:
-        """Value and tangent by tracing forward."""
-        from chainrules_tape.api import jvp
-
-        return jvp(lambda *xs: f(*xs, **options), operands, tangents)
-
-    def rrule_via_ad(self, f: Callable[..., Any], /, *operands: Any, **options: Any) -> tuple[Any, Any]:
-        """Value and pullback by recording."""
-        from chainrules_tape.api import vjp
-
-        return vjp(lambda *xs: f(*xs, **options), *operands)
-
-
-config = TapeConfig()
 
 
 class Site:

@@ -510,7 +510,7 @@ def test_tracing_changes_no_bit_of_a_value():
 
 def test_rules_that_call_back_into_the_engine():
     from chainrules_py import ReverseMode, ForwardMode
-    from chainrules_tape.tracing import config
+    from chainrules_tape.config import config
 
     @primitive
     def twice(f, x):

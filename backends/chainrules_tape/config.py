@@ -1,0 +1,41 @@
+"""This engine, as rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import Config, ForwardMode, ReverseMode
+
+__all__ = ["TapeConfig", "config"]
+
+
+class TapeConfig(Config):
+    """What the engine can do, and how a rule calls back into it.
+
+    Attributes
+    ----------
+    vjp, jvp : callable
+        The engine's own functions. They stand above what they use, and so are entered from there.
+    """
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+    vjp: Callable[..., Any]
+    jvp: Callable[..., Any]
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by tracing forward."""
+        y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
+        return y, y_dot
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by recording."""
+        y, pullback = self.vjp(lambda *xs: f(*xs, **options), *operands)
+        return y, pullback
+
+
+config = TapeConfig()
