@@ -1,1 +1,1 @@
-"""Benchmarks, run by asv in the existing environment: ``make bench``; one table: ``python -m benchmarks.report``."""
+"""Benchmarks: ``make bench`` runs them, ``python -m benchmarks.report`` prints one table."""

@@ -1,4 +1,4 @@
-"""From a function and types to a rule: found, missed, for the first time; registering; importing."""
+"""From a function and types to a rule: found, missed, the first time; registering; importing."""
 
 from __future__ import annotations
 
@@ -77,4 +77,8 @@ class Import:
         return "import numpy"
 
     def timeraw_core_and_tape_and_first_gradient(self) -> str:
-        return "import numpy as np; from chainrules_tape import grad; grad(lambda x: np.sum(np.sin(x)))(np.ones(4))"
+        return """
+import numpy as np
+from chainrules_tape import grad
+grad(lambda x: np.sum(np.sin(x)))(np.ones(4))
+"""

@@ -1,4 +1,4 @@
-"""One frule and one rrule with its pullback per family, on small arrays: what a rule costs beside NumPy."""
+"""One frule and one rrule with its pullback per family, on small arrays, beside NumPy."""
 
 from __future__ import annotations
 

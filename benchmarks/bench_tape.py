@@ -1,4 +1,4 @@
-"""The chain of a thousand operations: time, ratio to NumPy by hand, peers, and what is paid per operation."""
+"""The chain of a thousand operations: by the tape, by hand, by peers; what an operation costs."""
 
 from __future__ import annotations
 

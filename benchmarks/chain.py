@@ -69,7 +69,7 @@ def by_hand(h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> tuple[Any, 
 
 
 def peer(name: str, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> Callable[[], Any]:
-    """What computes the value and the gradients in a peer; ImportError where it is not installed."""
+    """What computes value and gradients in a peer; ImportError where it is not installed."""
     if name == "autograd":
         autograd = importlib.import_module("autograd")
         xp = importlib.import_module("autograd.numpy")

@@ -34,7 +34,7 @@ Row = tuple[str, str, str]
 def lookups(rounds: int) -> Iterator[Row]:
     """What it takes to find a rule."""
     array, text = (np.ndarray,), (str,)
-    unknown = lambda x: x  # noqa: E731
+    unknown = lambda x: x
     found = medians(
         {
             "hot": lambda: find_rule(np.sin, array),
@@ -108,25 +108,27 @@ def chains(rounds: int) -> Iterator[Row]:
             f"{microseconds * found['tape']:.2f} µs, {found['tape'] / base:.2f} × by hand",
             "3.0 ×",
         )
-        for name in PEERS:
-            try:
-                run = peer(name, *xs)
-            except ImportError:
-                yield f"chain, {case}: {name}", "not installed", ""
-                continue
-            found = medians(
-                {"hand": functions["NumPy by hand"], "peer": run}, rounds=max(3, rounds // 4)
-            )
-            yield (
-                f"chain, {case}: {name}",
-                f"{microseconds * found['peer']:.2f} µs, {found['peer'] / found['hand']:.1f} × by hand",
-                "",
-            )
+        yield from peers(case, rounds)
         paid = measure_tape(case)
         yield f"chain, {case}: bytes kept per operation", f"{paid['bytes']:.0f}", "300"
         yield f"chain, {case}: blocks kept per operation", f"{paid['blocks']:.1f}", ""
         yield f"chain, {case}: records per operation", f"{paid['records']:.2f}", ""
         yield f"chain, {case}: Python calls per operation", f"{paid['calls']:.1f}", ""
+
+
+def peers(case: str, rounds: int, names: tuple[str, ...] = PEERS) -> Iterator[Row]:
+    """The same program where others are at home."""
+    xs = inputs(case)
+    for name in names:
+        try:
+            run = peer(name, *xs)
+        except ImportError:
+            yield f"chain, {case}: {name}", "not installed", ""
+            continue
+        found = medians({"hand": lambda: by_hand(*xs), "peer": run}, rounds=rounds // 4 + 3)
+        measured = f"{1e6 / OPERATIONS * found['peer']:.2f} µs"
+        times = f"{found['peer'] / found['hand']:.1f} × by hand"
+        yield f"chain, {case}: {name}", f"{measured}, {times}", ""
 
 
 PARTS = {"lookup": lookups, "import": imports, "rules": rules, "chain": chains}

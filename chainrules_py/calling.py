@@ -180,7 +180,8 @@ class Pullback:
         operands, record = self.operands, self.record
         y_bar = check_cotangent(self.y, y_bar)
         if record is None or is_zero(y_bar):
-            return tuple([_nothing(x) for x in operands])
+            slots = self.wanted or (True,) * len(operands)
+            return tuple([_nothing(x) if w else NoTangent() for x, w in zip(operands, slots, strict=True)])
         pull = record[0]
         try:
             if wanted is not None:
@@ -201,8 +202,8 @@ class Pullback:
         return tuple([_leaving(bar, x, theirs) for bar, x in zip(bars, operands, strict=True)])
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
-        """One entry per operand, None for those that the rule has no cotangent for."""
-        bars: list[Any] = [None] * len(self.operands)
+        """One entry per operand; indices, conditions and the like have none to be given."""
+        bars: list[Any] = [None if w else NoTangent() for w in self.wanted]
         for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
             bars[i] = bar
         return bars

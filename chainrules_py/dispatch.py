@@ -12,6 +12,7 @@ import types
 import typing
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from types import BuiltinFunctionType
 from typing import Any, Generic, TypeVar
 
 from chainrules_py import arrays
@@ -191,6 +192,8 @@ def operand_types(
     RuleError
         If an annotation cannot be resolved, or cannot be dispatched on.
     """
+    if types is not None and type(function) is BuiltinFunctionType:  # not all have a signature
+        return tuple([checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]), None
     parameters = parameters_of(function)
     names = parameters.positional[skip:]
     if parameters.variadic is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import importlib
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -71,7 +72,10 @@ def layer_of(module: str | None) -> Layer:
     ('CORE', 'USER')
     """
     name = module or ""
-    if name.partition(".")[0] == "chainrules_py":  # spares the import of the core a look at the disk
+    root = name.partition(".")[0]
+    # The standard library's functions are what the core computes Python's numbers by. Both spare
+    # the import of the core a look at the disk.
+    if root == "chainrules_py" or root in sys.stdlib_module_names:
         return Layer.CORE
     while name:
         if name in _layers():

@@ -80,7 +80,7 @@ def test_a_registry_that_clears_its_cache_in_place_fails_that_test(monkeypatch):
 
     def clearing() -> None:
         for cache in list(registry._caches.values()):
-            cache.table.clear()
+            cache.open().clear()
 
     monkeypatch.setattr(registry, "invalidate", clearing)
     f, _ = register_between_reading_and_filling(monkeypatch)

@@ -65,6 +65,15 @@ def test_strict(instance):
         )
 
 
+def test_samples_that_leave_a_library_out_are_refused_by_it():
+    """Nothing is left out because its rule fails there."""
+    for instance in INSTANCES:
+        if "array_api_strict" in instance.sample.without:
+            operands, options = instance.build(backend("array_api_strict:device1"))
+            with pytest.raises((TypeError, ValueError, IndexError)):
+                instance.word(*operands, **options)
+
+
 def derivatives(instance, operands, options):
     """Gradient and Hessian products of a loss in the four nestings, and the value of the word."""
     with warnings.catch_warnings():

@@ -204,6 +204,20 @@ def test_hessians_at_equal_values_are_reported():
     assert np.all(np.isfinite(h))
 
 
+@fields
+def test_the_polar_factor_of_a_singular_matrix_is_reported(complex):
+    """The null spaces of both sides turn independently, and it depends on how."""
+    x, C = with_values([3, 2, 0, 0], (4, 4), complex), draw(4, 4, complex=complex)
+
+    def polar(x):
+        U, _, Vh = np.linalg.svd(x)
+        return pairing(U @ Vh, C)
+
+    with pytest.warns(DegeneracyWarning, match="which singular vectors"):
+        g = grad(polar)(x)
+    assert np.all(np.isfinite(g))
+
+
 def test_rectangular_null_space():
     """The left vector of a zero value lies anywhere outside the range."""
     x = with_values([2, 1, 0], (5, 3), False)

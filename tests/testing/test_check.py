@@ -38,7 +38,7 @@ def unary(partial):
 
 
 def product(push_a, pull_a, push_b, pull_b):
-    """A primitive that computes a product with broadcasting, with these for the halves of its maps."""
+    """A primitive that computes a product, with these for the halves of its maps."""
 
     @primitive
     def wrong_product(a, b, /):
