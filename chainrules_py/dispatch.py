@@ -7,6 +7,7 @@ costs 60 ms, nearly all of it beartype, so it waits for the first lookup.
 from __future__ import annotations
 
 import abc
+import builtins
 import threading
 import types
 import typing
@@ -215,9 +216,13 @@ def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, An
     if not any(isinstance(a, str) for a in hints.values()):
         return hints
     # Nearly all are the name of a class, which get_type_hints takes 30 us to look up.
-    defined = getattr(function, "__globals__", {})
-    if all(a in defined for a in hints.values()):
-        return {name: defined[a] for name, a in hints.items()}
+    scopes = (getattr(function, "__globals__", {}), vars(builtins))
+    known = {
+        name: next((scope[a] for scope in scopes if a in scope), None) if isinstance(a, str) else a
+        for name, a in hints.items()
+    }
+    if None not in known.values():
+        return known
     try:
         return typing.get_type_hints(function)
     except Exception as error:

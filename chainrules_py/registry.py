@@ -300,6 +300,7 @@ def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Con
     if primal is None:
         # Remembered weakly: a lambda that was asked about once can be collected.
         with contextlib.suppress(TypeError):
+            hash(f)
             key = (weakref.ref(f, lambda _: cache.pop(key, None)), operands)
             cache[key] = None
         return None

@@ -51,7 +51,14 @@ class Parameters:
         The default of each parameter that has one.
     """
 
-    __slots__ = ("by_position_only", "defaults", "keyword_only", "keywords", "positional", "variadic")
+    __slots__ = (
+        "by_position_only",
+        "defaults",
+        "keyword_only",
+        "keywords",
+        "positional",
+        "variadic",
+    )
 
     def __init__(
         self,
@@ -86,7 +93,9 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     >>> found.positional, found.variadic, found.keyword_only, found.defaults
     (('x', 'y'), 'rest', ('axis', 'keepdims'), {'y': 2, 'keepdims': False})
     """
-    if type(function) is not types.FunctionType or function.__dict__:  # a wrapper says so in its dict
+    if (
+        type(function) is not types.FunctionType or function.__dict__
+    ):  # a wrapper says so in its dict
         return _inspected(function)
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
@@ -100,12 +109,20 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     given = function.__defaults__ or ()
     defaults = dict(zip(names[n - len(given) : n], given, strict=True))
     defaults.update(function.__kwdefaults__ or {})
-    return Parameters(names[:n], code.co_posonlyargcount == n, variadic, names[n : n + m], keywords, defaults)
+    return Parameters(
+        names[:n], code.co_posonlyargcount == n, variadic, names[n : n + m], keywords, defaults
+    )
 
 
 def _kinds(parameter: Any) -> tuple[Any, ...]:
     p = parameter
-    return (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL, p.KEYWORD_ONLY, p.VAR_KEYWORD)
+    return (
+        p.POSITIONAL_ONLY,
+        p.POSITIONAL_OR_KEYWORD,
+        p.VAR_POSITIONAL,
+        p.KEYWORD_ONLY,
+        p.VAR_KEYWORD,
+    )
 
 
 def _inspected(function: Callable[..., Any]) -> Parameters:
