@@ -50,6 +50,9 @@ class Call:
         return result
 
 
+Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
+"""Where the operands, and the options by name, of a word's call are found in a native one: at which place, or under which keyword."""
+
 Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
 
@@ -57,7 +60,17 @@ Lowering = Callable[[Call, Any], None]
 class Alias:
     """One row: a library's function, the word it is, and what becomes of its keywords."""
 
-    __slots__ = ("defaults", "gather", "lower", "names", "native", "positional", "refuse", "word")
+    __slots__ = (
+        "_direct",
+        "defaults",
+        "gather",
+        "lower",
+        "names",
+        "native",
+        "positional",
+        "refuse",
+        "word",
+    )
 
     def __init__(
         self,
@@ -81,6 +94,7 @@ class Alias:
         self.positional = positional if positional is not None else names
         self.names = {n: rename.get(n, n) for n in names}
         self.defaults = defaults
+        self._direct: dict[Any, Direct | None] = {}
         self._check()
 
     def _check(self) -> None:
@@ -105,6 +119,33 @@ class Alias:
     @property
     def __name__(self) -> str:
         return str(getattr(self.native, "__name__", self.native))
+
+    def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
+        """How a call with n positional arguments and these keywords is the word's, if it only renames.
+
+        None where a keyword is lowered or refused, where operands come in a sequence, and where
+        the call does not fit: `call` sees to all that.
+        """
+        key = (n, keywords)
+        if key not in self._direct:
+            self._direct[key] = self._find_direct(n, keywords)
+        return self._direct[key]
+
+    def _find_direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
+        word = self.word
+        if not isinstance(word, Primitive) or word.variadic or n > len(self.positional):
+            return None
+        given: dict[str, Any] = {name: i for i, name in enumerate(self.positional[:n])}
+        given |= {name: name for name in keywords}
+        if len(given) != n + len(keywords) or self.gather in given:
+            return None
+        if not given.keys() <= self.names.keys() or given.keys() & (self.refuse | self.lower.keys()):
+            return None
+        source = {self.names[name]: where for name, where in given.items()}
+        if not set(word.operands) <= source.keys():
+            return None
+        operands = tuple([source.pop(name) for name in word.operands])
+        return (operands, tuple(source.items())) if source.keys() <= word.options.keys() else None
 
     def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         """Rewrite a call of the native function into words.

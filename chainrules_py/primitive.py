@@ -33,6 +33,7 @@ def _documented() -> None:
     """Only a docstring."""
 
 
+_STATIC = {type(None), bool, int, str, float}
 _BODILESS = {_documented.__code__.co_code, (lambda: None).__code__.co_code}
 
 
@@ -125,6 +126,8 @@ class Primitive(Generic[P, R]):
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
+            if type(value) in _STATIC:
+                continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 msg = (
                     f"{name} of {self.__name__} is an option, and is {describe(value)}; "
@@ -193,9 +196,9 @@ class Primitive(Generic[P, R]):
     def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
         if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
-            implementation: Callable[..., Any] | None = self._trace
-            self._cache.open()[self._key(operands)] = implementation
-            return self._trace
+            traced = self._trace if any(map(is_structure_type, classes)) else self._traced(classes)
+            self._cache.open()[self._key(operands)] = traced
+            return traced
         table = self._cache.open()
         implementation = table[self._key(operands)] = self.plain_implementation(classes)
         return implementation
@@ -212,6 +215,20 @@ class Primitive(Generic[P, R]):
             )
             raise NoRuleError(msg)
         return implementation
+
+    def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
+        """What traces a call in which the operands of these classes hold nothing inside."""
+        places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
+
+        def traced(*operands: Any, **options: Any) -> Any:
+            operands, options = self.normalise(operands, options)
+            top = operands[places[0]]
+            for i in places:
+                if operands[i].level > top.level:
+                    top = operands[i]
+            return top.__trace__(self, operands, options)
+
+        return traced
 
     def _trace(self, *operands: Any, **options: Any) -> Any:
         tracer = highest_tracer(operands)

@@ -11,7 +11,12 @@ from typing import Any, final
 from chainrules_py import arrays
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.loading import see
-from chainrules_py.structure import fields_of, is_structure_type, structure_of
+from chainrules_py.structure import (
+    fields_of,
+    is_structure_type,
+    structure_of,
+    when_registered,
+)
 from chainrules_py.tangents import (
     AbstractTangent,
     AbstractZero,
@@ -152,17 +157,35 @@ class StructureSpace:
         return f"Space({self.primal_type.__qualname__})"
 
 
+_makers: dict[type, Any] = {}
+arrays.on_registration(_makers.clear)
+when_registered("spaces", lambda cls: _makers.clear())
+
+
 def space(x: Any) -> Any:
     """The tangent space of a value; `NoTangent()` for what cannot be perturbed."""
     cls = type(x)
+    make = _makers.get(cls)
+    if make is None:
+        make = _maker(cls, x)  # may load a backend, which clears the table
+        _makers[cls] = make
+    return make(x)
+
+
+def _maker(cls: type, x: Any) -> Any:
     if cls is Space or cls is StructureSpace:
-        return x
+        return lambda x: x
     if is_structure_type(cls):
-        return StructureSpace(x)
+        return StructureSpace
     kind = kind_of(x)
-    if kind in ("bool", "none", "other"):
-        return NoTangent()
-    return Space(x)
+    if cls in _with_dtype:  # of arrays each has to be asked
+        return _array_space
+    return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
+
+
+def _array_space(x: Any) -> Any:
+    of = Space(x)
+    return NoTangent() if of.kind in ("bool", "other") else of
 
 
 def project(t: Any, onto: Any, *, batch: int = 0) -> Any:

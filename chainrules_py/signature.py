@@ -1,8 +1,8 @@
 """The parameters of a function, read off its code.
 
-``inspect.signature`` says the same and more, and costs 15 us each time. The import of the core reads
-the parameters of every word, of every partial and of every rule, and has to stay cheaper than that of
-NumPy.
+``inspect.signature`` says the same and more, and costs 15 us each time. The import of the core
+reads the parameters of every word, of every partial and of every rule, and has to stay cheaper
+than that of NumPy.
 """
 
 from __future__ import annotations

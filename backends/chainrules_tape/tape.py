@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import NotDifferentiableError, Tangent, TracerError, bind
+from chainrules_py import Tangent, TracerError, bind
 from chainrules_py.arrays import (
     dispatch_type,
     is_array_type,
@@ -13,6 +13,8 @@ from chainrules_py.arrays import (
     is_tracer_type,
     on_registration,
 )
+from chainrules_py.bind import Bound
+from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, find_tracers
@@ -90,35 +92,20 @@ class Variable(ArrayLike):
         return self.tape.level
 
     def __trace__(
-        self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Record a call on this tape, which is the highest of the call's."""
-        tape = self.tape
-        payloads: list[Any] = []
-        wanted: list[bool] = []
-        parts: list[Any] = []
-        for x in operands:
-            payload, part = _open(x, tape)
-            payloads.append(payload)
-            wanted.append(part is not None)
-            parts.append(part)
-        classes = tuple(map(type, payloads))
-        site = Site(primitive, primal)
-        rule = site.rule(classes)
-        if rule is None or rule.reverse is None:
-            return through(primitive, operands, options, classes, "reverse")
-        bound = bind(rule, classes, tuple(wanted), "reverse", primal=primal, config=config)
-        if bound is None:
-            return (primal or primitive)(*payloads, **options)
-        links: Any = tuple([p for p, w in zip(parts, bound.wanted, strict=True) if w])
-        if bound.careful or len(links) > 2 or any(type(link) is not int for link in links):
-            links = Several(links)
-        elif len(links) == 1:
-            links = links[0] if bound.pull_into is None else Into(links[0], bound.pull_into)
-        y, record = bound.run(links, *payloads, **options)
-        index = len(tape)
-        tape.append(record)
-        return wrap(y, tape, index)
+        key = (primitive, primal, *map(type, operands))
+        try:
+            record = _recorders.table[key]
+        except KeyError:
+            table = _recorders.open()
+            record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
+        return record(self.tape, operands, options)
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -143,6 +130,86 @@ class Variable(ArrayLike):
         if bound.careful:
             return _careful_step(bound.run, mine, site.general)
         return _step(bound.run, mine, site.general)
+
+
+_recorders = Cache()
+
+
+def _recorder(
+    primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
+) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
+    """What records calls of a primitive with operands of these classes."""
+
+    def record_any(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _record(primitive, primal, tape, operands, options)
+
+    if any(map(is_structure_type, classes)):
+        return record_any
+    # All variables of the call are most often on one tape; then what they are settles everything.
+    mine = tuple([issubclass(cls, Variable) for cls in classes])
+    payloads = tuple([_payload(cls) if m else cls for cls, m in zip(classes, mine, strict=True)])
+    site = Site(primitive, primal)
+    rule = site.rule(payloads)
+    if rule is None or rule.reverse is None:
+        return record_any
+    bound = bind(rule, payloads, mine, "reverse", primal=primal, config=config)
+    if bound is None:
+        return record_any
+    run, link = bound.run, _linker(bound)
+    places = [i for i, m in enumerate(mine) if m]
+    linked = [i for i in places if bound.wanted[i]]
+
+    def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        payloads = list(operands)
+        for i in places:
+            x = operands[i]
+            if x.tape is not tape:
+                return record_any(tape, operands, options)
+            payloads[i] = x.value
+        y, record = run(link([operands[i].index for i in linked]), *payloads, **options)
+        index = len(tape)
+        tape.append(record)
+        return variable_class[type(y)](y, tape, index)
+
+    return record_one_tape
+
+
+def _linker(bound: Bound) -> Callable[[list[Any]], Any]:
+    """What a record keeps of its parents: an index, a pair, or an object that sees to the rest."""
+    if bound.careful or sum(bound.wanted) > 2:
+        return lambda links: Several(tuple(links))
+    if bound.pull_into is not None:
+        pull_into = bound.pull_into
+        return lambda links: Into(links[0], pull_into)
+    if sum(bound.wanted) == 1:
+        return lambda links: links[0]
+    return tuple
+
+
+def _record(
+    primitive: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    tape: Tape,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Record a call whose operands may be structures, or variables of several tapes."""
+    opened = [_open(x, tape) for x in operands]
+    payloads = [payload for payload, _ in opened]
+    wanted = tuple([part is not None for _, part in opened])
+    classes = tuple(map(type, payloads))
+    rule = Site(primitive, primal).rule(classes)
+    if rule is None or rule.reverse is None:
+        return through(primitive, operands, options, classes, "reverse")
+    bound = bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+    if bound is None:
+        return (primal or primitive)(*payloads, **options)
+    parts = [part for (_, part), w in zip(opened, bound.wanted, strict=True) if w]
+    flat = all([type(part) is int for part in parts])
+    y, record = bound.run(_linker(bound)(parts) if flat else Several(tuple(parts)), *payloads, **options)
+    index = len(tape)
+    tape.append(record)
+    return wrap(y, tape, index)
 
 
 def _payload(cls: Any) -> type:

@@ -121,20 +121,45 @@ def _find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     return step
 
 
+_natives = Cache()
+
+
 def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call of a library's function with a tracer among its arguments, in words."""
-    if f not in aliases:
-        see(f, [dispatch_type(type(x)) for x in operands])
-    home = number_home(f)
-    classes = [type(x) for x in operands]
-    if home and any(map(is_tracer_type, classes)) and not any(map(is_array_type, classes)):
-        operands = tuple([scalar_at_home(x, home) if is_tracer_type(type(x)) and is_python_number(type(x)) else x for x in operands])
-    row = aliases.get(f)
+    try:
+        row, home = _natives.table[f]
+    except KeyError:
+        row, home = _find_native(f, operands)
+    if home is not None:
+        operands = _at_home(operands, home)
     if row is None:
         return _call_unknown(f, operands, keywords)
-    if not keywords and isinstance(row.word, Primitive) and not row.word.options and len(operands) == len(row.word.operands):
-        return Site.general(site_of(f), *operands)  # type: ignore[arg-type]
-    return row.call(operands, keywords)()
+    direct = row.direct(len(operands), tuple(keywords))
+    if direct is None:
+        return row.call(operands, keywords)()
+    places, options = direct
+    xs = [operands[p] if type(p) is int else keywords[p] for p in places]
+    if not options and not row.word.options:
+        return site_of(f).general(*xs)  # type: ignore[union-attr]
+    return row.word(*xs, **{n: operands[p] if type(p) is int else keywords[p] for n, p in options})
+
+
+def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The row of a library's function, and the library, if it makes scalars of Python's numbers."""
+    if f not in aliases:
+        see(f, [dispatch_type(type(x)) for x in operands])
+    table = _natives.open()
+    found = table[f] = aliases.get(f), number_home(f)
+    return found
+
+
+def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
+    """Traced Python numbers as the library's scalars, if there is no array among them."""
+    classes = [type(x) for x in operands]
+    traced = [is_tracer_type(cls) and is_python_number(cls) for cls in classes]
+    if not any(traced) or any(map(is_array_type, classes)):
+        return operands
+    return tuple([scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)])
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
