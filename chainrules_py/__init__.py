@@ -36,7 +36,14 @@ from chainrules_py.linear import LinearMap, identity
 from chainrules_py.primitive import Primitive, ignore_derivatives, primitive
 from chainrules_py.project import Space, project, space, zero_tangent
 from chainrules_py.registry import coverage, explain, find_rule, rules_for
-from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, opt_out, rule, scalar_rule
+from chainrules_py.rule import (
+    bilinear_rule,
+    linear_rule,
+    non_differentiable,
+    opt_out,
+    rule,
+    scalar_rule,
+)
 from chainrules_py.structure import register_structure
 from chainrules_py.tangents import (
     AbstractTangent,

@@ -44,6 +44,7 @@ class Call:
         self.after: list[Callable[[Any], Any]] = []
 
     def __call__(self) -> Any:
+        """Make the call that it has become."""
         result = self.word(*self.operands.values(), **self.options)
         for step in self.after:
             result = step(result)
@@ -51,7 +52,7 @@ class Call:
 
 
 Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
-"""Where the operands, and the options by name, of a word's call are found in a native one: at which place, or under which keyword."""
+"""Where a word's operands, and its options by name, stand in a native call: place or keyword."""
 
 Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
@@ -121,7 +122,7 @@ class Alias:
         return str(getattr(self.native, "__name__", self.native))
 
     def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
-        """How a call with n positional arguments and these keywords is the word's, if it only renames.
+        """How a call with n positional arguments and these keywords is the word's, if it renames.
 
         None where a keyword is lowered or refused, where operands come in a sequence, and where
         the call does not fit: `call` sees to all that.
@@ -139,7 +140,9 @@ class Alias:
         given |= {name: name for name in keywords}
         if len(given) != n + len(keywords) or self.gather in given:
             return None
-        if not given.keys() <= self.names.keys() or given.keys() & (self.refuse | self.lower.keys()):
+        if not given.keys() <= self.names.keys() or given.keys() & (
+            self.refuse | self.lower.keys()
+        ):
             return None
         source = {self.names[name]: where for name, where in given.items()}
         if not set(word.operands) <= source.keys():
@@ -160,7 +163,10 @@ class Alias:
         if self.gather is not None:
             operands = self._gathered(operands, self.positional.index(self.gather))
         if len(operands) > len(self.positional):
-            msg = f"{self.__name__}() takes {len(self.positional)} positional arguments, got {len(operands)}"
+            msg = (
+                f"{self.__name__}() takes {len(self.positional)} positional arguments, "
+                f"got {len(operands)}"
+            )
             raise TypeError(msg)
         given = dict(zip(self.positional, operands, strict=False))
         for name, value in keywords.items():
@@ -185,8 +191,7 @@ class Alias:
             if n in given and (not _is_default(given[n], self.defaults.get(n, REQUIRED)))
         }
         for name in self.lower:
-            if name in given:  # there, but with its default
-                del given[name]
+            given.pop(name, None)  # there, but with its default
         return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
 
     @staticmethod
@@ -224,8 +229,8 @@ class Alias:
             missing = [n for n in word.operands if n not in call.operands and n not in defaults]
             if missing:
                 msg = (
-                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the word "
-                    f"{word.__name__}({', '.join(word.operands)}) here, and nothing else"
+                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
+                    f"word {word.__name__}({', '.join(word.operands)}) here, and nothing else"
                 )
                 raise TypeError(msg)
         return call

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
         """Statically, an array is whatever has these members; no library inherits from us."""
 
         @property
-        def shape(self) -> Any: ...
+        def shape(self) -> Any: ...  # noqa: D102
         @property
-        def ndim(self) -> int: ...
+        def ndim(self) -> int: ...  # noqa: D102
         @property
-        def dtype(self) -> Any: ...
+        def dtype(self) -> Any: ...  # noqa: D102
         def __add__(self, other: Any, /) -> Any: ...
         def __radd__(self, other: Any, /) -> Any: ...
         def __sub__(self, other: Any, /) -> Any: ...
@@ -82,7 +82,7 @@ class Tracer:
 
     @property
     def level(self) -> int:
-        """Which differentiation this tracer belongs to; the highest of a call's levels traces it."""
+        """Which differentiation it belongs to; the highest of a call's levels traces the call."""
         raise NotImplementedError
 
     @property
@@ -97,7 +97,7 @@ class Tracer:
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Compute ``primitive(*operands, **options)`` for a call in which this level is the highest.
+        """Compute ``primitive(*operands, **options)``, a call in which this level is the highest.
 
         ``primal`` is the function that the user called, if that is not the primitive itself.
         """
@@ -180,12 +180,12 @@ def number_home(f: Any) -> Any | None:
 
 
 def is_python_number(cls: type) -> bool:
-    """Whether values are Python's own int, float or complex, by themselves or by what they stand for."""
+    """Whether values are, or stand for, Python's own int, float or complex."""
     return dispatch_type(cls) in (int, float, complex)
 
 
 def on_registration(changed: Callable[[], None]) -> None:
-    """Have a function called whenever a type is registered, so that it forgets what it remembers of types."""
+    """Have a function called whenever a type is registered: it forgets what it knew of types."""
     _on_change.append(changed)
 
 
@@ -200,7 +200,9 @@ def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
         Qualified names (``"jax.Array"``) of classes that cannot be dispatched on and that are
         read as this one where they occur in an annotation.
     """
-    cls = abc.ABCMeta(name, (Array,), {"__doc__": f"Stands for {name} before its library is there."})
+    cls = abc.ABCMeta(
+        name, (Array,), {"__doc__": f"Stands for {name} before its library is there."}
+    )
     for qualified in replaces:
         _replacements[qualified] = cls
     return cls
@@ -216,7 +218,7 @@ def replacement(annotation: Any) -> Any:
 
 
 def dispatch_type(cls: type) -> type:
-    """The type that rules are chosen by: of a tracer its innermost payload's, else the class itself."""
+    """The type that rules are chosen by: a tracer's innermost payload's, else the class itself."""
     return getattr(cls, "__dispatch_type__", cls)
 
 

@@ -1,4 +1,6 @@
-"""A rule, specialised once for operand types, wanted operands and a mode: the only consumer of rules.
+"""A rule, specialised once for operand types, wanted operands and a mode.
+
+Nothing else consumes rules.
 
 A reverse run returns ``(y, record)`` with ``record = (pull, links, *saved)``; ``links`` is whatever
 the engine passed in. ``pull(y_bar, *saved)`` gives the cotangent, or with more than one operand
@@ -168,7 +170,7 @@ def bind(
 
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
-    """What computes a primitive for payloads of these types: the library's own function if all are plain."""
+    """What computes a primitive for these types of payloads: of plain ones the library's own."""
     if any(map(arrays.is_tracer_type, operands)):
         return primitive  # type: ignore[no-any-return]
     found: Callable[..., Any] = primitive.implementation(operands) or primitive

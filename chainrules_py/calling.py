@@ -1,4 +1,4 @@
-"""What people call: ``frule`` and ``rrule``. They consume rules through `bind`, as every engine does."""
+"""What people call: ``frule`` and ``rrule``. Like every engine they consume rules by `bind`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from chainrules_py.project import Space, kind_of, project, space
 from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
 from chainrules_py.structure import is_structure_type
-from chainrules_py.vocabulary.elementwise import lift
 from chainrules_py.tangents import (
     AbstractTangent,
     NoTangent,
@@ -28,6 +27,7 @@ from chainrules_py.tangents import (
     map_fields,
     unthunk,
 )
+from chainrules_py.vocabulary.elementwise import lift
 
 __all__ = ["Pullback", "frule", "rrule"]
 
@@ -56,7 +56,9 @@ class _Frule:
     register = staticmethod(register_frule)
     __name__ = "frule"
 
-    def __call__(self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Any]:
+    def __call__(
+        self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
         if not options and len(tangents) == len(operands):
             try:
                 plan = _plans.table[f, tuple(map(type, operands)), "forward"]
@@ -77,7 +79,10 @@ class _Frule:
         if f is None:
             return _engine(config).jvp(native, operands, tangents)  # type: ignore[no-any-return]
         if len(tangents) != len(operands):
-            msg = f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
+            msg = (
+                f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
+                f"got {len(tangents)}"
+            )
             raise ProjectionError(msg)
         tangents = tuple(map(_entering, operands, tangents))
         classes = tuple(map(type, operands))
@@ -123,7 +128,9 @@ class _Rrule:
     register = staticmethod(register_rrule)
     __name__ = "rrule"
 
-    def __call__(self, f: Any, /, *operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    def __call__(
+        self, f: Any, /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         if not options:
             try:
                 run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
@@ -168,7 +175,12 @@ class Pullback:
     __slots__ = ("name", "operands", "record", "wanted", "y")
 
     def __init__(
-        self, name: str, y: Any, operands: tuple[Any, ...], record: tuple[Any, ...] | None, wanted: tuple[bool, ...]
+        self,
+        name: str,
+        y: Any,
+        operands: tuple[Any, ...],
+        record: tuple[Any, ...] | None,
+        wanted: tuple[bool, ...],
     ) -> None:
         self.name = name
         self.y = y
@@ -177,11 +189,14 @@ class Pullback:
         self.wanted = wanted
 
     def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
+        """One cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_cotangent(self.y, y_bar)
         if record is None or is_zero(y_bar):
             slots = self.wanted or (True,) * len(operands)
-            return tuple([_nothing(x) if w else NoTangent() for x, w in zip(operands, slots, strict=True)])
+            return tuple(
+                [_nothing(x) if w else NoTangent() for x, w in zip(operands, slots, strict=True)]
+            )
         pull = record[0]
         try:
             if wanted is not None:
@@ -211,11 +226,19 @@ class Pullback:
     def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
         """The cotangents that are wanted, None for the others."""
         if len(wanted) != len(self.operands):
-            msg = f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of {self.name}"
+            msg = (
+                f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
+                f"{self.name}"
+            )
             raise ProjectionError(msg)
         active = [i for i, w in enumerate(self.wanted) if w]
         return self._placed(
-            tuple([part(record[0], k, y_bar, record[2:]) if wanted[i] else None for k, i in enumerate(active)])
+            tuple(
+                [
+                    part(record[0], k, y_bar, record[2:]) if wanted[i] else None
+                    for k, i in enumerate(active)
+                ]
+            )
         )
 
     def __repr__(self) -> str:
@@ -223,7 +246,7 @@ class Pullback:
 
 
 _plans = Cache()
-"""What was bound for a function and types, where the operands of the call went to the rule as they were."""
+"""What was bound for a function and types, where a call's operands went to the rule unchanged."""
 
 
 def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:
@@ -240,7 +263,13 @@ def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if primal is None:
         loading.see(f, map(type, operands))
         primal = primal_of(f)
-    if primal is f and len(operands) == len(primal.operands) and not options and not primal._required:
+    if (
+        primal is not None
+        and primal is f
+        and len(operands) == len(primal.operands)
+        and not options
+        and not primal._required
+    ):
         return f, operands, primal.options, None
     try:
         row = aliases.get(f)
@@ -249,7 +278,12 @@ def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if (home := arrays.number_home(f)) and all(arrays.is_python_number(type(x)) for x in operands):
         operands = tuple([scalar_at_home(x, home) for x in operands])
     if row is not None:
-        if primal is not None and not options and len(operands) == len(primal.operands) and not primal.options:
+        if (
+            primal is not None
+            and not options
+            and len(operands) == len(primal.operands)
+            and not primal.options
+        ):
             return primal, operands, options, f
         call = row.call(operands, options)
         if primal is None or call.after:
@@ -279,7 +313,10 @@ def _applied(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., An
 def _engine(config: Config | None) -> Any:
     engine = loading.default_engine()
     if engine is None:
-        msg = "this call is made of several words, and no engine is installed to differentiate through them"
+        msg = (
+            "this call is made of several words, and no engine is installed to differentiate "
+            "through them"
+        )
         raise NoRuleError(msg)
     return engine
 
@@ -287,7 +324,9 @@ def _engine(config: Config | None) -> Any:
 def _entering(x: Any, t: Any) -> Any:
     """A tangent as a person gave it, checked against its operand and brought to its space."""
     if type(t) is type(x) and kind_of(x) in ("real", "complex"):
-        if getattr(x, "dtype", None) is getattr(t, "dtype", None) and getattr(x, "shape", ()) == getattr(t, "shape", ()):
+        if getattr(x, "dtype", None) is getattr(t, "dtype", None) and getattr(
+            x, "shape", ()
+        ) == getattr(t, "shape", ()):
             return t
     t = canonicalize(x, t)
     if isinstance(t, (Tangent, AbstractTangent)):
@@ -304,7 +343,11 @@ def project_exactly(t: Any, of: Space) -> Any:
     ProjectionError
         If the shape is another.
     """
-    if getattr(t, "dtype", None) is of.dtype and t.shape == of.shape if of.dtype is not None else type(t) is float:
+    if (
+        getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
+        if of.dtype is not None
+        else type(t) is float
+    ):
         return t
     shape = getattr(t, "shape", ())
     if shape != of.shape:
@@ -321,7 +364,11 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
     ProjectionError
         If it does not belong to y: another shape, structure, or None.
     """
-    if type(y_bar) is type(y) and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0) and y.shape == y_bar.shape:
+    if (
+        type(y_bar) is type(y)
+        and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0)
+        and y.shape == y_bar.shape
+    ):
         return y_bar
     y_bar = unthunk(canonicalize(y, y_bar))
     if isinstance(y_bar, AbstractTangent):
@@ -331,7 +378,7 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
     of = space(y)
     if type(of) is not Space:
         return of if is_zero(of) else y_bar
-    if of.kind in ("int",):
+    if of.kind == "int":
         return y_bar
     return project_exactly(y_bar, of)
 
@@ -347,7 +394,7 @@ def _nothing(x: Any) -> Any:
 
 
 def scalar_at_home(x: Any, home: Any) -> Any:
-    """A Python number, or a tracer of one, as the scalar that the functions of a library make of it."""
+    """A Python number, or a tracer of one, as the scalar that a library's functions make of it."""
     return lift(x, to=home)
 
 
@@ -357,7 +404,7 @@ _owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
 def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     """Say how an array is made one that a person may write to: ``own(x, theirs)``.
 
-    It returns x itself, or a copy where x is read-only, broadcast, or shares memory with ``theirs``.
+    It returns x itself, or a copy if x is read-only, broadcast, or shares memory with ``theirs``.
     """
     _owners[cls] = own
 
@@ -385,5 +432,3 @@ def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
         return NoTangent()
     return own(bar, theirs)
 
-
-_ = is_structure_type

@@ -47,12 +47,18 @@ class Config:
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent of any function, by the engine's forward mode."""
-        msg = f"{type(self).__name__} has no forward mode; a rule that needs it says requires=ForwardMode"
+        msg = (
+            f"{type(self).__name__} has no forward mode; "
+            f"a rule that needs it says requires=ForwardMode"
+        )
         raise NotDifferentiableError(msg)
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback of any function, by the engine's reverse mode."""
-        msg = f"{type(self).__name__} has no reverse mode; a rule that needs it says requires=ReverseMode"
+        msg = (
+            f"{type(self).__name__} has no reverse mode; "
+            f"a rule that needs it says requires=ReverseMode"
+        )
         raise NotDifferentiableError(msg)

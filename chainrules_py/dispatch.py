@@ -131,9 +131,11 @@ class MethodTable(Generic[T]):
         found: tuple[tuple[Any, ...], T] = values[method]
         return found
 
-    def _fitting(self, target: tuple[type, ...]) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
-        """The entries for these types, and whether each is certain to be; plum compares all it is given."""
-        # plum keeps one method per signature, so of equal signatures only the highest layer goes in.
+    def _fitting(
+        self, target: tuple[type, ...]
+    ) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
+        """The entries for these types, and whether that is certain; plum compares all it gets."""
+        # plum keeps one method per signature: of equal signatures only the highest layer goes in.
         best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
         all_certain = True
         for (signature, varargs, layer), value in list(self.methods.items()):
@@ -194,7 +196,9 @@ def operand_types(
         If an annotation cannot be resolved, or cannot be dispatched on.
     """
     if types is not None and type(function) is BuiltinFunctionType:  # not all have a signature
-        return tuple([checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]), None
+        return tuple(
+            [checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]
+        ), None
     parameters = parameters_of(function)
     names = parameters.positional[skip:]
     if parameters.variadic is not None:
@@ -204,7 +208,10 @@ def operand_types(
     elif len(types) == len(names):
         hints = dict(zip(names, types, strict=True))
     else:
-        msg = f"types={types!r} has {len(types)} entries for {len(names)} operands of {where_defined(function)}"
+        msg = (
+            f"types={types!r} has {len(types)} entries for {len(names)} operands of "
+            f"{where_defined(function)}"
+        )
         raise RuleError(msg)
     found = tuple([checked_annotation(hints.get(name, Numeric), name, function) for name in names])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
@@ -227,8 +234,9 @@ def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, An
         return typing.get_type_hints(function)
     except Exception as error:
         msg = (
-            f"the annotations of {getattr(function, '__qualname__', function)} ({where_defined(function)}) "
-            f"cannot be resolved: {error}; write @rule(f, types=(A, B)) to give the types as objects"
+            f"the annotations of {getattr(function, '__qualname__', function)} "
+            f"({where_defined(function)}) cannot be resolved: {error}; "
+            f"write @rule(f, types=(A, B)) to give the types as objects"
         )
         raise RuleError(msg) from error
 
@@ -256,12 +264,15 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
         for part in parts[1:]:
             union = union | part
         return union
-    parametric = typing.get_origin(annotation) is not None  # list[int], Literal, type[X], NDArray[...]
+    parametric = (
+        typing.get_origin(annotation) is not None
+    )  # list[int], Literal, type[X], NDArray[...]
     if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
         msg = (
-            f"{annotation!r}, the annotation of {name} in {getattr(function, '__qualname__', function)} "
-            f"({where_defined(function)}), cannot be dispatched on by type alone, and would slow every "
-            f"call of this function; annotate with a class, a union of classes, Array, Scalar or Numeric"
+            f"{annotation!r}, the annotation of {name} in "
+            f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
+            f"dispatched on by type alone, and would slow every call of this function; annotate "
+            f"with a class, a union of classes, Array, Scalar or Numeric"
         )
         raise RuleError(msg)
     return annotation

@@ -17,7 +17,8 @@ class LinearMap:
     push : callable or None
         ``push(x_dot, *saved)``: a tangent of the operand to a tangent of the result.
     pull : callable or None
-        ``pull(y_bar, *saved)``: its real adjoint, ``Re<y_bar, push(x_dot)> == Re<pull(y_bar), x_dot>``.
+        ``pull(y_bar, *saved)``: its real adjoint,
+        ``Re<y_bar, push(x_dot)> == Re<pull(y_bar), x_dot>``.
     *saved
         What the two halves need from the point. Halves that close over nothing, with all they
         need declared here, are the fast form: an engine then keeps the flat record
@@ -38,7 +39,7 @@ class LinearMap:
     9.0
     """
 
-    # A plain slots class: a frozen dataclass costs four times as much to build, on every call of a rule.
+    # A frozen dataclass would cost four times as much to build, on every call of a rule.
     __slots__ = ("pull", "pull_into", "push", "saved")
 
     def __init__(

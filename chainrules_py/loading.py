@@ -43,7 +43,7 @@ failures: dict[str, str] = {}
 
 @functools.cache
 def announced(group: str) -> tuple[tuple[str, str], ...]:
-    """Name and module of each entry point of a group, sorted, so that no order of installing counts."""
+    """Name and module of each entry point of a group, sorted: no order of installing counts."""
     import importlib.metadata  # 17 ms, mostly of the standard library's e-mail parser
 
     found = importlib.metadata.entry_points(group=group)

@@ -50,7 +50,8 @@ class Primitive(Generic[P, R]):
     variadic : str or None
         The name of ``*operands``, if there are any number of them.
     options : dict
-        The keyword-only parameters with their defaults (`chainrules_py.signature.REQUIRED` for none).
+        The keyword-only parameters with their defaults (`chainrules_py.signature.REQUIRED` if
+        there is none).
     shape_from_data : bool
         Whether the shape of the result depends on values, so that it has to be waited for.
     """
@@ -74,6 +75,7 @@ class Primitive(Generic[P, R]):
         self._cache = Cache()
 
     def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
+        """Compute it, or have the highest tracer among the operands trace it."""
         if len(operands) != self._n_operands and self._n_operands >= 0:
             operands, options = self.normalise(operands, options)  # type: ignore[assignment]
         try:
@@ -104,7 +106,7 @@ class Primitive(Generic[P, R]):
     def normalise(
         self, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bring a call to the one form: all operands by position, all options by name, defaults filled in.
+        """Bring a call to the one form: operands by position, options by name, defaults filled in.
 
         Raises
         ------
@@ -137,7 +139,10 @@ class Primitive(Generic[P, R]):
         return operands, options
 
     def implement(
-        self, implementation: Callable[..., Any] | None = None, *, types: tuple[Any, ...] | None = None
+        self,
+        implementation: Callable[..., Any] | None = None,
+        *,
+        types: tuple[Any, ...] | None = None,
     ) -> Any:
         """Say how operands of the annotated types compute this primitive (a decorator).
 
@@ -162,7 +167,8 @@ class Primitive(Generic[P, R]):
         if implementation is None:
             return functools.partial(self.implement, types=types)
         signature, varargs = operand_types(implementation, types=types)
-        layer = layer_of(getattr(implementation, "__module__", None))  # a library's own beats one for any array
+        # A library's own beats one for any array.
+        layer = layer_of(getattr(implementation, "__module__", None))
         self._methods.add(signature, varargs, layer, implementation)
         invalidate()
         return implementation
@@ -308,9 +314,7 @@ def _declared(declaration: Callable[..., Any]) -> Parameters:
 @overload
 def primitive(declaration: Callable[P, R], /) -> Primitive[P, R]: ...
 @overload
-def primitive(
-    *, shape_from_data: bool = False
-) -> Callable[[Callable[P, R]], Primitive[P, R]]: ...
+def primitive(*, shape_from_data: bool = False) -> Callable[[Callable[P, R]], Primitive[P, R]]: ...
 def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> Any:
     """Make a function one that engines can see being called, and rules can be stated for.
 

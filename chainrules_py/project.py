@@ -29,11 +29,22 @@ from chainrules_py.tangents import (
     unthunk,
 )
 from chainrules_py.vocabulary.creation import full_like
-from chainrules_py.vocabulary.elementwise import lift, real
+from chainrules_py.vocabulary.elementwise import real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Space", "dtype_kind", "fit", "kind_of", "project", "space", "spread", "spread_all", "unbroadcast", "zero_tangent"]
+__all__ = [
+    "Space",
+    "dtype_kind",
+    "fit",
+    "kind_of",
+    "project",
+    "space",
+    "spread",
+    "spread_all",
+    "unbroadcast",
+    "zero_tangent",
+]
 
 _kinds: dict[Any, str] = {}
 _with_dtype: set[type] = set()
@@ -41,14 +52,19 @@ _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 
 def dtype_kind(dtype: Any, like: type) -> str:
-    """``"bool"``, ``"int"``, ``"real"``, ``"complex"`` or ``"other"``: what a dtype's numbers are."""
+    """What a dtype's numbers are: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
     key = (type(dtype), dtype)  # two libraries' dtypes may have one hash, and refuse to be compared
     try:
         return _kinds[key]
     except KeyError:
         pass
     isdtype = arrays.namespace_of(like).isdtype
-    names = {"bool": "bool", "integral": "int", "real floating": "real", "complex floating": "complex"}
+    names = {
+        "bool": "bool",
+        "integral": "int",
+        "real floating": "real",
+        "complex floating": "complex",
+    }
     try:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
     except TypeError:
@@ -242,7 +258,7 @@ def spread(t: Any, onto: Any) -> Any:
 
 
 def spread_all(y_dot: Any, y: Any) -> Any:
-    """`spread`, for results with several outputs as well, whose tangents may come in a plain tuple."""
+    """`spread`, for several outputs as well, whose tangents may come in a plain tuple."""
     if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
         return spread(y_dot, y)
     y_dot = canonicalize(y, y_dot)
@@ -375,5 +391,3 @@ def _zero(of: Any) -> Any:
         return Tangent.of(of.primal_type, {k: _zero(s) for k, s in of.fields.items()}, of.length)
     return of
 
-
-_ = ZeroTangent

@@ -16,7 +16,14 @@ from typing import Any, final
 from chainrules_py import arrays, loading
 from chainrules_py.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.config import Capability, Config
-from chainrules_py.dispatch import Cache, MethodTable, invalidate, lock, signature_text, where_defined
+from chainrules_py.dispatch import (
+    Cache,
+    MethodTable,
+    invalidate,
+    lock,
+    signature_text,
+    where_defined,
+)
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.loading import Layer, layer_of, see
 from chainrules_py.primitive import Primitive, primitive
@@ -63,14 +70,14 @@ class Source:
 
     @classmethod
     def caller(cls, name: str) -> Source:
-        """The source of a rule that is stated by calling a pen: the line outside this package's pens."""
+        """The source of a rule that is stated by calling a pen: the line outside our pens."""
         frame = sys._getframe(2)
         spec = frame.f_globals.get("__spec__")
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)
 
     def replaces(self, old: Source) -> bool:
-        """Whether this is the old statement again: a module loaded anew, a notebook's cell run anew."""
+        """Whether this is the old statement again: a module, or a notebook's cell, run anew."""
         if (self.module, self.name) != (old.module, old.name):
             return False
         if not self._stated_by_call:
@@ -149,7 +156,8 @@ class Statement:
 
     def __repr__(self) -> str:
         shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
-        return f"<rule {self.primal.__name__}{signature_text(shown)} {'/'.join(self.modes)} at {self.where}>"
+        types, modes = signature_text(shown), "/".join(self.modes)
+        return f"<rule {self.primal.__name__}{types} {modes} at {self.where}>"
 
 
 @final
@@ -201,10 +209,18 @@ def enter(statement: Statement) -> None:
         kept = []
         for other in present:
             clash = (
-                (other.signature, other.varargs, other.layer, other.requires, other.override)
-                == (statement.signature, statement.varargs, statement.layer, statement.requires, statement.override)
-                and set(other.modes) & set(statement.modes)
-            )
+                other.signature,
+                other.varargs,
+                other.layer,
+                other.requires,
+                other.override,
+            ) == (
+                statement.signature,
+                statement.varargs,
+                statement.layer,
+                statement.requires,
+                statement.override,
+            ) and set(other.modes) & set(statement.modes)
             if not clash:
                 kept.append(other)
             elif other.modes != statement.modes or not statement.source.replaces(other.source):
@@ -219,12 +235,14 @@ def enter(statement: Statement) -> None:
         invalidate()
 
 
-def _table(primal: Primitive[..., Any], mode: str, can: frozenset[Capability]) -> MethodTable[Statement]:
+def _table(
+    primal: Primitive[..., Any], mode: str, can: frozenset[Capability]
+) -> MethodTable[Statement]:
     with lock:
         key = (primal, mode, can)
         if key not in _tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
-            # At equal signature and layer, a satisfied rule that asks for more comes later and stays.
+            # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(_statements.get(primal, ()), key=lambda s: len(s.requires)):
                 if mode in s.modes and s.requires <= can:
                     table.add(s.signature, s.varargs, s.layer + _OVERRIDE * s.override, s)
@@ -232,8 +250,14 @@ def _table(primal: Primitive[..., Any], mode: str, can: frozenset[Capability]) -
         return _tables[key]
 
 
-def _best(primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]) -> Statement | None:
-    overriding = [s for s in _statements.get(primal, ()) if s.override and mode in s.modes and s.requires <= can]
+def _best(
+    primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]
+) -> Statement | None:
+    overriding = [
+        s
+        for s in _statements.get(primal, ())
+        if s.override and mode in s.modes and s.requires <= can
+    ]
     if overriding:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
         for s in overriding:
@@ -289,7 +313,9 @@ def _cache_of(can: frozenset[Capability]) -> Cache:
             return _caches.setdefault(can, Cache())
 
 
-def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Config | None) -> Rule | None:
+def _fill(
+    cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Config | None
+) -> Rule | None:
     can = frozenset() if config is None else config.capabilities
     called, _ = unbind(f, ())
     if called is not f:
@@ -309,7 +335,9 @@ def _fill(cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Con
     return found
 
 
-def _resolve(primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]) -> Rule | None:
+def _resolve(
+    primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]
+) -> Rule | None:
     forward = _best(primal, "forward", can, operands)
     reverse = _best(primal, "reverse", can, operands)
     if forward is not None and forward.recipe is None:
@@ -354,7 +382,13 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                 declaration.__name__ = f.__name__
                 _direct[f] = primitive(declaration)
                 names = dict.fromkeys(_direct[f].operands)
-                alias(f, to=_direct[f], parameters=names | UFUNC_KEYWORDS, refuse=tuple(UFUNC_KEYWORDS), positional=tuple(names))
+                alias(
+                    f,
+                    to=_direct[f],
+                    parameters=names | UFUNC_KEYWORDS,
+                    refuse=tuple(UFUNC_KEYWORDS),
+                    positional=tuple(names),
+                )
         return _direct[f]
 
 
@@ -368,13 +402,13 @@ _UFUNCS: dict[int, Callable[..., Any]] = {
 
 
 def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """A bound method as its function with ``self`` first, an instance as its class's ``__call__``."""
+    """A bound method as its function, an instance as its ``__call__``, with ``self`` first."""
     if isinstance(f, types.MethodType):
         return f.__func__, (f.__self__, *operands)
     if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
         return f, operands
-    call = getattr(type(f), "__call__", None)
-    if isinstance(call, Primitive) or (call is not None and primal_of(call) is not None):
+    call = type(f).__call__ if callable(f) else None
+    if primal_of(call) is not None:
         return call, (f, *operands)
     return f, operands
 
@@ -406,22 +440,30 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     lines = [f"no {kind} for {name}({shown})"]
     primal = primal_of(f)
     if primal is None:
-        lines.append(f"  {name} is no primitive: write @primitive above it, or g = primitive({name})")
+        lines.append(
+            f"  {name} is no primitive: write @primitive above it, or g = primitive({name})"
+        )
     else:
         for s in rules_for(f):
             if s.recipe is None:
                 lines.append(f"  opted out for {signature_text(s.signature)} at {s.where}")
             elif mode in s.modes:
                 needs = f", which requires {set(s.requires)}" if s.requires else ""
-                lines.append(f"  there is one for {signature_text(s.signature)} at {s.where}{needs}")
-            else:
-                lines.append(f"  for {signature_text(s.signature)} only {s.modes[0]} mode is stated, at {s.where}")
-        for cls in operands:
-            if arrays.is_foreign(arrays.dispatch_type(cls)):
                 lines.append(
-                    f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, so its rules "
-                    f"do not count; if they should, register_array_type({cls.__qualname__}, namespace)"
+                    f"  there is one for {signature_text(s.signature)} at {s.where}{needs}"
                 )
+            else:
+                lines.append(
+                    f"  for {signature_text(s.signature)} only {s.modes[0]} mode is stated, "
+                    f"at {s.where}"
+                )
+        lines += [
+            f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, "
+            f"so its rules do not count; if they should, "
+            f"register_array_type({cls.__qualname__}, namespace)"
+            for cls in operands
+            if arrays.is_foreign(arrays.dispatch_type(cls))
+        ]
         lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
     for module, reason in loading.failures.items():
         lines.append(f"  {module} announced itself and could not be imported: {reason}")
@@ -465,7 +507,9 @@ class Explanation:
         What else there is for the function.
     """
 
-    def __init__(self, f: Any, operands: tuple[type, ...], rule: Rule | None, config: Config | None) -> None:
+    def __init__(
+        self, f: Any, operands: tuple[type, ...], rule: Rule | None, config: Config | None
+    ) -> None:
         self.f = f
         self.operands = operands
         self.rule = rule
@@ -484,7 +528,9 @@ class Explanation:
             text = "none" if s is None else f"{_how(s)} ({s.layer.name.lower()})  {s.where}"
             lines.append(f"  {kind}  {text}")
         for s in self.others:
-            state = "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
+            state = (
+                "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
+            )
             lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
         for module, reason in loading.failures.items():
             lines.append(f"   !!   {module} could not be imported: {reason}")
@@ -516,4 +562,3 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     f, operands = unbind(f, operands)
     classes = tuple(map(type, operands))
     return Explanation(f, classes, find_rule(f, classes, config), config)
-

@@ -11,6 +11,11 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import Array, Numeric
+from chainrules_py.config import Capability
+from chainrules_py.dispatch import checked_annotation, operand_types, where_defined
+from chainrules_py.errors import RuleError
+from chainrules_py.loading import see
+from chainrules_py.primitive import Primitive
 from chainrules_py.recipes import (
     BilinearRecipe,
     ConstantRecipe,
@@ -20,11 +25,6 @@ from chainrules_py.recipes import (
     RruleRecipe,
     ScalarRecipe,
 )
-from chainrules_py.config import Capability
-from chainrules_py.dispatch import checked_annotation, operand_types, where_defined
-from chainrules_py.errors import RuleError
-from chainrules_py.loading import see
-from chainrules_py.primitive import Primitive
 from chainrules_py.registry import Source, Statement, declare_direct, enter, name_of, primal_of
 from chainrules_py.signature import parameters_of
 
@@ -95,7 +95,8 @@ def scalar_rule(
     if primal.variadic or len(partials) != len(primal.operands):
         msg = (
             f"scalar_rule({primal.__name__}) gives {len(partials)} partials for the operands "
-            f"({', '.join(primal.operands)}) of {where_defined(primal)}; give one for each, at {_caller(partials)}"
+            f"({', '.join(primal.operands)}) of {where_defined(primal)}; "
+            f"give one for each, at {_caller(partials)}"
         )
         raise RuleError(msg)
     for k, partial in enumerate(partials):
@@ -110,11 +111,17 @@ def scalar_rule(
             )
             raise RuleError(msg)
     if complex not in (None, "holomorphic", "real"):
-        msg = f"complex={complex!r} in scalar_rule({primal.__name__}); say 'holomorphic' or 'real', or leave it out"
+        msg = (
+            f"complex={complex!r} in scalar_rule({primal.__name__}); "
+            f"say 'holomorphic' or 'real', or leave it out"
+        )
         raise RuleError(msg)
     source = Source.caller(f"scalar_rule({primal.__name__})")
     if all(p is None for p in partials):
-        msg = f"scalar_rule({primal.__name__}) gives no partial; write non_differentiable({primal.__name__})"
+        msg = (
+            f"scalar_rule({primal.__name__}) gives no partial; "
+            f"write non_differentiable({primal.__name__})"
+        )
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
     enter(Statement(primal, signature, varargs, source, ScalarRecipe(partials, singular, complex)))
@@ -166,7 +173,10 @@ def linear_rule(
         raise RuleError(msg)
     source = Source.caller(f"linear_rule({primal.__name__})")
     if all(t is None for t in transposes):
-        msg = f"linear_rule({primal.__name__}) gives no transpose; write non_differentiable({primal.__name__})"
+        msg = (
+            f"linear_rule({primal.__name__}) gives no transpose; "
+            f"write non_differentiable({primal.__name__})"
+        )
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
     recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into)
@@ -203,7 +213,10 @@ def bilinear_rule(
     """
     primal = _primal(f, "bilinear_rule")
     if primal.variadic or len(primal.operands) != 2:
-        msg = f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), and not two operands"
+        msg = (
+            f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
+            f"and not two operands"
+        )
         raise RuleError(msg)
     signature, varargs = _declared_types(primal)
     source = Source.caller(f"bilinear_rule({primal.__name__})")
@@ -256,8 +269,13 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
     (True, False)
     """
     primal = _primal(f, "opt_out")
-    if len(types) < len(primal.operands) or (len(types) > len(primal.operands) and not primal.variadic):
-        msg = f"opt_out({primal.__name__}) names {len(types)} types for the operands ({', '.join(primal.operands)})"
+    if len(types) < len(primal.operands) or (
+        len(types) > len(primal.operands) and not primal.variadic
+    ):
+        msg = (
+            f"opt_out({primal.__name__}) names {len(types)} types for the operands "
+            f"({', '.join(primal.operands)})"
+        )
         raise RuleError(msg)
     source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})")
     signature = tuple([checked_annotation(t, "an operand", source) for t in types])
@@ -309,8 +327,12 @@ def rule(
     ...     return x * x + y * y
     >>> @rule(square_sum)
     ... def square_sum_rule(x: float, y: float):
-    ...     def push(t_dot, t): return 2 * t * t_dot
-    ...     def pull(z_bar, t): return 2 * t * z_bar
+    ...     def push(t_dot, t):
+    ...         return 2 * t * t_dot
+    ...
+    ...     def pull(z_bar, t):
+    ...         return 2 * t * z_bar
+    ...
     ...     return x * x + y * y, (LinearMap(push, pull, x), LinearMap(push, pull, y))
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
@@ -321,7 +343,17 @@ def rule(
         primal = _primal(f, "rule", direct=direct, written=derivative)
         signature, varargs = _checked(primal, derivative, types, skip=1 if asked else 0)
         recipe = GeneralRecipe(derivative, bool(asked))
-        enter(Statement(primal, signature, varargs, Source.function(derivative), recipe, requires=asked, override=override))
+        enter(
+            Statement(
+                primal,
+                signature,
+                varargs,
+                Source.function(derivative),
+                recipe,
+                requires=asked,
+                override=override,
+            )
+        )
         return derivative
 
     return register
@@ -347,7 +379,14 @@ def register_frule(
         recipe = FruleRecipe(function, bool(asked))
         enter(
             Statement(
-                primal, signature, varargs, Source.function(function), recipe, modes=("forward",), requires=asked, override=override
+                primal,
+                signature,
+                varargs,
+                Source.function(function),
+                recipe,
+                modes=("forward",),
+                requires=asked,
+                override=override,
             )
         )
         return function
@@ -375,7 +414,14 @@ def register_rrule(
         recipe = RruleRecipe(function, bool(asked))
         enter(
             Statement(
-                primal, signature, varargs, Source.function(function), recipe, modes=("reverse",), requires=asked, override=override
+                primal,
+                signature,
+                varargs,
+                Source.function(function),
+                recipe,
+                modes=("reverse",),
+                requires=asked,
+                override=override,
             )
         )
         return function
@@ -388,7 +434,11 @@ def _capabilities(requires: Capability | Iterable[Capability]) -> frozenset[Capa
 
 
 def _primal(
-    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Callable[..., Any] | None = None
+    f: Callable[..., Any],
+    pen: str,
+    *,
+    direct: bool = False,
+    written: Callable[..., Any] | None = None,
 ) -> Primitive[..., Any]:
     """The primitive that a statement is about.
 
@@ -401,7 +451,7 @@ def _primal(
     if primal is None:
         see(f, ())
         primal = primal_of(f)
-    if primal is None and isinstance(f, type) and primal_of(getattr(f, "__call__", None)):
+    if primal is None and isinstance(f, type) and primal_of(f.__call__):
         primal = primal_of(f.__call__)
     if primal is not None:
         return primal
@@ -410,8 +460,8 @@ def _primal(
     try:
         if f in aliases:
             msg = (
-                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself a word; "
-                f"state rules for the words, or g = primitive({name}) for a word of its own"
+                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself a "
+                f"word; state rules for the words, or g = primitive({name}) for a word of its own"
             )
             raise RuleError(msg)
         hash(f)
@@ -421,21 +471,26 @@ def _primal(
     if direct or _interceptable(f):
         return declare_direct(f)
     msg = (
-        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed in "
-        f"silence; write @primitive above {name} ({where_defined(f)}), or {name.rpartition('.')[2]} = "
-        f"primitive({name}) for code that cannot be edited, or {pen}({name}, direct=True) if only "
+        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
+        f"in silence; write @primitive above {name} ({where_defined(f)}), or "
+        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or {pen}({name}, direct=True) if only "
         f"explicit rrule, frule and export shall use it"
     )
     raise RuleError(msg)
 
 
 def _interceptable(f: Any) -> bool:
-    """Whether NumPy's protocols show a call of f to the operands: a ufunc or an overridable function."""
+    """Whether NumPy's protocols show a call of f to the operands: f is a ufunc or overridable."""
     kind = type(f)
-    return kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher") and kind.__module__.partition(".")[0] == "numpy"
+    return (
+        kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
+        and kind.__module__.partition(".")[0] == "numpy"
+    )
 
 
-def _declared_types(primal: Primitive[..., Any], default: Any = None) -> tuple[tuple[Any, ...], Any]:
+def _declared_types(
+    primal: Primitive[..., Any], default: Any = None
+) -> tuple[tuple[Any, ...], Any]:
     if default is not None:
         return (default,) * len(primal.operands), default if primal.variadic else None
     # The annotations of a declaration are what its rules are for, if they are types of numbers.
@@ -464,8 +519,8 @@ def _checked(
     if wrong is not None:
         msg = (
             f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
-            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a rule "
-            f"has to have the same operands and options"
+            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
+            f"rule has to have the same operands and options"
         )
         raise RuleError(msg)
     return operand_types(function, skip=skip, types=types)
@@ -474,5 +529,3 @@ def _checked(
 def _caller(partials: tuple[Any, ...]) -> str:
     return next((where_defined(p) for p in partials if p is not None), "the call")
 
-
-_ = Array

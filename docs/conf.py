@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "api_pages",
     "vocabulary_table",
+    "outputs",
     "offline",
 ]
 exclude_patterns = ["_build", "_ext", "jupyter_execute", "**.ipynb_checkpoints"]

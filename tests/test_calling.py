@@ -81,7 +81,7 @@ def test_what_is_not_wanted_is_not_computed():
 
 
 def test_one_tangent_per_operand():
-    y, y_dot = frule((np.ones(2), ZeroTangent()), scaled, X, Y)
+    _, y_dot = frule((np.ones(2), ZeroTangent()), scaled, X, Y)
     assert y_dot.tolist() == [3.0, 5.0]
     assert frule((ZeroTangent(), NoTangent()), scaled, X, Y)[1] == ZeroTangent()
     assert frule((Thunk(lambda: np.ones(2)), ZeroTangent()), scaled, X, Y)[1].tolist() == [3.0, 5.0]
@@ -185,7 +185,9 @@ def applied(p, x):
 @rule(applied)
 def applied_rule(p: Params, x: float):
     return p.a * x + p.b, (
-        LinearMap(lambda t, x: t.a * x + t.b, lambda y_bar, x: Tangent[Params](a=y_bar * x, b=y_bar), x),
+        LinearMap(
+            lambda t, x: t.a * x + t.b, lambda y_bar, x: Tangent[Params](a=y_bar * x, b=y_bar), x
+        ),
         LinearMap(lambda t, a: a * t, lambda y_bar, a: a * y_bar, p.a),
     )
 
@@ -208,7 +210,9 @@ def test_a_rule_may_leave_the_dtype_and_realness_to_projection():
 
     @rule(f)
     def f_rule(x: np.ndarray):
-        return x * 1.0, (LinearMap(lambda t: t * (1 + 1j), lambda y_bar: y_bar * np.complex128(1 + 2j)),)
+        return x * 1.0, (
+            LinearMap(lambda t: t * (1 + 1j), lambda y_bar: y_bar * np.complex128(1 + 2j)),
+        )
 
     x = np.ones(2, np.float32)
     assert rrule(f, x)[1](np.ones(2, np.float32))[0].dtype == np.float32
@@ -253,7 +257,7 @@ def test_written_rules_that_answer_wrongly_are_named(answer):
     def wrong_rrule(x: float):
         return answer
 
-    with pytest.raises(RuleError, match="wrong_rrule|pullback") as error:
+    with pytest.raises(RuleError, match=r"wrong_rrule|pullback") as error:
         rrule(f, 1.0)
     assert __file__ in str(error.value)
 
@@ -269,7 +273,7 @@ def test_a_pullback_of_wrong_length_or_with_none_is_named():
         def wrong_pullback(x: float):
             return x, lambda y_bar: bars  # noqa: B023  (called before the loop goes on)
 
-        with pytest.raises(kind, match="rule f|None"):
+        with pytest.raises(kind, match=r"rule f|None"):
             rrule(f, 1.0)[1](1.0)
 
 
@@ -310,7 +314,11 @@ def test_booleans_and_text_cannot_be_perturbed():
     @rule(chosen)
     def chosen_rule(x: float, flag: bool, text: str):
         sign = 1.0 if flag else -1.0
-        return sign * x, (LinearMap(lambda t: sign * t, lambda t: sign * t), NoTangent(), NoTangent())
+        return sign * x, (
+            LinearMap(lambda t: sign * t, lambda t: sign * t),
+            NoTangent(),
+            NoTangent(),
+        )
 
     assert rrule(chosen, 2.0, False, "t")[1](1.0) == (-1.0, NoTangent(), NoTangent())
 

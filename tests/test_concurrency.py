@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from chainrules_py import LinearMap, Numeric, find_rule, loading, primitive, rrule, rule
-from chainrules_py import registry
+from chainrules_py import LinearMap, Numeric, find_rule, loading, primitive, registry, rrule, rule
 from chainrules_py.dispatch import Cache
 
 WAIT = 20.0
@@ -76,7 +75,7 @@ def test_a_rule_registered_between_reading_and_filling_is_not_lost(monkeypatch):
 
 
 def test_a_registry_that_clears_its_cache_in_place_fails_that_test(monkeypatch):
-    """The planted race: the same interleaving loses the rule if the dict is cleared, not replaced."""
+    """A planted race: the same interleaving loses the rule if the dict is cleared, not replaced."""
 
     def clearing() -> None:
         for cache in list(registry._caches.values()):
@@ -101,7 +100,7 @@ def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatc
 
 
 def test_backends_are_imported_outside_the_lock(monkeypatch):
-    """One thread imports a backend that registers; another, inside the lock, waits for no import."""
+    """A thread imports a backend that registers; another, inside the lock, waits for no import."""
     from chainrules_py import dispatch
 
     importing, registered = threading.Event(), threading.Event()
@@ -121,7 +120,9 @@ def test_backends_are_imported_outside_the_lock(monkeypatch):
     monkeypatch.setattr(
         loading,
         "announced",
-        lambda group: (("planted_library", "planted_backend"),) if group == loading.BACKENDS else (),
+        lambda group: (
+            (("planted_library", "planted_backend"),) if group == loading.BACKENDS else ()
+        ),
     )
     monkeypatch.setattr(loading.importlib, "import_module", import_module)
     monkeypatch.setattr(loading, "_seen", set())
@@ -165,12 +166,16 @@ def test_a_lookup_waits_for_a_backend_that_another_thread_is_importing(monkeypat
     monkeypatch.setattr(
         loading,
         "announced",
-        lambda group: (("planted_library2", "planted_backend2"),) if group == loading.BACKENDS else (),
+        lambda group: (
+            (("planted_library2", "planted_backend2"),) if group == loading.BACKENDS else ()
+        ),
     )
     monkeypatch.setattr(loading.importlib, "import_module", import_module)
     monkeypatch.setattr(loading, "_seen", set())
     found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(find_rule(f, (Planted,)))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: found.append(find_rule(f, (Planted,)))) for _ in range(2)
+    ]
     threads[0].start()
     assert entered.wait(WAIT)
     threads[1].start()

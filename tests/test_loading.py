@@ -42,7 +42,13 @@ def run(folder: Path, program: str) -> str:
     return done.stdout.strip()
 
 
-def third_party(folder: Path, contract: int = 1, annotation: str = "float", factor: float = 2.0, name: str = "thingrules") -> None:
+def third_party(
+    folder: Path,
+    contract: int = 1,
+    annotation: str = "float",
+    factor: float = 2.0,
+    name: str = "thingrules",
+) -> None:
     distribution(
         folder,
         name,
@@ -86,7 +92,10 @@ def test_another_contract_is_an_error_that_names_both_numbers(tmp_path):
 def test_a_package_that_cannot_be_imported_breaks_nobody_and_is_listed(tmp_path):
     (tmp_path / "thinglib.py").write_text(LIBRARY)
     distribution(
-        tmp_path, "broken", {"broken": "raise RuntimeError('planted')\n"}, "[chainrules_py.rules]\nthinglib = broken\n"
+        tmp_path,
+        "broken",
+        {"broken": "raise RuntimeError('planted')\n"},
+        "[chainrules_py.rules]\nthinglib = broken\n",
     )
     out = run(
         tmp_path,
@@ -99,12 +108,14 @@ def test_a_package_that_cannot_be_imported_breaks_nobody_and_is_listed(tmp_path)
     assert "broken could not be imported: RuntimeError: planted" in out
 
 
-ORDERS = list(itertools.permutations(["import chainrules_numpy", "import thingrules", "import usercode"]))
+ORDERS = list(
+    itertools.permutations(["import chainrules_numpy", "import thingrules", "import usercode"])
+)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda o: "-".join(s.split()[1] for s in o))
 def test_the_winner_does_not_depend_on_the_order_of_loading(tmp_path, order):
-    """User over third party over backend over core, each stating a rule of one signature for one word."""
+    """User over third party over backend over core, each with one signature for one word."""
     body = """
 from chainrules_py import LinearMap, Numeric, rule
 from chainrules_py.vocabulary import cosh
@@ -130,7 +141,10 @@ def {name}_rule(x: Numeric):
         imports = "\n".join(["import thingbackend", *winners])
         for program in (imports, "\n".join(reversed(imports.splitlines()))):
             out = run(
-                tmp_path, f"import chainrules_py as cr\n{program}\nfrom chainrules_py.vocabulary import cosh\nprint(cr.rrule(cosh, 0.5)[1](1.0)[0])"
+                tmp_path,
+                f"import chainrules_py as cr\n{program}\n"
+                "from chainrules_py.vocabulary import cosh\n"
+                "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
             )
             assert out == expected
 
@@ -144,9 +158,13 @@ chainrules_contract = 1
 def backend_rule(x: Numeric):
     return cosh(x), (LinearMap(lambda t: 2.0 * t, lambda t: 2.0 * t),)
 """
-    distribution(tmp_path, "b", {"thingbackend": body}, "[chainrules_py.backends]\nthinglib = thingbackend\n")
+    distribution(
+        tmp_path, "b", {"thingbackend": body}, "[chainrules_py.backends]\nthinglib = thingbackend\n"
+    )
     out = run(
         tmp_path,
-        "import chainrules_py as cr, thingbackend\nfrom chainrules_py.vocabulary import cosh\nprint(cr.rrule(cosh, 0.5)[1](1.0)[0])",
+        "import chainrules_py as cr, thingbackend\n"
+        "from chainrules_py.vocabulary import cosh\n"
+        "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
     )
     assert out == "2.0"

@@ -23,11 +23,17 @@ def test_operands_by_name_and_defaults_are_filled_in():
     for call in (((2.0, 3.0), {}), ((2.0,), {"w": 3.0}), ((), {"w": 3.0, "x": 2.0})):
         assert affine.normalise(*call) == expected
     assert affine(2.0, w=3.0, power=2) == 49.0
-    assert (affine.operands, affine.variadic, set(affine.options)) == (("x", "w", "b"), None, {"power", "label"})
+    assert (affine.operands, affine.variadic, set(affine.options)) == (
+        ("x", "w", "b"),
+        None,
+        {"power", "label"},
+    )
     assert affine.__doc__ == "An affine function, to a power."
 
 
-@pytest.mark.parametrize("call", [((), {}), ((1.0,), {}), ((1.0, 2.0), {"nonsense": 1}), ((1.0,) * 4, {})])
+@pytest.mark.parametrize(
+    "call", [((), {}), ((1.0,), {}), ((1.0, 2.0), {"nonsense": 1}), ((1.0,) * 4, {})]
+)
 def test_calls_that_do_not_fit_raise_type_errors(call):
     operands, options = call
     with pytest.raises(TypeError):

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, ProjectionError, Space, Tangent, Thunk, ZeroTangent, project, space, unthunk, zero_tangent
+from chainrules_py import (
+    NoTangent,
+    ProjectionError,
+    Space,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    project,
+    space,
+    unthunk,
+    zero_tangent,
+)
 from chainrules_py.project import kind_of, spread, unbroadcasting
 
 CASES = [
@@ -28,7 +39,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("have", "shape"), CASES)
+@pytest.mark.parametrize("have, shape", CASES)
 def test_projection_sums_what_broadcasting_spread(have, shape):
     """Against the definition: <t, broadcast(v)> == <project(t), v> for every basis vector v."""
     rng = np.random.default_rng(0)
@@ -42,7 +53,7 @@ def test_projection_sums_what_broadcasting_spread(have, shape):
         assert got[place] == pytest.approx(np.sum(t * np.broadcast_to(v, have)))
 
 
-@pytest.mark.parametrize(("have", "shape"), CASES)
+@pytest.mark.parametrize("have, shape", CASES)
 @pytest.mark.parametrize("batch", [(2,), (5, 2), (1,)])
 def test_leading_axes_that_count_cotangents_are_left_alone(have, shape, batch):
     t = np.random.default_rng(1).normal(size=(*batch, *have))
@@ -54,7 +65,9 @@ def test_leading_axes_that_count_cotangents_are_left_alone(have, shape, batch):
     assert np.allclose(t if plan is None else plan(t), got)
 
 
-@pytest.mark.parametrize(("have", "shape"), [((3,), (2,)), ((3,), (2, 3)), ((1,), (3,)), ((2, 3), (3, 1))])
+@pytest.mark.parametrize(
+    "have, shape", [((3,), (2,)), ((3,), (2, 3)), ((1,), (3,)), ((2, 3), (3, 1))]
+)
 def test_shapes_that_broadcasting_cannot_explain_are_refused(have, shape):
     with pytest.raises(ProjectionError, match="shape"):
         project(np.ones(have), np.ones(shape))
@@ -66,7 +79,9 @@ DTYPES = [np.float16, np.float32, np.float64, np.complex64, np.complex128]
 @pytest.mark.parametrize("primal", DTYPES)
 @pytest.mark.parametrize("given", [*DTYPES, np.int32, np.bool_])
 def test_dtype_and_realness_are_the_primals(primal, given):
-    t = np.ones(2, given) * (given(1 + 2j) if np.issubdtype(given, np.complexfloating) else given(1))
+    t = np.ones(2, given) * (
+        given(1 + 2j) if np.issubdtype(given, np.complexfloating) else given(1)
+    )
     got = project(t, np.ones(2, primal))
     assert got.dtype == primal
     expected = t if np.issubdtype(primal, np.complexfloating) else t.real
@@ -137,9 +152,19 @@ def test_pushing_forward_broadcasts_and_converts():
 
 
 @pytest.mark.parametrize(
-    ("x", "kind"),
-    [(True, "bool"), (1, "int"), (1.0, "real"), (1j, "complex"), (np.float32(1), "real"), (np.int8(1), "int")]
-    + [(np.ones(1, "c8"), "complex"), (np.array(["a"]), "other"), ("a", "none"), (None, "none")],
+    "x, kind",
+    [
+        (True, "bool"),
+        (1, "int"),
+        (1.0, "real"),
+        (1j, "complex"),
+        (np.float32(1), "real"),
+        (np.int8(1), "int"),
+        (np.ones(1, "c8"), "complex"),
+        (np.array(["a"]), "other"),
+        ("a", "none"),
+        (None, "none"),
+    ],
 )
 def test_kinds(x, kind):
     assert kind_of(x) == kind

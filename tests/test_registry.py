@@ -27,6 +27,7 @@ from chainrules_py import (
     explain,
     find_rule,
     frule,
+    loading,
     opt_out,
     primitive,
     register_array_type,
@@ -35,7 +36,7 @@ from chainrules_py import (
     rules_for,
     scalar_rule,
 )
-from chainrules_py import loading, vocabulary as v
+from chainrules_py import vocabulary as v
 from chainrules_py.loading import Layer
 from chainrules_py.registry import _statements
 
@@ -206,7 +207,11 @@ def test_a_module_loaded_anew_replaces_its_statements(tmp_path, monkeypatch):
     import importlib
 
     monkeypatch.syspath_prepend(tmp_path)
-    text = "from chainrules_py import scalar_rule\nfrom tests_planted_words import f\nscalar_rule(f, lambda _y, _x: {})\n"
+    text = (
+        "from chainrules_py import scalar_rule\n"
+        "from tests_planted_words import f\n"
+        "scalar_rule(f, lambda _y, _x: {})\n"
+    )
     (tmp_path / "tests_planted_words.py").write_text(
         "from chainrules_py import primitive\n@primitive\ndef f(x):\n    return x\n"
     )
@@ -288,7 +293,8 @@ class Shaped(Protocol):
 
 
 @pytest.mark.parametrize(
-    "annotation", [list[int], Literal["a"], Shaped, type[int], np.ndarray[Any, np.dtype[np.float64]]]
+    "annotation",
+    [list[int], Literal["a"], Shaped, type[int], np.ndarray[Any, np.dtype[np.float64]]],
 )
 def test_annotations_that_cannot_be_dispatched_on_are_refused(annotation):
     f = fresh()
@@ -357,7 +363,7 @@ def test_wrong_numbers_of_maps_are_reported_with_the_rules_name():
         return x + y, (LinearMap(None, lambda t: t),)
 
     for call in (lambda: rrule(f, 1.0, 2.0), lambda: frule((1.0, 1.0), f, 1.0, 2.0)):
-        with pytest.raises(RuleError, match="1 maps .* for 2 operands") as error:
+        with pytest.raises(RuleError, match=r"1 maps .* for 2 operands") as error:
             call()
         assert f"{__file__}:{two_maps_too_few.__code__.co_firstlineno}" in str(error.value)
 
@@ -419,7 +425,7 @@ def test_what_only_capable_engines_find_is_named_in_the_error():
     def needing(config, x: Numeric): ...
 
     assert find_rule(f, (float,)) is None
-    with pytest.raises(NoRuleError, match="requires .*reverse"):
+    with pytest.raises(NoRuleError, match=r"requires .*reverse"):
         rrule(f, 1.0)
 
 
@@ -469,7 +475,10 @@ def test_explain_is_an_object_whose_repr_is_the_text():
     assert [s.source.name for s in answer.others] == ["general"]
     text = repr(answer)
     assert text.count(f"{__file__}:{special.__code__.co_firstlineno}") >= 2
-    assert f"not  (Numeric) forward/reverse (user)  {__file__}:{general.__code__.co_firstlineno}" in text
+    assert (
+        f"not  (Numeric) forward/reverse (user)  {__file__}:{general.__code__.co_firstlineno}"
+        in text
+    )
     assert "is the word sin" in repr(explain(np.sin, 1.0))
 
 
@@ -502,7 +511,7 @@ def test_a_registration_for_one_function_reaches_bound_rules_of_the_tape():
 
 def test_a_lambda_that_was_asked_about_can_be_collected():
     def ask():
-        f = lambda x: x  # noqa: E731
+        f = lambda x: x
         assert find_rule(f, (float,)) is None
         with pytest.raises(NoRuleError):
             rrule(f, 1.0)

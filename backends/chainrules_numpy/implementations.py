@@ -1,4 +1,4 @@
-"""Where NumPy computes a word otherwise than by the function of the same name, and the cheap spellings."""
+"""Where NumPy computes a word otherwise than by the function of its name; the cheap spellings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Scalar, register_array_type, register_scalar_type
-from chainrules_py import vocabulary as v
+from chainrules_py import register_array_type, register_scalar_type
 from chainrules_py.arrays import register_number_home
 from chainrules_py.calling import register_owner
 from chainrules_py.tangents import register_mutable

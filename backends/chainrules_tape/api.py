@@ -6,14 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import NotDifferentiableError, NoTangent, ProjectionError, Tangent, ZeroTangent
+from chainrules_py import NoTangent, NotDifferentiableError, ProjectionError, Tangent, ZeroTangent
 from chainrules_py.calling import check_cotangent, own
 from chainrules_py.errors import describe
 from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space, kind_of, project, space, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
-
 from chainrules_tape.config import config
 from chainrules_tape.forward import dual, tangent_of
 from chainrules_tape.tape import Bars, Tape, Variable, backward
@@ -83,13 +82,17 @@ def _lift(x: Any, tape: Tape) -> Any:
     return tape.leaf(x) if kind_of(x) in ("real", "complex", "int") else x
 
 
-def _lower(y: Any, tape: Tape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]) -> Any:
+def _lower(
+    y: Any, tape: Tape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]
+) -> Any:
     """A result without its variables; where they were is noted."""
     if isinstance(y, Variable) and y.tape is tape:
         starts.append((path, y.index))
         return y.value
     if is_structure_type(type(y)) and find_tracers(y):
-        return rebuild(y, [_lower(field, tape, (*path, key), starts) for key, field in fields_of(y)])
+        return rebuild(
+            y, [_lower(field, tape, (*path, key), starts) for key, field in fields_of(y)]
+        )
     return y
 
 
@@ -111,7 +114,9 @@ def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...]) -> An
     return zero_tangent(x) if is_zero(bar) else own(bar, theirs)
 
 
-def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+def jvp(
+    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
     """The value of a function and its derivative in a direction.
 
     Parameters
@@ -148,7 +153,10 @@ def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ..
         if not is_zero(t):
             of = space(x)
             if is_zero(of):
-                msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+                msg = (
+                    f"{describe(x)} cannot be perturbed, "
+                    f"and a tangent {describe(t)} was given for it"
+                )
                 raise ProjectionError(msg)
             if type(of) is not Space or of.kind != "int":
                 t = project(t, of)
@@ -168,7 +176,9 @@ def _plain(y: Any, t: Any) -> Any:
     return rebuild(y, list(fields.values())) if cls in PLAIN else Tangent.of(cls, fields)
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0
+) -> Callable[..., tuple[Any, Any]]:
     """A function that gives the value of f together with its gradient; see `grad`.
 
     Examples
@@ -208,8 +218,9 @@ def _check_scalar(y: Any) -> None:
     if type(of) is Space and of.kind == "real" and of.size == 1:
         return
     msg = (
-        f"grad is of a function with one real number for a result, and this one gave {describe(y)}; "
-        f"vjp takes a cotangent of any result, jacobian gives all partial derivatives"
+        f"grad is of a function with one real number for a result, and this one gave "
+        f"{describe(y)}; vjp takes a cotangent of any result, jacobian gives all partial "
+        f"derivatives"
     )
     raise NotDifferentiableError(msg)
 

@@ -1,4 +1,4 @@
-"""This engine, as rules see it."""
+"""The engine, as rules see it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from chainrules_py.arrays import dispatch_type, is_tracer_type
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
-
 from chainrules_tape.config import config
 from chainrules_tape.tape import is_leaf_type, through
 from chainrules_tape.tracing import ArrayLike, Site, members
@@ -36,7 +35,11 @@ class Dual(ArrayLike):
         return self._level
 
     def __trace__(
-        self, primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], primal: Callable[..., Any] | None = None
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Push the tangents of a call forward; this level is the highest of the call's."""
         level = self._level
@@ -58,8 +61,14 @@ class Dual(ArrayLike):
 def _open(x: Any, level: int) -> tuple[Any, Any]:
     cls = type(x)
     if is_tracer_type(cls):
-        return (x.value, x.tangent) if isinstance(x, Dual) and x._level == level else (x, ZeroTangent())
-    if is_structure_type(cls) and any(isinstance(t, Dual) and t._level == level for t in find_tracers(x)):
+        return (
+            (x.value, x.tangent)
+            if isinstance(x, Dual) and x._level == level
+            else (x, ZeroTangent())
+        )
+    if is_structure_type(cls) and any(
+        isinstance(t, Dual) and t._level == level for t in find_tracers(x)
+    ):
         opened = [(key, *_open(field, level)) for key, field in fields_of(x)]
         tangent = Tangent.of(cls, {key: t for key, _, t in opened if not is_zero(t)})
         return rebuild(x, [payload for _, payload, _ in opened]), tangent
@@ -86,7 +95,7 @@ _classes = _DualClasses()
 
 
 def dual(y: Any, y_dot: Any, level: int) -> Any:
-    """A value with its tangent, field by field for structures; the value alone where the tangent is zero."""
+    """A value with its tangent, field by field for structures; the value alone if that is zero."""
     if is_zero(y_dot):
         return y
     cls = type(y)

@@ -18,18 +18,16 @@ from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, find_tracers
-from chainrules_py.project import Space, space
+from chainrules_py.project import Space
 from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tangents import (
     AbstractTangent,
-    ZeroTangent,
     accumulate,
     is_mutable_destination,
     is_zero,
     unthunk,
 )
-
 from chainrules_tape.config import config
 from chainrules_tape.tracing import ArrayLike, Site, members, new_level
 
@@ -56,8 +54,9 @@ class Tape(list[tuple[Any, ...]]):
         return variable_class[type(value)](value, self, index)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """From now on, recording a call is an error: the variable has escaped its differentiation."""
-        self.__class__ = ClosedTape
+        """From now on recording a call is an error: a variable has escaped its differentiation."""
+        # By changing the class, so that an open tape is not asked at each record whether it is open.
+        object.__setattr__(self, "__class__", ClosedTape)
 
 
 class ClosedTape(Tape):
@@ -65,11 +64,12 @@ class ClosedTape(Tape):
 
     __slots__ = ()
 
-    def append(self, record: Any) -> None:
+    def append(self, record: Any, /) -> None:
         """Refuse to record."""
         msg = (
             "a traced value was used after the grad, vjp or jvp that made it was over; "
-            "return values from the differentiated function instead of storing them, or ask for has_aux"
+            "return values from the differentiated function instead of storing them, "
+            "or ask for has_aux"
         )
         raise TracerError(msg)
 
@@ -114,7 +114,9 @@ class Variable(ArrayLike):
         if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
             return None
         mine = tuple(issubclass(c, Variable) for c in classes)
-        if len(classes) > 2 or any(is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)):
+        if len(classes) > 2 or any(
+            is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)
+        ):
             return None
         if any(is_structure_type(c) for c in classes):
             return None
@@ -129,7 +131,7 @@ class Variable(ArrayLike):
             return None
         if bound.careful:
             return _careful_step(bound.run, mine, site.general)
-        return _step(bound.run, mine, site.general)
+        return _STEPS[mine](bound.run, site.general)
 
 
 _recorders = Cache()
@@ -206,7 +208,9 @@ def _record(
         return (primal or primitive)(*payloads, **options)
     parts = [part for (_, part), w in zip(opened, bound.wanted, strict=True) if w]
     flat = all([type(part) is int for part in parts])
-    y, record = bound.run(_linker(bound)(parts) if flat else Several(tuple(parts)), *payloads, **options)
+    y, record = bound.run(
+        _linker(bound)(parts) if flat else Several(tuple(parts)), *payloads, **options
+    )
     index = len(tape)
     tape.append(record)
     return wrap(y, tape, index)
@@ -216,51 +220,75 @@ def _payload(cls: Any) -> type:
     return cls.payload_type  # type: ignore[no-any-return]
 
 
-def _step(run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]) -> Callable[..., Any]:
+# The steps of one and two operands are written out: they are what each call of a program costs.
+
+
+def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     classes = variable_class
 
-    if mine == (True,):
-
-        def step(a: Any) -> Any:
-            tape = a.tape
-            y, record = run(a.index, a.value)
-            index = len(tape)
-            tape.append(record)
-            return classes[type(y)](y, tape, index)
-
-    elif mine == (True, True):
-
-        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
-            tape = a.tape
-            if tape is not b.tape:
-                return general(a, b)
-            y, record = run((a.index, b.index), a.value, b.value)
-            index = len(tape)
-            tape.append(record)
-            return classes[type(y)](y, tape, index)
-
-    elif mine == (True, False):
-
-        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
-            tape = a.tape
-            y, record = run(a.index, a.value, b)
-            index = len(tape)
-            tape.append(record)
-            return classes[type(y)](y, tape, index)
-
-    else:
-
-        def step(a: Any, b: Any) -> Any:  # type: ignore[misc]
-            tape = b.tape
-            y, record = run(b.index, a, b.value)
-            index = len(tape)
-            tape.append(record)
-            return classes[type(y)](y, tape, index)
+    def step(a: Any) -> Any:
+        tape = a.tape
+        y, record = run(a.index, a.value)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
 
     return step
 
 
-def _careful_step(run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]) -> Callable[..., Any]:
+def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = a.tape
+        if tape is not b.tape:
+            return general(a, b)
+        y, record = run((a.index, b.index), a.value, b.value)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = a.tape
+        y, record = run(a.index, a.value, b)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = b.tape
+        y, record = run(b.index, a, b.value)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+_STEPS = {
+    (True,): _step_of_one,
+    (True, True): _step_of_both,
+    (True, False): _step_of_left,
+    (False, True): _step_of_right,
+}
+"""What makes the step of a call, by which of its operands are variables."""
+
+
+def _careful_step(
+    run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]
+) -> Callable[..., Any]:
     places = tuple(i for i, m in enumerate(mine) if m)
 
     def step(*operands: Any) -> Any:
@@ -289,7 +317,7 @@ def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
 
 
 def is_leaf_type(cls: type) -> bool:
-    """Whether values of a class can be differentiated in: arrays and numbers, tracers of them too."""
+    """Whether values of a class can be differentiated in: arrays, numbers, and tracers of them."""
     return (is_array_type(cls) or is_number_type(cls)) and dispatch_type(cls) is not bool
 
 
@@ -369,19 +397,26 @@ class Into:
         self.pull_into = pull_into
 
     def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add in place what the pull would return: n elements read one by one do not build n arrays."""
+        """Add in place what the pull would return: n elements read one by one build no n arrays."""
         bars[index] = None
         link, saved = self.index, record[2:]
-        of: Any = next((s for s in saved if type(s) is Space), None)
-        plain = of is not None and not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
-        if plain and link not in bars.plain and bars[link] is None:
-            bars.own(link, of.zeros())
-        elif plain and link not in bars.plain and not is_tracer_type(type(bars[link])):
-            bars.add(link, of.zeros())
-        if plain and link in bars.plain:
+        dense = not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
+        of = next((s for s in saved if type(s) is Space), None)
+        if dense and of is not None and self._has_buffer(bars, of):
             self.pull_into(bars[link], y_bar, *saved)
         else:
             bars.add(link, record[0](y_bar, *saved))
+
+    def _has_buffer(self, bars: Bars, of: Space) -> bool:
+        """Whether its parent collects in a buffer of our own; from now on, where that can be."""
+        link = self.index
+        if link not in bars.plain:
+            total = bars[link]
+            if total is None:
+                bars.own(link, of.zeros())
+            elif not is_tracer_type(type(total)):
+                bars.add(link, of.zeros())
+        return link in bars.plain
 
 
 class Several:
@@ -420,14 +455,22 @@ def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
         if isinstance(x, Variable) and x.tape is tape:
             return x.value, x.index
         return x, None
-    if is_structure_type(cls) and any(isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)):
+    if is_structure_type(cls) and any(
+        isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)
+    ):
         opened = [(key, *_open(field, tape)) for key, field in fields_of(x)]
         links = {key: link for key, _, link in opened if link is not None}
         return rebuild(x, [payload for _, payload, _ in opened]), links
     return x, None
 
 
-def through(primitive: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any], classes: tuple[type, ...], mode: str) -> Any:
+def through(
+    primitive: Primitive[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    classes: tuple[type, ...],
+    mode: str,
+) -> Any:
     """A primitive without a rule is differentiated through its body, if it has one."""
     if primitive.has_body:
         return primitive.__wrapped__(*operands, **options)
@@ -466,8 +509,9 @@ class Bars(list[Any]):
             self.plain.add(link)
 
 
-def backward(tape: Tape, bars: Bars, start: int) -> None:
-    """Play a tape backwards, from the record at ``start``; the leaves' cotangents are left in ``bars``."""
+# One loop without calls of our own in it: written in parts, it would cost a third more.
+def backward(tape: Tape, bars: Bars, start: int) -> None:  # noqa: C901
+    """Play a tape backwards from the record at ``start``; ``bars`` keeps the leaves' cotangents."""
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
@@ -530,6 +574,7 @@ def _note(error: Exception, record: tuple[Any, ...], y_bar: Any) -> None:
         return
     shown = ", ".join(describe(x) for x in record[2:])
     error.add_note(
-        f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, which saved ({shown})\n"
+        f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, "
+        f"which saved ({shown})\n"
         f"  rule: {statement.where}"
     )

@@ -26,9 +26,8 @@ from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, highest_tracer
-from chainrules_py.registry import declare_direct, find_rule, name_of
+from chainrules_py.registry import find_rule, name_of
 from chainrules_py.vocabulary import binary_operators, index, unary_operators
-
 from chainrules_tape.config import config
 
 __all__ = ["ArrayLike", "Site", "new_level"]
@@ -50,7 +49,9 @@ class Site:
 
     __slots__ = ("cache", "primal", "primitive")
 
-    def __init__(self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None
+    ) -> None:
         self.primitive = primitive
         self.primal = primal
         self.cache = Cache()
@@ -61,7 +62,11 @@ class Site:
         classes = tuple(map(type, operands))
         tracers = [x for x in operands if is_tracer_type(type(x))]
         step = None
-        if self.primal is not None and number_home(self.primal) and all(map(is_python_number, classes)):
+        if (
+            self.primal is not None
+            and number_home(self.primal)
+            and all(map(is_python_number, classes))
+        ):
             step = self.lifted
         elif tracers and len({type(t).engine for t in tracers if isinstance(t, ArrayLike)}) == 1:
             step = type(tracers[0]).make_step(self, classes)
@@ -103,7 +108,7 @@ def site_of(f: Any) -> Site | None:
     row = aliases.get(f)
     if row is None or not isinstance(row.word, Primitive):
         return None
-    # A method or property of an array class cannot be called on what an outer level traces; its word can.
+    # What an outer level traces has no method or property of an array class; its word it has.
     site = _sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
     return site
 
@@ -159,7 +164,9 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     traced = [is_tracer_type(cls) and is_python_number(cls) for cls in classes]
     if not any(traced) or any(map(is_array_type, classes)):
         return operands
-    return tuple([scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)])
+    return tuple(
+        [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
+    )
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -170,8 +177,9 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         return Site(primal, f).general(*operands, **keywords)
     name = f"{getattr(f, '__module__', None) or type(f).__module__}.{name_of(f)}"
     msg = (
-        f"{name} has no derivative here: it is no alias of a word. Write {name.rpartition('.')[2]} = "
-        f"primitive({name}) and state a rule for it, or compute it before differentiating"
+        f"{name} has no derivative here: it is no alias of a word. Write "
+        f"{name.rpartition('.')[2]} = primitive({name}) and state a rule for it, "
+        f"or compute it before differentiating"
     )
     raise NotDifferentiableError(msg)
 
@@ -191,14 +199,17 @@ class ArrayLike(Tracer):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The step that traces a call with operands of these classes, or None for the general way."""
+        """The step that traces a call with operands of these classes; None for the general way."""
         return None
 
     # -- what NumPy asks of an argument that is not its own
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
         if method != "__call__":
-            msg = f"np.{ufunc.__name__}.{method} of a traced value; write it with the function of that name, as np.sum for np.add.reduce"
+            msg = (
+                f"np.{ufunc.__name__}.{method} of a traced value; write it with the function of "
+                f"that name, as np.sum for np.add.reduce"
+            )
             raise TracerError(msg)
         if keywords:
             return call_native(ufunc, operands, keywords)
@@ -215,7 +226,9 @@ class ArrayLike(Tracer):
             step = _find_step(ufunc, operands)
         return step(*operands)
 
-    def __array_function__(self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def __array_function__(
+        self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
         return call_native(function, operands, keywords)
 
     def __repr__(self) -> str:
@@ -223,13 +236,17 @@ class ArrayLike(Tracer):
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         msg = (
-            f"{self!r} is being differentiated and cannot become a plain array: its derivative would be lost. "
-            f"Call functions of the array library on it, or make what you call a primitive with a rule"
+            f"{self!r} is being differentiated and cannot become a plain array: its derivative "
+            f"would be lost. Call functions of the array library on it, or make what you call a "
+            f"primitive with a rule"
         )
         raise TracerError(msg)
 
     def _scalar(self, kind: str) -> Any:
-        msg = f"{kind}() of {self!r}, which is being differentiated, would lose its derivative; leave it as it is"
+        msg = (
+            f"{kind}() of {self!r}, which is being differentiated, would lose its derivative; "
+            f"leave it as it is"
+        )
         raise TracerError(msg)
 
     def __float__(self) -> float:
@@ -287,8 +304,8 @@ class Member:
             return self
         if self.native not in aliases:
             msg = (
-                f"{owner.__name__}.{self.name}: this member of {owner.__dispatch_type__.__name__} is not known "
-                f"to be differentiable; write it with functions, or as an alias of a word"
+                f"{owner.__name__}.{self.name}: this member of "
+                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; write it with functions, or as an alias of a word"
             )
             raise AttributeError(msg)
         if callable(self.native):
@@ -342,7 +359,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 
 
 def _defers(self: Any, other: Any) -> bool:
-    """Whether the other operand is none of an array, a number or a tracer: its class may know what to do."""
+    """Whether the other operand is no array, number or tracer: its class may know what to do."""
     cls = type(other)
     return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
 
@@ -352,5 +369,7 @@ for _name, (_word, _primal) in unary_operators.items():
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     setattr(ArrayLike, _name, _method)
-    if hasattr(operator, f"__i{_name[2:]}"):  # those that Python reflects have a form in place as well
+    if hasattr(
+        operator, f"__i{_name[2:]}"
+    ):  # those that Python reflects have a form in place as well
         setattr(ArrayLike, _reflected.__name__, _reflected)

@@ -31,7 +31,9 @@ class _Written:
         self.with_config = with_config
 
     def _function(self, request: Request) -> Callable[..., Any]:
-        return functools.partial(self.function, request.config) if self.with_config else self.function
+        return (
+            functools.partial(self.function, request.config) if self.with_config else self.function
+        )
 
 
 class GeneralRecipe(_Written):
@@ -161,7 +163,10 @@ class RruleRecipe(_Written):
 
 def _half(half: Any, name: str, statement: Statement) -> Any:
     if half is None:
-        msg = f"{statement!r} gives a LinearMap without {name}; state that half, or use the other mode"
+        msg = (
+            f"{statement!r} gives a LinearMap without {name}; "
+            f"state that half, or use the other mode"
+        )
         raise NotDifferentiableError(msg)
     return half
 

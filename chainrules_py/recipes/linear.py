@@ -167,7 +167,7 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
 
 
 def _dense(t: Any, x: Any) -> Any:
-    """A tangent for a word that is linear in several operands jointly, which all have to be there."""
+    """A tangent for a word that is linear in several operands jointly: all have to be there."""
     if not is_zero(t):
         return unthunk(t)
     of = space(x)

@@ -47,7 +47,9 @@ class ScalarRecipe:
 
     pen = "scalar_rule"
 
-    def __init__(self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None) -> None:
+    def __init__(
+        self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None
+    ) -> None:
         self.partials = partials
         self.singular = singular
         self.complex = complex
@@ -83,7 +85,9 @@ class ScalarRecipe:
             return None
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
         pulls = _Pulls(self, request, saved)
-        shaped = [cls for cls in request.operands if arrays.dispatch_type(cls) not in (*NUMBERS, bool)]
+        shaped = [
+            cls for cls in request.operands if arrays.dispatch_type(cls) not in (*NUMBERS, bool)
+        ]
         if not shaped:
             return Bound(request, self._run_numbers(request, saved, pulls))
         fast = ByDtype(shaped[0], pulls.fast)
@@ -95,7 +99,9 @@ class ScalarRecipe:
         if len(request.operands) == 1:
             return Bound(request, _run_unary(request.primal, saved, fast, general))
         if len(request.active) == 1:
-            return Bound(request, _run_half(request.primal, request.active[0], saved, fast, general))
+            return Bound(
+                request, _run_half(request.primal, request.active[0], saved, fast, general)
+            )
         return Bound(request, _run_binary(request.primal, saved, fast, general))
 
     def _check(self, statement: Statement, *values: Any) -> None:
@@ -110,7 +116,9 @@ class ScalarRecipe:
         )
         raise NoRuleError(msg)
 
-    def _general(self, request: Request, saved: Slots, pulls: _Pulls, broadcast: ByDtype) -> Callable[..., Any]:
+    def _general(
+        self, request: Request, saved: Slots, pulls: _Pulls, broadcast: ByDtype
+    ) -> Callable[..., Any]:
         """The record of a call whose operands and result do not agree in shape and dtype."""
         active, statement = request.active, request.statement
         general = pulls.general()
@@ -276,7 +284,7 @@ class _Pulls:
         return tuple([self._part(i, conjugate) for i in self.request.active])
 
     def _part(self, i: int, conjugate: bool) -> Any:
-        """``y_bar conj(p)`` for one operand, as a function of y_bar and exactly the saved values."""
+        """``y_bar conj(p)`` for one operand, as a function of y_bar and just the saved values."""
         recipe, saved = self.recipe, self.saved
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
@@ -290,7 +298,7 @@ class _Pulls:
         if recipe.singular:
             p = _narrow(partial, saved, len(recipe.partials))
             return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
-        # The rest says the same thing, with as few calls between the engine and the partial as can be.
+        # The rest says the same thing, with as few calls from the engine to the partial as can be.
         if form == "slot" and len(saved) == 1:
             return lambda y_bar, kept: y_bar * kept
         if len(recipe.partials) == 1 and saved == (1,):
@@ -327,7 +335,7 @@ def _join(parts: tuple[Any, ...], n: int) -> Any:
 
 
 def _used(partial: Partial, n: int) -> Slots:
-    """Which of the result and the operands a partial reads: those whose names do not start with _."""
+    """Which of the result and the operands a partial reads: names that do not start with _."""
     code = getattr(partial, "__code__", None)
     if code is None:
         return tuple(range(n + 1))
@@ -336,7 +344,7 @@ def _used(partial: Partial, n: int) -> Slots:
 
 
 def _form(partial: Partial) -> tuple[str, Any]:
-    """``("constant", c)``, ``("slot", i)`` or ``("computed", None)``: what a partial is, if that can be seen."""
+    """What a partial can be seen to be: a constant, one of its parameters, or neither."""
     code = getattr(partial, "__code__", None)
     if code is None or code.co_names or code.co_freevars:
         return ("computed", None)

@@ -1,4 +1,4 @@
-"""The rules of the vocabulary: the mathematics, citing its source, and nothing about any library."""
+"""The rules of the vocabulary: the mathematics and its source, and nothing of any library."""
 
 from chainrules_py.rules import (
     creation,

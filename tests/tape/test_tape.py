@@ -52,7 +52,9 @@ def test_perturbations_are_not_confused():
     assert derivative(lambda x: x * derivative(lambda y: x * y * y)(x))(3.0) == 54
     assert derivative(lambda x: x * grad(lambda y: x * y * y)(x))(3.0) == 54
     assert grad(lambda x: x * derivative(lambda y: x * y * y)(x))(3.0) == 54
-    assert derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(1.0) == 1  # Siskind and Pearlmutter
+    assert (
+        derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(1.0) == 1
+    )  # Siskind and Pearlmutter
 
 
 MODES = {"reverse": grad, "forward": derivative}
@@ -62,7 +64,7 @@ MODES = {"reverse": grad, "forward": derivative}
 @pytest.mark.parametrize("middle", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("inner", MODES.values(), ids=MODES)
 @pytest.mark.parametrize(
-    ("f", "third"),
+    "f, third",
     [
         (lambda x: np.exp(2 * x) * x, lambda x: (8 * x + 12) * math.exp(2 * x)),
         (lambda x: np.sin(x) * np.cos(x), lambda x: -4 * math.cos(2 * x)),
@@ -193,7 +195,9 @@ def test_a_dataclass_layer_runs_its_rule_inside_a_program():
     assert stepped.w == pytest.approx(layer.w - 0.1 * c * x)
     assert stepped.name == "layer"
     _, y_dot = jvp(
-        lambda layer: np.sum(np.sin(layer(x))), (layer,), (Tangent[Layer](w=np.ones(2), b=np.array(1.0)),)
+        lambda layer: np.sum(np.sin(layer(x))),
+        (layer,),
+        (Tangent[Layer](w=np.ones(2), b=np.array(1.0)),),
     )
     assert ran["push"] == 1
     assert y_dot == pytest.approx(np.sum(c * x) + c.sum())
@@ -215,7 +219,7 @@ class Pair(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("argument", "expected"),
+    "argument, expected",
     [
         ((2.0, [3.0, 4.0]), (3.0, [2.0, 0.0])),
         ({"x": 2.0, "y": 3.0, "n": "text"}, {"x": 3.0, "y": 2.0, "n": NoTangent()}),
@@ -237,7 +241,9 @@ def test_a_namedtuple_gives_a_tangent_of_it():
 def test_several_outputs_and_their_cotangents():
     y, pullback = vjp(lambda x: {"s": np.sin(x), "twice": (2.0 * x, "constant")}, 0.5)
     assert y["twice"] == (1.0, "constant")
-    assert pullback({"s": 1.0, "twice": (3.0, NoTangent())}) == (pytest.approx(math.cos(0.5) + 6.0),)
+    assert pullback({"s": 1.0, "twice": (3.0, NoTangent())}) == (
+        pytest.approx(math.cos(0.5) + 6.0),
+    )
     assert pullback({"s": 1.0, "twice": ZeroTangent()}) == (pytest.approx(math.cos(0.5)),)
 
 
@@ -253,13 +259,15 @@ def test_argnums_keywords_and_values():
 
 
 def test_an_unused_argument_has_a_dense_zero_gradient_and_a_flag_none():
-    g = grad(lambda x, unused, flag: np.sum(x), argnums=(0, 1, 2))(np.ones(2), np.ones((2, 3)), True)
+    g = grad(lambda x, unused, flag: np.sum(x), argnums=(0, 1, 2))(
+        np.ones(2), np.ones((2, 3)), True
+    )
     assert g[1].shape == (2, 3)
     assert not g[1].any()
     assert g[2] == NoTangent()
 
 
-# ------------------------------------------------------------------------------ accumulation, ownership
+# ------------------------------------------------------------------------- accumulation, ownership
 
 
 def test_what_comes_back_aliases_nothing_and_inputs_are_untouched():
@@ -335,7 +343,12 @@ def test_broadcast_operands_come_back_in_their_own_shape():
 def test_a_tape_frees_its_arrays_when_it_is_dropped():
     x = np.ones(3)
     _, pullback = vjp(lambda x: np.sin(np.sin(x)), x)
-    saved = [weakref.ref(a) for r in _tape_of(pullback) for a in r if isinstance(a, np.ndarray) and a is not x]
+    saved = [
+        weakref.ref(a)
+        for r in _tape_of(pullback)
+        for a in r
+        if isinstance(a, np.ndarray) and a is not x
+    ]
     assert saved
     del pullback
     gc.collect()
@@ -349,19 +362,23 @@ def _tape_of(pullback):
 # ------------------------------------------------------------------------------ refusals
 
 
-@pytest.mark.parametrize("f", [lambda x: x, lambda x: np.sum(x) * 1j, lambda x: (x, x), lambda x: "text"])
+@pytest.mark.parametrize(
+    "f", [lambda x: x, lambda x: np.sum(x) * 1j, lambda x: (x, x), lambda x: "text"]
+)
 def test_grad_asks_for_one_real_number(f):
-    with pytest.raises(NotDifferentiableError, match="vjp .* jacobian"):
+    with pytest.raises(NotDifferentiableError, match=r"vjp .* jacobian"):
         grad(f)(np.ones(2))
 
 
-@pytest.mark.parametrize("convert", [np.asarray, float, int, complex, list, np.array, lambda x: [0][x]])
+@pytest.mark.parametrize(
+    "convert", [np.asarray, float, int, complex, list, np.array, lambda x: [0][x]]
+)
 def test_a_traced_value_does_not_become_plain_in_silence(convert):
     def f(x):
         y = convert(x)
         return y if not isinstance(y, list) else y[0]
 
-    with pytest.raises(TracerError, match="derivative|index|int"):
+    with pytest.raises(TracerError, match=r"derivative|index|int"):
         grad(f)(2.0) if convert is not list else grad(lambda x: np.sum(np.asarray(x)))(np.ones(2))
 
 
@@ -441,7 +458,7 @@ def test_an_error_inside_a_rule_says_whose_rule_it_was():
     assert "through fails(float64[3])" in "\n".join(error.value.__notes__)
 
 
-# ------------------------------------------------------------------------------ through and around rules
+# ------------------------------------------------------------------------- through and around rules
 
 
 def test_a_primitive_without_a_rule_is_differentiated_through_its_body():
@@ -494,12 +511,22 @@ def test_comparisons_and_branches_look_at_values():
 
 def test_tracing_changes_no_bit_of_a_value():
     rng = np.random.default_rng(1)
-    for x in (0.3, np.float64(0.3), np.array(0.3), rng.normal(size=7), rng.normal(size=(2, 3)).astype(np.float32)):
+    for x in (
+        0.3,
+        np.float64(0.3),
+        np.array(0.3),
+        rng.normal(size=7),
+        rng.normal(size=(2, 3)).astype(np.float32),
+    ):
 
         def program(x):
             return np.exp(np.sin(x) * x / 3 - x) + x * 2.0 - np.cos(x)
 
-        for f in (program, lambda x: x**2, lambda x: x**0.5 if np.all(np.asarray(ignore_derivatives(x)) > 0) else x):
+        for f in (
+            program,
+            lambda x: x**2,
+            lambda x: x**0.5 if np.all(np.asarray(ignore_derivatives(x)) > 0) else x,
+        ):
             plain = f(x)
             traced, _ = vjp(f, x)
             assert type(traced) is type(plain)
@@ -509,7 +536,7 @@ def test_tracing_changes_no_bit_of_a_value():
 
 
 def test_rules_that_call_back_into_the_engine():
-    from chainrules_py import ReverseMode, ForwardMode
+    from chainrules_py import ForwardMode, ReverseMode
     from chainrules_tape.config import config
 
     @primitive
