@@ -235,11 +235,6 @@ class Alias:
                 raise TypeError(msg)
         return call
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the row only renames, so that its word with its operands is the same call."""
-        return isinstance(self.word, Primitive)
-
     def __repr__(self) -> str:
         return f"<alias {self.__name__} of {self.word!r}>"
 

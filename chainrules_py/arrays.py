@@ -106,6 +106,7 @@ class Tracer:
 
 _namespaces: dict[type, Any] = {}
 _zero_d_types: dict[type, type] = {}
+_take: dict[type, Callable[[Any], Any]] = {}
 _tracer_namespace: list[Any] = []
 _on_change: list[Callable[[], None]] = []
 
@@ -150,11 +151,15 @@ def register_array_type(cls: type, namespace: Any, *, kind: type = Array) -> Non
         changed()
 
 
-def register_scalar_type(cls: type, namespace: Any, *, array: type) -> None:
+def register_scalar_type(
+    cls: type, namespace: Any, *, array: type, take: Callable[[Any], Any]
+) -> None:
     """Say that the instances of a class are numbers of a library, and which its arrays are.
 
-    A rule for numbers is looked for first, then one for a 0-d ``array``.
+    A rule for numbers is looked for first, then one for a 0-d ``array``; ``take`` gives the number
+    in one of these, without waiting for a device.
     """
+    _take[array] = take
     Scalar.register(cls)  # type: ignore[attr-defined]
     _namespaces[cls] = namespace
     _zero_d_types[cls] = array
@@ -187,6 +192,12 @@ def is_python_number(cls: type) -> bool:
 def on_registration(changed: Callable[[], None]) -> None:
     """Have a function called whenever a type is registered: it forgets what it knew of types."""
     _on_change.append(changed)
+
+
+def as_scalar(t: Any) -> Any:
+    """The tangent of a Python number as a number, where a library has numbers beside its arrays."""
+    take = _take.get(type(t))
+    return t if take is None or t.ndim else take(t)
 
 
 def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:

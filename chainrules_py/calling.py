@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py import arrays, loading
-from chainrules_py.alias import aliases
+from chainrules_py.alias import Alias, Call, aliases
 from chainrules_py.bind import bind, part
 from chainrules_py.config import Config
 from chainrules_py.dispatch import Cache
@@ -15,7 +15,6 @@ from chainrules_py.primitive import Primitive
 from chainrules_py.project import Space, kind_of, project, space
 from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
-from chainrules_py.structure import is_structure_type
 from chainrules_py.tangents import (
     AbstractTangent,
     NoTangent,
@@ -77,7 +76,7 @@ class _Frule:
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
-            return _engine(config).jvp(native, operands, tangents)  # type: ignore[no-any-return]
+            return _engine().jvp(native, operands, tangents)  # type: ignore[no-any-return]
         if len(tangents) != len(operands):
             msg = (
                 f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
@@ -144,7 +143,7 @@ class _Rrule:
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
-            return _engine(config).vjp(native, *operands)  # type: ignore[no-any-return]
+            return _engine().vjp(native, *operands)  # type: ignore[no-any-return]
         classes = tuple(map(type, operands))
         rule = demand_rule(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
@@ -258,59 +257,73 @@ def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, 
 
 
 def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """``(primal, operands, options, native)`` in the one form, or ``(None, operands, {}, call)`` for a composite."""
+    """``(primal, operands, options, native)`` in the one form; ``native`` stood for the primal.
+
+    ``(None, operands, {}, call)`` for what has no primal: ``call(*operands)`` has to be traced.
+    """
+    if isinstance(f, Primitive):
+        return f, *f.normalise(operands, options), None
     primal = primal_of(f)
     if primal is None:
         loading.see(f, map(type, operands))
         primal = primal_of(f)
-    if (
-        primal is not None
-        and primal is f
-        and len(operands) == len(primal.operands)
-        and not options
-        and not primal._required
-    ):
-        return f, operands, primal.options, None
-    try:
-        row = aliases.get(f)
-    except TypeError:
-        row = None
-    if (home := arrays.number_home(f)) and all(arrays.is_python_number(type(x)) for x in operands):
+    home = arrays.number_home(f)
+    if home is not None and all(arrays.is_python_number(type(x)) for x in operands):
         operands = tuple([scalar_at_home(x, home) for x in operands])
+    row = _row(f)
     if row is not None:
-        if (
-            primal is not None
-            and not options
-            and len(operands) == len(primal.operands)
-            and not primal.options
-        ):
-            return primal, operands, options, f
-        call = row.call(operands, options)
-        if primal is None or call.after:
-            return None, operands, {}, _applied(f, options)
-        if any(x is not y for x, y in zip(call.operands.values(), operands, strict=False)):
-            if options.keys() & row.lower.keys():
-                return None, operands, {}, _applied(f, options)
-        if call.word is not row.word and isinstance(call.word, Primitive):
-            primal = call.word  # a keyword made it another word
-        normal, opts = primal.normalise(tuple(call.operands.values()), call.options)
-        return primal, normal, opts, None
+        return _by_row(row, operands, options)
     if primal is None:
-        shown = ", ".join(type(x).__qualname__ for x in operands)
-        msg = (
-            f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above it and state "
-            f"a rule, or differentiate through it with an engine"
-        )
-        raise NoRuleError(msg)
-    normal, opts = primal.normalise(operands, options)
-    return primal, normal, opts, None if primal is f else f
+        raise NoRuleError(_unknown(f, operands))
+    return primal, *primal.normalise(operands, options), f
+
+
+def _row(f: Any) -> Alias | None:
+    try:
+        return aliases.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A call of a library's function, as `_normalised` gives it."""
+    word, native = row.word, row.native
+    if not options and isinstance(word, Primitive) and _is_whole(word, operands):
+        return word, operands, options, native
+    call = row.call(operands, options)
+    if not isinstance(word, Primitive) or _does_more(call, row, operands, options):
+        return None, operands, {}, _applied(native, options)
+    # A keyword may have made it another word.
+    primal = call.word if isinstance(call.word, Primitive) else word
+    return primal, *primal.normalise(tuple(call.operands.values()), call.options), None
+
+
+def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
+    """Whether a word takes these operands and nothing besides."""
+    return len(operands) == len(word.operands) and not word.options
+
+
+def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether keywords have made of a call more than one of a word with the same operands."""
+    if call.after:
+        return True
+    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
+    return not same and not options.keys().isdisjoint(row.lower)
+
+
+def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
+    shown = ", ".join(type(x).__qualname__ for x in operands)
+    return (
+        f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
+        f"it and state a rule, or differentiate through it with an engine"
+    )
 
 
 def _applied(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     return lambda *operands: f(*operands, **options)
 
 
-def _engine(config: Config | None) -> Any:
+def _engine() -> Any:
     engine = loading.default_engine()
     if engine is None:
         msg = (
@@ -323,16 +336,19 @@ def _engine(config: Config | None) -> Any:
 
 def _entering(x: Any, t: Any) -> Any:
     """A tangent as a person gave it, checked against its operand and brought to its space."""
-    if type(t) is type(x) and kind_of(x) in ("real", "complex"):
-        if getattr(x, "dtype", None) is getattr(t, "dtype", None) and getattr(
-            x, "shape", ()
-        ) == getattr(t, "shape", ()):
-            return t
+    if type(t) is type(x) and kind_of(x) in ("real", "complex") and _agree(x, t):
+        return t
     t = canonicalize(x, t)
     if isinstance(t, (Tangent, AbstractTangent)):
         return t
     of = space(x)
     return of if is_zero(of) else project_exactly(t, of)
+
+
+def _agree(x: Any, t: Any) -> bool:
+    """Whether two arrays or numbers of one type agree in dtype and shape."""
+    same_dtype = getattr(x, "dtype", None) is getattr(t, "dtype", None)
+    return same_dtype and getattr(x, "shape", ()) == getattr(t, "shape", ())
 
 
 def project_exactly(t: Any, of: Space) -> Any:
@@ -378,8 +394,6 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
     of = space(y)
     if type(of) is not Space:
         return of if is_zero(of) else y_bar
-    if of.kind == "int":
-        return y_bar
     return project_exactly(y_bar, of)
 
 
@@ -431,4 +445,3 @@ def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
     if type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b":
         return NoTangent()
     return own(bar, theirs)
-

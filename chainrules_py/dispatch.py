@@ -245,14 +245,22 @@ _SIMPLE = {Numeric, object, Any}
 _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
+def _is_plain_class(cls: type) -> bool:
+    """Whether what is an instance of a class can be told by its type alone."""
+    return (
+        type(cls).__instancecheck__ in _FAITHFUL
+        and not typing.get_args(cls)
+        and not getattr(cls, "_is_protocol", False)
+    )
+
+
 def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
     """An annotation that can be dispatched on, or an error that says why it cannot."""
     annotation = arrays.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
-    if isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL:
-        if not typing.get_args(annotation) and not getattr(annotation, "_is_protocol", False):
-            return annotation
+    if isinstance(annotation, type) and _is_plain_class(annotation):
+        return annotation
     try:
         if annotation in _SIMPLE:
             return annotation
@@ -264,9 +272,8 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
         for part in parts[1:]:
             union = union | part
         return union
-    parametric = (
-        typing.get_origin(annotation) is not None
-    )  # list[int], Literal, type[X], NDArray[...]
+    # list[int], Literal, type[X], NDArray[...]
+    parametric = typing.get_origin(annotation) is not None
     if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
         msg = (
             f"{annotation!r}, the annotation of {name} in "

@@ -68,7 +68,6 @@ class Primitive(Generic[P, R]):
         self.operands = parameters.positional
         self.variadic = parameters.variadic
         self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
-        self.operand_defaults = {n: d for n, d in parameters.defaults.items() if n in self.operands}
         self._n_operands = -1 if self.variadic else len(self.operands)
         self._required = {n for n, d in self.options.items() if d is REQUIRED}
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)

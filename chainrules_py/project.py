@@ -23,7 +23,6 @@ from chainrules_py.tangents import (
     NoTangent,
     Tangent,
     Thunk,
-    ZeroTangent,
     canonicalize,
     is_zero,
     unthunk,
@@ -270,10 +269,13 @@ def spread_all(y_dot: Any, y: Any) -> Any:
 
 def fit(x_bar: Any, onto: Any) -> Any:
     """As `project`, for what most often fits already."""
-    if type(onto) is Space and getattr(x_bar, "dtype", None) is onto.dtype is not None:
-        if x_bar.shape == onto.shape and onto.kind != "int":
-            return x_bar
-    return project(x_bar, onto)
+    fits = (
+        type(onto) is Space
+        and getattr(x_bar, "dtype", None) is onto.dtype is not None
+        and x_bar.shape == onto.shape
+        and onto.kind != "int"
+    )
+    return x_bar if fits else project(x_bar, onto)
 
 
 @final
@@ -339,7 +341,7 @@ def _convert(t: Any, onto: Space) -> Any:
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
-        return float(t) if type(t) is int else t
+        return float(t) if type(t) is int else arrays.as_scalar(t)
     if dtype is None:
         number: Any = t
         plain = not arrays.is_tracer_type(type(t))
@@ -390,4 +392,3 @@ def _zero(of: Any) -> Any:
     if type(of) is StructureSpace:
         return Tangent.of(of.primal_type, {k: _zero(s) for k, s in of.fields.items()}, of.length)
     return of
-

@@ -365,11 +365,6 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
         return None
 
 
-def is_known(f: Any) -> bool:
-    """Whether any rule, row or opt-out mentions a callable."""
-    return primal_of(f) is not None
-
-
 def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
     """The primitive for a function whose calls only explicit use of its rules can see."""
     with lock:

@@ -7,10 +7,10 @@ annotations against what can be dispatched on. Nothing is entered before everyth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 from chainrules_py.alias import aliases
-from chainrules_py.arrays import Array, Numeric
+from chainrules_py.arrays import Numeric
 from chainrules_py.config import Capability
 from chainrules_py.dispatch import checked_annotation, operand_types, where_defined
 from chainrules_py.errors import RuleError
@@ -240,7 +240,7 @@ def non_differentiable(f: Callable[..., Any]) -> None:
     (ZeroTangent(),)
     """
     primal = _primal(f, "non_differentiable")
-    signature, varargs = _declared_types(primal, default=object)
+    signature, varargs = (object,) * len(primal.operands), object if primal.variadic else None
     source = Source.caller(f"non_differentiable({primal.__name__})")
     enter(Statement(primal, signature, varargs, source, ConstantRecipe()))
 
@@ -279,8 +279,7 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
         raise RuleError(msg)
     source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})")
     signature = tuple([checked_annotation(t, "an operand", source) for t in types])
-    varargs = None
-    enter(Statement(primal, signature, varargs, source, None))
+    enter(Statement(primal, signature, None, source, None))
 
 
 def rule(
@@ -337,26 +336,8 @@ def rule(
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
     """
-    asked = _capabilities(requires)
-
-    def register(derivative: F) -> F:
-        primal = _primal(f, "rule", direct=direct, written=derivative)
-        signature, varargs = _checked(primal, derivative, types, skip=1 if asked else 0)
-        recipe = GeneralRecipe(derivative, bool(asked))
-        enter(
-            Statement(
-                primal,
-                signature,
-                varargs,
-                Source.function(derivative),
-                recipe,
-                requires=asked,
-                override=override,
-            )
-        )
-        return derivative
-
-    return register
+    form = _Form("rule", GeneralRecipe)
+    return _register(form, f, types, requires, override, direct)
 
 
 def register_frule(
@@ -371,27 +352,8 @@ def register_frule(
 
     As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on.
     """
-    asked = _capabilities(requires)
-
-    def register(function: F) -> F:
-        primal = _primal(f, "frule.register", direct=direct, written=function)
-        signature, varargs = _checked(primal, function, types, skip=2 if asked else 1)
-        recipe = FruleRecipe(function, bool(asked))
-        enter(
-            Statement(
-                primal,
-                signature,
-                varargs,
-                Source.function(function),
-                recipe,
-                modes=("forward",),
-                requires=asked,
-                override=override,
-            )
-        )
-        return function
-
-    return register
+    form = _Form("frule.register", FruleRecipe, ("forward",), leading=1)
+    return _register(form, f, types, requires, override, direct)
 
 
 def register_rrule(
@@ -406,39 +368,52 @@ def register_rrule(
 
     As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand.
     """
-    asked = _capabilities(requires)
+    form = _Form("rrule.register", RruleRecipe, ("reverse",))
+    return _register(form, f, types, requires, override, direct)
+
+
+class _Form(NamedTuple):
+    """How a rule is written as a function."""
+
+    pen: str
+    recipe: Callable[[Callable[..., Any], bool], Any]
+    modes: tuple[str, ...] = ("forward", "reverse")
+    leading: int = 0  # parameters, besides the config, that come before the operands
+
+
+def _register(
+    form: _Form,
+    f: Callable[..., Any],
+    types: Types,
+    requires: Capability | Iterable[Capability],
+    override: bool,
+    direct: bool,
+) -> Callable[[F], F]:
+    asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
 
     def register(function: F) -> F:
-        primal = _primal(f, "rrule.register", direct=direct, written=function)
-        signature, varargs = _checked(primal, function, types, skip=1 if asked else 0)
-        recipe = RruleRecipe(function, bool(asked))
-        enter(
-            Statement(
-                primal,
-                signature,
-                varargs,
-                Source.function(function),
-                recipe,
-                modes=("reverse",),
-                requires=asked,
-                override=override,
-            )
+        primal = _primal(f, form.pen, direct=direct, written=function)
+        skip = form.leading + bool(asked)
+        signature, varargs = _checked(primal, function, types, skip)
+        recipe, source = form.recipe(function, bool(asked)), Source.function(function)
+        statement = Statement(
+            primal,
+            signature,
+            varargs,
+            source,
+            recipe,
+            modes=form.modes,
+            requires=asked,
+            override=override,
         )
+        enter(statement)
         return function
 
     return register
 
 
-def _capabilities(requires: Capability | Iterable[Capability]) -> frozenset[Capability]:
-    return frozenset((requires,) if isinstance(requires, Capability) else requires)
-
-
 def _primal(
-    f: Callable[..., Any],
-    pen: str,
-    *,
-    direct: bool = False,
-    written: Callable[..., Any] | None = None,
+    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Any = None
 ) -> Primitive[..., Any]:
     """The primitive that a statement is about.
 
@@ -460,8 +435,8 @@ def _primal(
     try:
         if f in aliases:
             msg = (
-                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself a "
-                f"word; state rules for the words, or g = primitive({name}) for a word of its own"
+                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself "
+                f"a word; state rules for the words, or g = primitive({name}) for a word of its own"
             )
             raise RuleError(msg)
         hash(f)
@@ -473,8 +448,8 @@ def _primal(
     msg = (
         f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
         f"in silence; write @primitive above {name} ({where_defined(f)}), or "
-        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or {pen}({name}, direct=True) if only "
-        f"explicit rrule, frule and export shall use it"
+        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or "
+        f"{pen}({name}, direct=True) if only explicit rrule, frule and export shall use it"
     )
     raise RuleError(msg)
 
@@ -488,12 +463,8 @@ def _interceptable(f: Any) -> bool:
     )
 
 
-def _declared_types(
-    primal: Primitive[..., Any], default: Any = None
-) -> tuple[tuple[Any, ...], Any]:
-    if default is not None:
-        return (default,) * len(primal.operands), default if primal.variadic else None
-    # The annotations of a declaration are what its rules are for, if they are types of numbers.
+def _declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
+    """The annotations of a declaration: what its rules are for, if they are types of numbers."""
     try:
         return operand_types(primal.__wrapped__)
     except RuleError:
@@ -508,13 +479,12 @@ def _checked(
     operands = parameters.positional[skip:]
     variadic = parameters.variadic is not None
     options = set(parameters.keyword_only)
-    any_option = parameters.keywords is not None
     wrong = None
     if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
         wrong = f"the operands ({', '.join(operands)})"
     elif variadic != (primal.variadic is not None):
         wrong = "variadic operands" if variadic else "no variadic operands"
-    elif not any_option and options != set(primal.options):
+    elif parameters.keywords is None and options != set(primal.options):
         wrong = f"the options {sorted(options)}"
     if wrong is not None:
         msg = (
@@ -528,4 +498,3 @@ def _checked(
 
 def _caller(partials: tuple[Any, ...]) -> str:
     return next((where_defined(p) for p in partials if p is not None), "the call")
-

@@ -28,6 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext", "jupyter_execute", "**.ipynb_checkpoints"]
 nitpicky = False
+default_role = "py:obj"
 
 # ---------------------------------------------------------------------------------- reference
 autodoc_member_order = "bysource"
@@ -43,7 +44,7 @@ numpydoc_validation_checks: set[str] = set()
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 # Notebook pages (those with a `kernelspec` in their head) are run at each build.
-nb_execution_mode = "cache"
+nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
@@ -61,7 +62,9 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
+    "show_nav_level": 1,
     "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -31,9 +31,12 @@ def lower_dtype(call: Call, value: object) -> None:
     call.operands["x"] = call.operands["x"].astype(value)
 
 
-ROW = dict(
-    to=total, rename={"a": "x"}, lower={"factor": lower_factor, "dtype": lower_dtype}, refuse=("out",)
-)
+ROW = {
+    "to": total,
+    "rename": {"a": "x"},
+    "lower": {"factor": lower_factor, "dtype": lower_dtype},
+    "refuse": ("out",),
+}
 
 
 def fresh_row(**changes):
@@ -99,7 +102,14 @@ def test_direct_calls_are_known_beforehand():
     assert row.direct(1, ()) == ((0,), ())
     assert row.direct(2, ("keepdims",)) == ((0,), (("axis", 1), ("keepdims", "keepdims")))
     assert row.direct(0, ("a",)) == (("a",), ())
-    for n, keywords in ((1, ("factor",)), (1, ("out",)), (0, ()), (2, ("axis",)), (9, ()), (1, ("nonsense",))):
+    for n, keywords in (
+        (1, ("factor",)),
+        (1, ("out",)),
+        (0, ()),
+        (2, ("axis",)),
+        (9, ()),
+        (1, ("nonsense",)),
+    ):
         assert row.direct(n, keywords) is None
 
 

@@ -98,6 +98,11 @@ def test_a_cotangent_or_tangent_of_another_kind_is_refused(wrong):
         frule((wrong,), np.sin, X)
 
 
+def test_a_whole_numbered_result_takes_a_number_for_its_cotangent():
+    assert rrule(np.sum, np.arange(3))[1](1.0)[0].tolist() == [1.0, 1.0, 1.0]
+    assert rrule(np.sum, np.arange(3))[1](2)[0].tolist() == [2.0, 2.0, 2.0]
+
+
 @pytest.mark.parametrize("zero", [ZeroTangent(), NoTangent()])
 def test_a_zero_cotangent_gives_zeros_without_work(zero):
     ran.update(x=0, y=0)

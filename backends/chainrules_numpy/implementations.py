@@ -12,7 +12,7 @@ from chainrules_py.calling import register_owner
 from chainrules_py.tangents import register_mutable
 
 register_array_type(np.ndarray, np)
-register_scalar_type(np.generic, np, array=np.ndarray)
+register_scalar_type(np.generic, np, array=np.ndarray, take=lambda x: x[()])
 register_number_home("numpy", np)
 register_mutable(np.ndarray, lambda x: x.flags.writeable and 0 not in x.strides)
 
@@ -21,12 +21,11 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is read-only, broadcast, or shares memory with an array of the caller's."""
     if x.base is None and x.flags.writeable:
         for y in theirs:
-            if y is x or getattr(y, "base", None) is x:
+            base: Any = getattr(y, "base", None)
+            if y is x or base is x:
                 return x.copy()
         return x
     return x.copy()
 
 
 register_owner(np.ndarray, own)
-
-NumPy = np.ndarray | np.generic

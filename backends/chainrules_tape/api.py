@@ -13,9 +13,10 @@ from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space, kind_of, project, space, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
+from chainrules_tape.backward import Bars, backward
 from chainrules_tape.config import config
 from chainrules_tape.forward import dual, tangent_of
-from chainrules_tape.tape import Bars, Tape, Variable, backward
+from chainrules_tape.tape import Tape, Variable
 from chainrules_tape.tracing import new_level
 
 __all__ = ["grad", "jvp", "value_and_grad", "vjp"]

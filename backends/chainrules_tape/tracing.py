@@ -305,7 +305,8 @@ class Member:
         if self.native not in aliases:
             msg = (
                 f"{owner.__name__}.{self.name}: this member of "
-                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; write it with functions, or as an alias of a word"
+                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; "
+                f"write it with functions, or as an alias of a word"
             )
             raise AttributeError(msg)
         if callable(self.native):

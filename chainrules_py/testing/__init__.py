@@ -7,7 +7,7 @@ from chainrules_py.testing.backends import Backend, backend, backends, to_numpy
 from chainrules_py.testing.check import check_rule
 from chainrules_py.testing.coordinates import random_tangent
 from chainrules_py.testing.report import Finding, Report, RuleCheckError
-from chainrules_py.testing.sample import Draw, Sample, samples, samples_of
+from chainrules_py.testing.sample import Draw, Sample, enter_samples, samples_of
 
 __all__ = [
     "Backend",
@@ -19,8 +19,8 @@ __all__ = [
     "backend",
     "backends",
     "check_rule",
+    "enter_samples",
     "random_tangent",
-    "samples",
     "samples_of",
     "to_numpy",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py.primitive import Primitive
 
-__all__ = ["Draw", "Sample", "samples", "samples_of"]
+__all__ = ["Draw", "Sample", "enter_samples", "samples_of"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,14 +103,21 @@ def _picture(x: Any) -> str:
 _samples: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
 
 
-def samples(word: Primitive[..., Any], *given: Sample) -> None:
-    """Enter the samples of a word."""
+def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
+    """Enter samples of a word: points at which all that is stated about it is checked.
+
+    Parameters
+    ----------
+    word : Primitive
+        The word.
+    *given : Sample
+        Added to those that it has.
+    """
     _samples[word] = (*_samples.get(word, ()), *given)
 
 
 def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
     """The samples of a word; none, if nobody entered any."""
-    # By its full name: in the package that name is the function above.
+    # Its modules enter what they have when they are first imported; they import this one.
     importlib.import_module("chainrules_py.testing.samples")
-
     return _samples.get(word, ())

@@ -1,7 +1,8 @@
 """Writes one reference page per public module, so that none can be forgotten.
 
-Pages go to ``reference/generated``. A name is documented on the page of the module that defines it; a
-package lists the names that it gives again, with links. Modules of words get tables.
+Pages go to ``reference/generated``. A name is documented on the page of the module that defines it;
+a package lists the names that it gives again, with links, and its modules. Modules of words get
+tables. In docstrings, a name in single backticks becomes a link if exactly one object has it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sphinx.application import Sphinx
 
 PACKAGES = ("chainrules_py", "chainrules_tape")
 WORDS = "chainrules_py.vocabulary."
-SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples", "chainrules_py.testing.plugin")
+SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples")
 
 PAGE = """# {name}
 
@@ -24,6 +25,15 @@ PAGE = """# {name}
 .. module:: {name}
 
 {body}
+```
+"""
+MODULES = """
+## Modules
+
+```{{toctree}}
+:maxdepth: 1
+
+{modules}
 ```
 """
 AGAIN = """.. currentmodule:: None
@@ -49,7 +59,7 @@ def public_modules(package: str) -> list[str]:
 
 
 def homes(modules: list[str]) -> dict[tuple[str, int], str]:
-    """Where each public object is defined, by name and identity: the deepest module that lists it."""
+    """Where each public object is defined, by name and identity: the deepest module with it."""
     found = {}
     for name in sorted(modules, key=lambda m: m.count(".")):
         module = importlib.import_module(name)
@@ -71,23 +81,28 @@ def directive(path: str, thing: Any) -> str:
     return f".. autodata:: {path}\n   :no-value:\n"
 
 
-def page(name: str, home: dict[tuple[str, int], str]) -> str:
+def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str:
     module = importlib.import_module(name)
+    below = [m for m in modules if m.rpartition(".")[0] == name]
     indented = [f".. currentmodule:: {name}\n", (module.__doc__ or "").strip() + "\n"]
     if name.startswith(WORDS):
         indented.append(f".. words:: {name}\n")
-    else:
-        again = []
-        for public in getattr(module, "__all__", ()):
-            thing = getattr(module, public)
-            at = home[public, id(thing)]
-            if at == name:
-                indented.append(directive(f"{name}.{public}", thing))
-            elif not at.startswith(WORDS) and not isinstance(thing, ModuleType):
-                again.append(f"   ~{at}.{public}")
-        if again:
-            indented.append(AGAIN.format(names="\n".join(again)))
-    return PAGE.format(name=name, body="\n".join(part for part in indented if part))
+    word = importlib.import_module("chainrules_py.primitive").Primitive
+    again = []
+    for public in getattr(module, "__all__", ()):
+        thing = getattr(module, public)
+        at = home[public, id(thing)]
+        if at == name and not (name.startswith(WORDS) and isinstance(thing, word)):
+            indented.append(directive(f"{name}.{public}", thing))
+        elif not at.startswith(WORDS) and not isinstance(thing, ModuleType):
+            again.append(f"   ~{at}.{public}")
+    if again:
+        indented.append(AGAIN.format(names="\n".join(again)))
+    text = PAGE.format(name=name, body="\n".join(part for part in indented if part))
+    if below:
+        lines = [f"{m.rpartition('.')[2]} <{m}>" for m in below]
+        text += MODULES.format(modules="\n".join(lines))
+    return text
 
 
 def write_pages(app: Sphinx) -> None:
@@ -97,7 +112,7 @@ def write_pages(app: Sphinx) -> None:
     home = homes(modules)
     wanted = set()
     for name in modules:
-        path, text = folder / f"{name}.md", page(name, home)
+        path, text = folder / f"{name}.md", page(name, home, modules)
         wanted.add(path)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -105,6 +120,20 @@ def write_pages(app: Sphinx) -> None:
         path.unlink()
 
 
+def resolve(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
+    """The one object whose last name is the one in backticks, as a link."""
+    if node.get("reftype") != "obj":
+        return None
+    target = node["reftarget"]
+    domain = env.get_domain("py")
+    found = {name for name, *_ in domain.get_objects() if name.endswith(f".{target}")}
+    if len(found) != 1:
+        return None
+    (name,) = found
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("missing-reference", resolve)
     app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

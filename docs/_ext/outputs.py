@@ -1,13 +1,16 @@
-"""What executed pages show: places in the tree as paths of the tree, and every error that is meant.
+"""Executed pages: run at every build, and the same wherever they are built.
 
-A message of the library names files. On a page these are relative to the root of the project, and a
-cell of the page itself is called ``this page``; so a page is the same wherever it is built. A cell that
-is tagged ``raises-exception`` and raises nothing fails the build.
+A message of the library names files. On a page these are relative to the root of the project, and
+a cell of the page itself is called ``this page``. A cell that is tagged ``raises-exception`` and
+raises nothing fails the build. Nobody's own IPython settings take part.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,8 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
-CELL = re.compile(r"[^\s'\"]*/ipykernel_\d+/\d+\.py")
-INSTALLED = re.compile(r"[^\s'\"]*/site-packages/")
+CELL = re.compile(r"[^\s'\"(]*/ipykernel_\d+/\d+\.py")
+INSTALLED = re.compile(r"[^\s'\"(]*/site-packages/")
 
 
 def shorten(text: str) -> str:
@@ -35,12 +38,35 @@ def walk(app: Sphinx, doctree: nodes.document) -> None:
                 text = shorten(block.astext())
                 block.rawsource = text
                 block.children = [nodes.Text(text)]
+                if "traceback" in block["classes"]:
+                    block["language"] = "none"  # what an error says is no Python
         elif "tag_raises-exception" in cell["classes"]:
             blocks = cell.findall(nodes.literal_block)
             if not any("traceback" in block["classes"] for block in blocks):
                 logger.warning("a cell that is meant to raise raised nothing", location=cell)
 
 
+def executed(app: Sphinx, env: Any, *_: Any) -> list[str]:
+    """The pages that show what the library gives: outdated whenever it may have changed."""
+    return [
+        name
+        for name in env.found_docs
+        if "file_format: mystnb" in Path(env.doc2path(name)).read_text(encoding="utf-8")[:200]
+    ]
+
+
+def settings() -> str:
+    """A folder of IPython settings: none, but that no one need warn of a kernel on this machine."""
+    folder = tempfile.mkdtemp(prefix="chainrules-docs-")
+    profile = Path(folder) / "profile_default"
+    profile.mkdir()
+    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+    return folder
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    os.environ["IPYTHONDIR"] = folder = settings()
+    app.connect("build-finished", lambda *_: shutil.rmtree(folder, ignore_errors=True))
+    app.connect("env-get-outdated", executed)
     app.connect("doctree-read", walk)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

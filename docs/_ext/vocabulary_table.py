@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -35,6 +36,12 @@ def first_sentence(word: Any) -> str:
     return " ".join(doc.split("\n\n")[0].split())
 
 
+def sentence(text: str) -> list[nodes.Node]:
+    """Text with what stands in backticks as code."""
+    parts = re.split("``?", text)
+    return [nodes.literal(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts) if p]
+
+
 def table(
     head: tuple[str, ...], rows: list[tuple[str, ...]], widths: tuple[int, ...]
 ) -> nodes.table:
@@ -44,8 +51,8 @@ def table(
     def line(cells: tuple[str, ...], literal: int) -> nodes.row:
         row = nodes.row()
         for i, cell in enumerate(cells):
-            text = nodes.literal(cell, cell) if i < literal and cell else nodes.Text(cell)
-            row += nodes.entry("", nodes.paragraph("", "", text))
+            parts = [nodes.literal(cell, cell)] if i < literal and cell else sentence(cell)
+            row += nodes.entry("", nodes.paragraph("", "", *parts))
         return row
 
     group += nodes.thead("", line(head, 0))

@@ -331,6 +331,11 @@ def test_a_real_operand_of_a_complex_program_has_a_real_gradient():
     assert g == pytest.approx(2 * x * np.abs(z) ** 2)
 
 
+def test_the_gradient_of_a_number_among_arrays_is_a_number():
+    assert isinstance(grad(lambda y: np.sum(np.arange(3.0) * y))(3.0), float)
+    assert isinstance(jvp(lambda y: np.sum(np.arange(3.0) * y), (3.0,), (1.0,))[1], float)
+
+
 def test_broadcast_operands_come_back_in_their_own_shape():
     a, b, c = np.ones((3, 1)), np.ones(4), 2.0
     ga, gb, gc_ = grad(lambda a, b, c: np.sum(a * b * c), argnums=(0, 1, 2))(a, b, c)

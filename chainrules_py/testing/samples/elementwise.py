@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.primitive import Primitive
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
@@ -18,7 +18,7 @@ def _unary(
 ) -> None:
     """An array, a 0-d one, one without elements, and a number of Python's."""
     for word in words:
-        samples(
+        enter_samples(
             word,
             *(Sample(Draw(shape, low, high), **more) for shape in ((2, 3), (), (0,), None)),
         )
@@ -43,7 +43,7 @@ def _binary(
         (None, None),
     )
     for word in words:
-        samples(word, *(Sample(Draw(a, *left), Draw(b, *right), **more) for a, b in shapes))
+        enter_samples(word, *(Sample(Draw(a, *left), Draw(b, *right), **more) for a, b in shapes))
 
 
 # ------------------------------------------------------------------------------- arithmetic
@@ -53,16 +53,16 @@ _binary((v.strong_multiply,), complex=True)
 # Away from the jumps, where x / y is a whole number.
 _binary((v.remainder, v.floor_divide), (5.1, 5.9), (1.1, 1.2))
 _binary((v.fmod,), (5.1, 5.9), (1.1, 1.2))
-samples(v.remainder, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
-samples(v.fmod, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
+enter_samples(v.remainder, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
+enter_samples(v.fmod, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
 _unary((v.negative, v.positive, v.square), complex=True)
 _unary((v.reciprocal,), 0.5, 2.0, complex=True)
-samples(v.lift, Sample(0.5, to="namespace"), Sample(2, to="namespace"))
+enter_samples(v.lift, Sample(0.5, to="namespace"), Sample(2, to="namespace"))
 
 # ----------------------------------------------------------------------------------- powers
 
 _binary((v.pow,), (0.5, 2.0), (-2.0, 2.0), complex=True)
-samples(
+enter_samples(
     v.pow,
     Sample(Draw((3,)), 3),
     Sample(Draw((3,), 0.5, 2.0), 0.5),
@@ -73,7 +73,7 @@ samples(
 )
 _unary((v.sqrt,), 0.5, 2.0, complex=True)
 _unary((v.cbrt,), 0.5, 2.0)
-samples(v.cbrt, Sample(Draw((3,), -2.0, -0.5)), Sample(-0.7))
+enter_samples(v.cbrt, Sample(Draw((3,), -2.0, -0.5)), Sample(-0.7))
 _binary((v.hypot,))
 
 # --------------------------------------------------------------- exponentials and logarithms
@@ -90,7 +90,7 @@ _unary((v.sin, v.cos, v.tan, v.sinh, v.cosh, v.tanh, v.asinh), -1.0, 1.0, comple
 _unary((v.asin, v.acos, v.atan, v.atanh), -0.7, 0.7, complex=True)
 _unary((v.acosh,), 1.5, 3.0, complex=True)
 # In the left half of the plane: the other branch of the root.
-samples(
+enter_samples(
     v.acosh,
     Sample(
         Draw((3,), kind="complex", make=lambda z: -1.0 - abs(z.real) + 1j * (0.2 + abs(z.imag)))
@@ -98,29 +98,29 @@ samples(
     Sample(-1.5 + 0.5j),
 )
 _binary((v.atan2,))
-samples(v.atan2, Sample(Draw((3,)), Draw((3,), -2.0, -0.5)))
+enter_samples(v.atan2, Sample(Draw((3,)), Draw((3,), -2.0, -0.5)))
 _unary((v.deg2rad, v.rad2deg, v.sinc))
-samples(v.sinc, Sample([0.0, 1e-9, -1e-4, 0.3]), Sample(0.0))
+enter_samples(v.sinc, Sample([0.0, 1e-9, -1e-4, 0.3]), Sample(0.0))
 
 # ----------------------------------------------------- extrema, bounds, absolute values, signs
 
 _binary((v.maximum, v.minimum), (0.0, 0.4))
 _binary((v.fmax, v.fmin), (0.0, 0.4))
 for _word in (v.maximum, v.minimum):
-    samples(
+    enter_samples(
         _word,
         Sample([1.0, 2.0, 3.0], [3.0, 2.5, 1.0]),
         Sample([1.0, 2.0, 2.0], [1.0, 2.0, 3.0], smooth=False),
         Sample(1.5, 1.5, smooth=False),
     )
 for _word in (v.fmax, v.fmin):
-    samples(
+    enter_samples(
         _word,
         Sample([1.0, math.nan, 3.0], [3.0, 2.5, math.nan], smooth=False),
         Sample(1.5, 1.5, smooth=False),
     )
 for _word in (v.clip_below, v.clip_above):
-    samples(
+    enter_samples(
         _word,
         Sample([-1.0, 0.2, 2.0], 0.5),
         Sample([-1.0, 0.2, 2.0], [0.5]),
@@ -129,7 +129,7 @@ for _word in (v.clip_below, v.clip_above):
         Sample(0.2, 0.5),
         Sample(0.7, 0.5),
     )
-samples(
+enter_samples(
     v.clip,
     Sample([-1.0, 0.2, 2.0], 0.0, 1.0),
     Sample([[-1.0], [0.2], [2.0]], [0.0, 0.1], [1.0]),
@@ -140,7 +140,7 @@ samples(
     Sample(1.2, 0.0, 1.0),
 )
 _condition = Draw((2, 3), kind="bool")
-samples(
+enter_samples(
     v.where,
     Sample(_condition, Draw((2, 3)), Draw((2, 3)), complex=True),
     Sample(_condition, Draw((3,)), Draw((2, 1)), complex=True),
@@ -153,10 +153,10 @@ samples(
 )
 for _low, _high in ((-2.0, -0.5), (0.5, 2.0)):
     _unary((v.abs, v.sign), _low, _high, complex=True)
-samples(v.abs, Sample([0.0, 1.0], smooth=False, complex=True), Sample(0.0, smooth=False))
-samples(v.sign, Sample([0.0, 1.0], smooth=False, complex=True), Sample(0.0, smooth=False))
+enter_samples(v.abs, Sample([0.0, 1.0], smooth=False, complex=True), Sample(0.0, smooth=False))
+enter_samples(v.sign, Sample([0.0, 1.0], smooth=False, complex=True), Sample(0.0, smooth=False))
 _binary((v.copysign,), (0.5, 2.0))
-samples(v.copysign, Sample([1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]), Sample(-1.0, 2.0))
+enter_samples(v.copysign, Sample([1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]), Sample(-1.0, 2.0))
 _binary((v.nextafter,), (0.5, 2.0), smooth=False)
 
 # ------------------------------------------------------------- the parts of complex numbers
@@ -164,8 +164,8 @@ _binary((v.nextafter,), (0.5, 2.0), smooth=False)
 _unary((v.conj,), complex=True)
 _unary((v.real,), complex=True)
 for _shape in ((2, 3), (), None):
-    samples(v.imag, Sample(Draw(_shape, kind="complex")))
-samples(v.imag, Sample(Draw((2,))), Sample(0.5))
+    enter_samples(v.imag, Sample(Draw(_shape, kind="complex")))
+enter_samples(v.imag, Sample(Draw((2,))), Sample(0.5))
 
 # --------------------------------------------------------------------- without a derivative
 
@@ -174,15 +174,15 @@ _unary((v.isfinite, v.isinf, v.isnan, v.signbit, v.floor, v.ceil, v.trunc), 0.1,
 _unary((v.round,), 0.1, 0.4)
 _unary((v.spacing,), 0.1, 0.4, smooth=False)
 for _decimals in (0, 1, -1):
-    samples(
+    enter_samples(
         v.round_decimals,
         Sample(Draw((3,), 0.16, 0.24), decimals=_decimals),
         Sample(0.17, decimals=_decimals),
     )
 _bool, _int = Draw((2, 3), kind="bool"), Draw((2, 3), 0, 8, kind="int")
 for _word in (v.logical_and, v.logical_or, v.logical_xor):
-    samples(_word, Sample(_bool, Draw((3,), kind="bool")), Sample(True, False))
-samples(v.logical_not, Sample(_bool), Sample(True))
+    enter_samples(_word, Sample(_bool, Draw((3,), kind="bool")), Sample(True, False))
+enter_samples(v.logical_not, Sample(_bool), Sample(True))
 for _word in (
     v.bitwise_and,
     v.bitwise_or,
@@ -190,5 +190,5 @@ for _word in (
     v.bitwise_left_shift,
     v.bitwise_right_shift,
 ):
-    samples(_word, Sample(_int, Draw((3,), 0, 4, kind="int")), Sample(5, 3))
-samples(v.bitwise_invert, Sample(_int), Sample(5))
+    enter_samples(_word, Sample(_int, Draw((3,), 0, 4, kind="int")), Sample(5, 3))
+enter_samples(v.bitwise_invert, Sample(_int), Sample(5))

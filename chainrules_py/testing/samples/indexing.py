@@ -3,7 +3,7 @@
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
@@ -18,7 +18,7 @@ def _at(x: Draw, where: Any, *, complex: bool = False) -> Sample:
     return Sample(x, *arrays, index=pattern, complex=complex)
 
 
-samples(
+enter_samples(
     v.getitem,
     _at(_LINE, 2, complex=True),
     _at(_LINE, -1),
@@ -46,14 +46,14 @@ samples(
     _at(_BOX, (1, [0, 2, 0], None)),
     _at(_LINE, True),
 )
-samples(
+enter_samples(
     v.scatter_add,
     Sample(_LINE, Draw((3,)), index=v.Index.split(slice(1, 4))[0], complex=True),
     Sample(_LINE, Draw((4,)), [0, 3, 0, 0], index=v.Index((v.Index.HOLE,)), complex=True),
     Sample(_FLAT, Draw((2, 4)), [2, 2], index=v.Index((v.Index.HOLE,))),
     Sample(_FLAT, Draw(()), index=v.Index((1, 2))),
 )
-samples(
+enter_samples(
     v.take,
     Sample(_LINE, [0, 3, 0], axis=0, complex=True),
     Sample(_FLAT, [0, 3, 0], axis=-1, complex=True),
@@ -62,13 +62,13 @@ samples(
     Sample(_FLAT, [0, 11, 5]),
     Sample(_LINE, 3, axis=0),
 )
-samples(
+enter_samples(
     v.take_along_axis,
     Sample(_FLAT, [[0, 1, 1, 2], [2, 0, 0, 0]], axis=0, complex=True),
     Sample(_FLAT, [[0, 3, 0], [1, 1, 1], [2, 0, 3]], axis=-1),
     Sample(_FLAT, [[0, 3]], axis=1),
 )
-samples(
+enter_samples(
     v.put_along_axis_add,
     Sample(_FLAT, Draw((2, 4)), [[0, 1, 1, 2], [0, 0, 0, 0]], axis=0, complex=True),
     Sample(_FLAT, Draw((3, 3)), [[0, 3, 0], [1, 1, 1], [2, 0, 3]], axis=-1),

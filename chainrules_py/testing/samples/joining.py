@@ -1,11 +1,11 @@
 """Samples of what joins arrays."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
-samples(
+enter_samples(
     v.concat,
     Sample(Draw((2, 3)), Draw((1, 3)), complex=True),
     Sample(Draw((2, 3)), Draw((2, 1)), Draw((2, 2)), axis=-1, complex=True),
@@ -13,7 +13,7 @@ samples(
     Sample(Draw((2, 3)), Draw((2,)), axis=None),
     Sample(Draw((2, 0)), Draw((2, 2)), axis=1),
 )
-samples(
+enter_samples(
     v.stack,
     Sample(Draw((2, 3)), Draw((2, 3)), complex=True),
     Sample(Draw((2, 3)), Draw((2, 3)), axis=1),

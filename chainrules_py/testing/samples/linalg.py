@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
@@ -32,9 +32,9 @@ _PRODUCTS = (
     ((3,), (2, 3, 2)),
     ((2, 2, 3), (3,)),
 )
-samples(v.matmul, *(Sample(_m(*a), _m(*b), complex=True) for a, b in _PRODUCTS))
+enter_samples(v.matmul, *(Sample(_m(*a), _m(*b), complex=True) for a, b in _PRODUCTS))
 
-samples(
+enter_samples(
     v.vecdot,
     Sample(_m(3), _m(3), complex=True),
     Sample(_m(2, 3), _m(2, 3), complex=True),
@@ -45,7 +45,7 @@ samples(
     Sample(_m(2, 0), _m(2, 0)),
 )
 
-samples(
+enter_samples(
     v.tensordot,
     Sample(_m(2, 3, 2), _m(3, 2, 4), complex=True),
     Sample(_m(2, 3), _m(3, 4), complex=True, axes=1),
@@ -56,7 +56,7 @@ samples(
     Sample(_m(2, 3), _m(4, 3), axes=((1,), (1,))),
 )
 
-samples(
+enter_samples(
     v.outer,
     Sample(_m(2), _m(3), complex=True),
     Sample(_m(2, 2), _m(3), complex=True),
@@ -67,7 +67,7 @@ samples(
 )
 
 for _word in (v.inner, v.dot):
-    samples(
+    enter_samples(
         _word,
         Sample(_m(3), _m(3), complex=True),
         Sample(_m(2, 3), _m(3), complex=True),
@@ -76,11 +76,11 @@ for _word in (v.inner, v.dot):
         Sample(Draw(None), _m(3)),
         Sample(_m(1), _m(1)),
     )
-samples(v.inner, Sample(_m(2, 3), _m(4, 3), complex=True), Sample(_m(2, 2, 3), _m(2, 3)))
-samples(v.dot, Sample(_m(2, 3), _m(3, 4), complex=True), Sample(_m(2, 3), _m(2, 3, 2)))
+enter_samples(v.inner, Sample(_m(2, 3), _m(4, 3), complex=True), Sample(_m(2, 2, 3), _m(2, 3)))
+enter_samples(v.dot, Sample(_m(2, 3), _m(3, 4), complex=True), Sample(_m(2, 3), _m(2, 3, 2)))
 
 for _part in (v.diagonal, v.trace):
-    samples(
+    enter_samples(
         _part,
         Sample(_m(3, 3), complex=True),
         Sample(_m(2, 3, 4), complex=True, offset=1),
@@ -88,14 +88,14 @@ for _part in (v.diagonal, v.trace):
         Sample(_m(2, 2), offset=2),
         Sample(_m(1, 1)),
     )
-samples(
+enter_samples(
     v.from_diagonal,
     Sample(_m(3), complex=True, rows=3, columns=3),
     Sample(_m(2, 2), rows=4, columns=2, offset=-1),
     Sample(_m(2), rows=2, columns=3, offset=1),
 )
 for _half in (v.tril, v.triu):
-    samples(
+    enter_samples(
         _half,
         Sample(_m(3, 3), complex=True),
         Sample(_m(2, 3, 4), k=1),
@@ -112,13 +112,13 @@ def _regular(*shape: int) -> Draw:
     return Draw(shape, make=_well_conditioned)
 
 
-samples(
+enter_samples(
     v.inv,
     Sample(_regular(3, 3), complex=True),
     Sample(_regular(2, 2, 2), complex=True),
     Sample(_regular(1, 1)),
 )
-samples(
+enter_samples(
     v.solve,
     Sample(_regular(3, 3), _m(3), complex=True),
     Sample(_regular(3, 3), _m(3, 2), complex=True),
@@ -126,7 +126,7 @@ samples(
     Sample(_regular(3, 3), _m(2, 3, 2)),
     Sample(_regular(1, 1), _m(1)),
 )
-samples(
+enter_samples(
     v.slogdet,
     Sample(_regular(3, 3), complex=True),
     Sample(_regular(2, 2, 2), complex=True),
@@ -151,7 +151,7 @@ def _determined(y: Any) -> Any:
 
 
 _SHAPES = ((3, 3), (4, 2), (2, 4), (1, 1), (3, 1), (1, 3), (2, 3, 2), (2, 1, 2, 2))
-samples(
+enter_samples(
     v.svd,
     *(
         Sample(_m(*shape), gauge=_determined, complex=True, full_matrices=full)
@@ -159,11 +159,13 @@ samples(
         for full in (False, True)
     ),
 )
-samples(v.svdvals, *(Sample(_m(*shape), complex=True) for shape in _SHAPES))
+enter_samples(v.svdvals, *(Sample(_m(*shape), complex=True) for shape in _SHAPES))
 
 
 def _nowhere(x: Any) -> Any:
     return np.zeros(np.shape(x), bool)
 
 
-samples(v.report, Sample(Draw((3,), kind="bool", make=_nowhere), message="nothing is reported"))
+enter_samples(
+    v.report, Sample(Draw((3,), kind="bool", make=_nowhere), message="nothing is reported")
+)

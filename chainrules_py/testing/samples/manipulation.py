@@ -1,14 +1,14 @@
 """Samples of what rearranges elements."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
 _BOX = Draw((2, 3, 4))
 _FLAT = Draw((2, 3))
 
-samples(
+enter_samples(
     v.reshape,
     Sample(_BOX, shape=(4, 6), complex=True),
     Sample(_BOX, shape=(-1,)),
@@ -17,15 +17,15 @@ samples(
     Sample(Draw((1,)), shape=()),
     Sample(Draw((0, 3)), shape=(3, 0)),
 )
-samples(
+enter_samples(
     v.permute_dims,
     Sample(_BOX, complex=True),
     Sample(_BOX, axes=(1, 2, 0)),
     Sample(_BOX, axes=(-1, 0, -2)),
     Sample(Draw(()), axes=()),
 )
-samples(v.matrix_transpose, Sample(_FLAT, complex=True), Sample(_BOX))
-samples(
+enter_samples(v.matrix_transpose, Sample(_FLAT, complex=True), Sample(_BOX))
+enter_samples(
     v.broadcast_to,
     Sample(_FLAT, shape=(2, 3), complex=True),
     Sample(_FLAT, shape=(4, 2, 3)),
@@ -33,7 +33,7 @@ samples(
     Sample(Draw((1, 3, 1)), shape=(2, 2, 3, 2)),
     Sample(Draw(()), shape=(2, 2)),
 )
-samples(
+enter_samples(
     v.expand_dims,
     Sample(_FLAT, axis=0, complex=True),
     Sample(_FLAT, axis=-1),
@@ -41,7 +41,7 @@ samples(
     Sample(_FLAT, axis=(0, -1)),
     Sample(Draw(()), axis=0),
 )
-samples(
+enter_samples(
     v.squeeze,
     Sample(Draw((1, 3, 1)), axis=0, complex=True),
     Sample(Draw((1, 3, 1)), axis=-1),
@@ -49,21 +49,21 @@ samples(
     Sample(Draw((1, 3, 1))),
     Sample(Draw((1,))),
 )
-samples(
+enter_samples(
     v.flip,
     Sample(_BOX, complex=True),
     Sample(_BOX, axis=0),
     Sample(_BOX, axis=-1),
     Sample(_BOX, axis=(0, -1)),
 )
-samples(
+enter_samples(
     v.roll,
     Sample(_BOX, shift=1, complex=True),
     Sample(_BOX, shift=-2, axis=1),
     Sample(_BOX, shift=5, axis=-1),
     Sample(_BOX, shift=(1, -1), axis=(0, 2)),
 )
-samples(
+enter_samples(
     v.tile,
     Sample(_FLAT, repetitions=(2,), complex=True),
     Sample(_FLAT, repetitions=(2, 3)),
@@ -71,7 +71,7 @@ samples(
     Sample(Draw((3,)), repetitions=(2, 2)),
     Sample(Draw(()), repetitions=(3,)),
 )
-samples(
+enter_samples(
     v.repeat,
     Sample(_FLAT, 2, complex=True),
     Sample(_FLAT, 2, axis=0),
@@ -79,7 +79,7 @@ samples(
     Sample(_FLAT, [2, 0, 1], axis=1, complex=True),
     Sample(Draw((3,)), [1, 2, 0]),
 )
-samples(
+enter_samples(
     v.astype,
     Sample(_FLAT, dtype="float64", complex=False),
     Sample(_FLAT, dtype="complex128", complex=True),
@@ -87,5 +87,5 @@ samples(
     Sample(_FLAT, dtype="int64"),
     Sample(_FLAT, dtype="bool"),
 )
-samples(v.copy, Sample(_FLAT, complex=True), Sample(Draw(())))
-samples(v.to_device, Sample(_FLAT, device="same", complex=True))
+enter_samples(v.copy, Sample(_FLAT, complex=True), Sample(Draw(())))
+enter_samples(v.to_device, Sample(_FLAT, device="same", complex=True))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
@@ -36,7 +36,7 @@ _BOX = Draw((2, 3, 2))
 _SPREAD = Draw((2, 3, 2), apart=0.05)
 
 for _word in (v.sum, v.mean):
-    samples(
+    enter_samples(
         _word,
         *_axes(_BOX),
         Sample(Draw(()), complex=True),
@@ -44,8 +44,8 @@ for _word in (v.sum, v.mean):
         Sample(Draw((2, 1, 3)), axis=1, keepdims=True),
         Sample(Draw((2, 3)), axis=()),
     )
-samples(v.sum, Sample(Draw((0, 3)), axis=0))
-samples(
+enter_samples(v.sum, Sample(Draw((0, 3)), axis=0))
+enter_samples(
     v.prod,
     *_axes(_BOX),
     Sample(Draw(()), complex=True),
@@ -59,7 +59,7 @@ samples(
     Sample(Draw((0, 3)), axis=0),
 )
 for _word in (v.max, v.min):
-    samples(
+    enter_samples(
         _word,
         *_axes(_SPREAD, complex=False),
         Sample(Draw(())),
@@ -67,14 +67,14 @@ for _word in (v.max, v.min):
         Sample(Draw((4,), kind="int", low=0, high=2), smooth=False),
         Sample(Draw((2, 3), make=_with_zeros(0, 1, 2)), axis=1, smooth=False),
     )
-samples(
+enter_samples(
     v.var,
     *_axes(_BOX, complex=False),
     Sample(_BOX, axis=0, correction=1),
     Sample(Draw((3,)), correction=0.5),
     Sample(Draw((2, 3), kind="complex"), axis=1),
 )
-samples(
+enter_samples(
     v.std,
     *_axes(_BOX, complex=False),
     Sample(_BOX, axis=1, correction=1),
@@ -82,11 +82,11 @@ samples(
     Sample(Draw((2, 3), kind="complex"), axis=1),
 )
 for _word in (v.any, v.all, v.count_nonzero):
-    samples(_word, *_axes(_BOX, complex=False), Sample(Draw((3, 2), kind="bool"), axis=0))
+    enter_samples(_word, *_axes(_BOX, complex=False), Sample(Draw((3, 2), kind="bool"), axis=0))
 for _word in (v.argmax, v.argmin):
-    samples(_word, *_axes(_SPREAD, several=False, complex=False), Sample(Draw((3,))))
+    enter_samples(_word, *_axes(_SPREAD, several=False, complex=False), Sample(Draw((3,))))
 for _word in (v.cumulative_sum, v.cumulative_prod):
-    samples(
+    enter_samples(
         _word,
         Sample(Draw((4,)), complex=True),
         Sample(Draw((2, 3))),
@@ -96,7 +96,7 @@ for _word in (v.cumulative_sum, v.cumulative_prod):
         Sample(Draw((1,)), axis=0),
         Sample(Draw((0, 2)), axis=0),
     )
-samples(
+enter_samples(
     v.cumulative_prod,
     Sample(Draw((6,), make=_with_zeros(2)), complex=True),
     Sample(Draw((6,), make=_with_zeros(1, 3)), axis=0, include_initial=True),

@@ -1,11 +1,11 @@
 """Samples of what a rule says when a derivative is not determined."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Sample, samples
+from chainrules_py.testing.sample import Sample, enter_samples
 
 __all__: list[str] = []
 
-samples(
+enter_samples(
     v.report,
     Sample(False, message="a choice"),
     Sample([False, False], message="a choice"),

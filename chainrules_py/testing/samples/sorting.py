@@ -1,14 +1,14 @@
 """Samples of what puts elements in order."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
 _SPREAD = Draw((3, 4), apart=0.05)
 
 for _word in (v.sort, v.argsort):
-    samples(
+    enter_samples(
         _word,
         Sample(_SPREAD),
         Sample(_SPREAD, axis=0),

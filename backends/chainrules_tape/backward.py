@@ -1,0 +1,195 @@
+"""Playing a tape backwards: where a record sends its cotangents, and how they are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chainrules_py.arrays import is_tracer_type
+from chainrules_py.errors import describe
+from chainrules_py.project import Space
+from chainrules_py.tangents import (
+    AbstractTangent,
+    accumulate,
+    is_mutable_destination,
+    is_zero,
+    unthunk,
+)
+
+__all__ = ["LEAF", "Bars", "Into", "Leaf", "Several", "backward"]
+
+
+class Bars(list[Any]):
+    """The cotangents collected for the records of a tape, None where there is none yet.
+
+    Cotangents are added in reverse order of record, so the same inputs give the same bits. The
+    only arrays written to are sums that were made here; ``plain`` says where they are.
+    """
+
+    __slots__ = ("owned", "plain")
+
+    def __init__(self, tape: Sequence[tuple[Any, ...]]) -> None:
+        super().__init__([None] * len(tape))
+        self.plain: set[int] = set()
+        self.owned: dict[int, Any] = {}
+
+    def add(self, link: int, bar: Any) -> None:
+        """Add to what was collected, in place where it is a sum of our own."""
+        total = self[link]
+        if total is None:
+            self[link] = bar
+            return
+        total, token = accumulate(total, bar, self.owned.get(link, False))
+        self[link], self.owned[link] = total, token
+        if token is True and is_mutable_destination(total):
+            self.plain.add(link)
+
+    def own(self, link: int, buffer: Any) -> None:
+        """Collect into a buffer of our own from now on."""
+        self[link], self.owned[link] = buffer, True
+        if is_mutable_destination(buffer):
+            self.plain.add(link)
+
+
+class Leaf:
+    """The link of an input: what was collected for it stays."""
+
+    __slots__ = ()
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Do nothing."""
+
+
+LEAF = Leaf()
+
+
+class Into:
+    """The link of a record whose pull can add in place to what its parent has collected."""
+
+    __slots__ = ("index", "pull_into")
+
+    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
+        self.index = index
+        self.pull_into = pull_into
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add in place what the pull would return: n elements read one by one build no n arrays."""
+        bars[index] = None
+        link, saved = self.index, record[2:]
+        dense = not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
+        of = next((s for s in saved if type(s) is Space), None)
+        if dense and of is not None and self._has_buffer(bars, of):
+            self.pull_into(bars[link], y_bar, *saved)
+        else:
+            bars.add(link, record[0](y_bar, *saved))
+
+    def _has_buffer(self, bars: Bars, of: Space) -> bool:
+        """Whether its parent collects in a buffer of our own; from now on, where that can be."""
+        link = self.index
+        if link not in bars.plain:
+            total = bars[link]
+            if total is None:
+                bars.own(link, of.zeros())
+            elif not is_tracer_type(type(total)):
+                bars.add(link, of.zeros())
+        return link in bars.plain
+
+
+class Several:
+    """Any number of links, of which some may be structures, for a pull that may give zeros."""
+
+    __slots__ = ("links",)
+
+    def __init__(self, links: tuple[Any, ...]) -> None:
+        self.links = links
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Send what the pull gives to each link that gets something."""
+        bars[index] = None
+        x_bars = record[0](y_bar, *record[2:])
+        if len(self.links) == 1:
+            x_bars = (x_bars,)
+        for link, bar in zip(self.links, x_bars, strict=True):
+            _send(bars, link, unthunk(bar))
+
+
+def _send(bars: Bars, link: Any, bar: Any) -> None:
+    """Add a cotangent where it belongs: at an index, or field by field."""
+    if is_zero(bar):
+        return
+    if type(link) is int:
+        bars.add(link, bar)
+        return
+    for key, inner in link.items():
+        _send(bars, inner, unthunk(bar[key]))
+
+
+# One loop: a call of our own for each record would be much of what playing it back costs.
+def backward(tape: Sequence[tuple[Any, ...]], bars: Bars, start: int) -> None:  # noqa: C901
+    """Play a tape backwards from the record at ``start``; ``bars`` keeps the leaves' cotangents."""
+    plain = bars.plain
+    record: Any = None
+    y_bar: Any = None
+    try:
+        for index in range(start, -1, -1):
+            y_bar = bars[index]
+            if y_bar is None:
+                continue
+            record = tape[index]
+            links = record[1]
+            n = len(record)
+            if type(links) is int:
+                bars[index] = None
+                if n == 3:
+                    bar = record[0](y_bar, record[2])
+                elif n == 4:
+                    bar = record[0](y_bar, record[2], record[3])
+                else:
+                    bar = record[0](y_bar, *record[2:])
+                total = bars[links]
+                if total is None:
+                    bars[links] = bar
+                elif links in plain and type(bar) is type(total):
+                    total += bar  # a sum of our own; projection has made shape and dtype agree
+                else:
+                    bars.add(links, bar)
+            elif type(links) is tuple:
+                bars[index] = None
+                if n == 4:
+                    left, right = record[0](y_bar, record[2], record[3])
+                elif n == 2:
+                    left, right = record[0](y_bar)
+                else:
+                    left, right = record[0](y_bar, *record[2:])
+                link, other = links
+                total = bars[link]
+                if total is None:
+                    bars[link] = left
+                elif link in plain and type(left) is type(total):
+                    total += left
+                else:
+                    bars.add(link, left)
+                total = bars[other]
+                if total is None:
+                    bars[other] = right
+                elif other in plain and type(right) is type(total):
+                    total += right
+                else:
+                    bars.add(other, right)
+            else:
+                links.pull(bars, index, y_bar, record)
+    except Exception as error:
+        _note(error, record, y_bar)
+        raise
+
+
+def _note(error: Exception, record: tuple[Any, ...], y_bar: Any) -> None:
+    statement = getattr(record[0], "statement", None)
+    if statement is None:
+        return
+    shown = ", ".join(describe(x) for x in record[2:])
+    error.add_note(
+        f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, "
+        f"which saved ({shown})\n"
+        f"  rule: {statement.where}"
+    )
