@@ -1,8 +1,8 @@
 """A library's own functions, as rows that say which word each is and where its keywords go.
 
-A row is read against the function's own signature when it is entered: each parameter has to be
-an operand, an option, renamed, lowered or refused. Mirroring signatures by hand is how keywords
-come to be ignored in silence.
+A row is read against the function's own signature when it is entered: each parameter is an operand,
+an option, renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by
+hand is how keywords come to be ignored in silence.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Alias:
         "_direct",
         "defaults",
         "gather",
+        "leftover",
         "lower",
         "names",
         "native",
@@ -109,13 +110,17 @@ class Alias:
             for native, name in self.names.items()
             if name not in known and native not in self.lower and native not in self.refuse
         ]
-        if lost:
+        if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
             shown = getattr(self.native, "__name__", self.native)
             msg = (
-                f"alias of {shown}: its parameters {lost} are no operand or option of {word!r}, "
-                f"and are neither renamed, lowered nor refused"
+                f"alias of {shown}: its parameters {required} are no operand or option of "
+                f"{word!r}, and are neither renamed, lowered nor refused"
             )
             raise RuleError(msg)
+        # A keyword that a newer release of the library brought: refused where it is used, so that
+        # it is not ignored, and so that the release does not take every other function with it.
+        self.leftover = frozenset(lost)
+        self.refuse |= self.leftover
 
     @property
     def __name__(self) -> str:
@@ -306,7 +311,8 @@ def alias(
     Raises
     ------
     RuleError
-        If a parameter is left over: it would be ignored.
+        If a parameter that has to be given is left over. One with a default is refused where it
+        is used, and stands in ``leftover``, which a house test wants to be empty.
     """
     row = Alias(native, to, rename or {}, lower or {}, refuse, parameters, positional, gather)
     aliases[native] = row

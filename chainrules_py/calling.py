@@ -70,7 +70,7 @@ class _Frule:
                     run, wanted, defaults = found
                     given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
                     y, y_dot = run(given, *operands, **defaults)
-                    return y, deliver(unthunk(y_dot))
+                    return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
         plans = _plans.open()
         called = (None if options else f, operands)
         config, f, operands = _configured(f, operands)
@@ -96,7 +96,7 @@ class _Frule:
             return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
         given = tuple(t for t, w in zip(tangents, bound.wanted, strict=True) if w)
         y, y_dot = bound.run(given, *operands, **options)
-        return y, deliver(unthunk(y_dot))
+        return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
 
     def __repr__(self) -> str:
         return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"
@@ -213,7 +213,11 @@ class Pullback:
             error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
             raise
         theirs = (y_bar, self.y, *operands)
-        return tuple([_leaving(bar, x, theirs) for bar, x in zip(bars, operands, strict=True)])
+        given: list[Any] = []
+        for bar, x in zip(bars, operands, strict=True):
+            # A rule may give one array for several operands; whoever receives them may write.
+            given.append(_leaving(bar, x, (*theirs, *given)))
+        return tuple(given)
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
         """One entry per operand; indices, conditions and the like have none to be given."""

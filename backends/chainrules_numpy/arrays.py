@@ -265,6 +265,9 @@ def add_along_axis_numpy(
     """The other axes are counted through."""
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
+        if read not in (1, have) and other != axis % buffer.ndim:
+            msg = f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
+            raise IndexError(msg)
         if read == 1 and have != 1 and other != axis % buffer.ndim:
             where[other] = np.arange(have).reshape(
                 [-1 if i == other else 1 for i in range(buffer.ndim)]

@@ -184,13 +184,17 @@ row(np.take_along_axis, v.take_along_axis, "arr", axis=low.flattened)
 
 
 def argsort(
-    x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Any:
     """The places that sorting takes the elements from, equal ones in the order of this kind."""
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")
-    return v.argsort(x, axis=axis, stable=in_order)
+    return v.argsort(x, axis=axis, descending=descending, stable=in_order)
 
 
 def ignored(call: Any, value: Any) -> None:

@@ -30,6 +30,10 @@ def trace_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
 @v.from_diagonal.implement
 def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int = 0) -> Any:
     """Zeros, and one assignment to a strided view of them."""
+    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    if x.shape[-1] != length:
+        msg = f"diagonal {offset} of a {rows} x {columns} matrix has {length} elements, not {x.shape[-1]}"
+        raise ValueError(msg)
     matrix = np.zeros((*x.shape[:-1], rows, columns), x.dtype)
     i = np.arange(x.shape[-1])
     matrix[..., i + max(0, -offset), i + max(0, offset)] = x

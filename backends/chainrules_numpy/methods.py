@@ -17,6 +17,7 @@ from chainrules_py.signature import parameters_of
 __all__: list[str] = []
 
 _word: Any
+_SINCE_2_5 = {"descending": False} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
 _join: Any
 
 axis = low.as_option("axis")
@@ -165,7 +166,7 @@ member(
 member(
     "argsort",
     argsort,
-    {"self": None, "axis": -1, "kind": None, "order": None, "stable": None},
+    {"self": None, "axis": -1, "kind": None, "order": None, "stable": None} | _SINCE_2_5,
     refuse=("order",),
 )
 

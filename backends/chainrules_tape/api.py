@@ -70,7 +70,10 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
             first = max(first, index)
         backward(tape, bars, first)
         theirs = (y_bar, y, *primals)
-        return tuple([_gather(x, t, bars, theirs) for x, t in zip(primals, traced, strict=True)])
+        given: set[int] = set()
+        return tuple(
+            [_gather(x, t, bars, theirs, given) for x, t in zip(primals, traced, strict=True)]
+        )
 
     return y, pullback
 
@@ -97,12 +100,14 @@ def _lower(
     return y
 
 
-def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...]) -> Any:
-    """The cotangent of a primal, as a person gets it."""
+def _gather(
+    x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...], given: set[int]
+) -> Any:
+    """The cotangent of a primal, as a person gets it: no array twice; ``given`` are those so far."""
     cls = type(x)
     if is_structure_type(cls):
         fields = [
-            (key, _gather(field, t, bars, theirs))
+            (key, _gather(field, t, bars, theirs, given))
             for (key, field), (_, t) in zip(fields_of(x), fields_of(traced), strict=True)
         ]
         if cls in PLAIN:
@@ -112,7 +117,11 @@ def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...]) -> An
         return NoTangent()
     bar = bars[traced.index]
     bar = deliver(unthunk(bar)) if bar is not None else ZeroTangent()
-    return zero_tangent(x) if is_zero(bar) else own(bar, theirs)
+    if is_zero(bar):
+        return zero_tangent(x)
+    mine = own(bar, (*theirs, bar) if id(bar) in given else theirs)
+    given.add(id(mine))
+    return mine
 
 
 def jvp(

@@ -24,7 +24,7 @@ from chainrules_py.arrays import (
 )
 from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
-from chainrules_py.loading import see
+from chainrules_py.loading import failures, see
 from chainrules_py.primitive import Primitive, highest_tracer
 from chainrules_py.registry import find_rule, name_of
 from chainrules_py.vocabulary import binary_operators, index, unary_operators
@@ -181,6 +181,8 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         f"{name.rpartition('.')[2]} = primitive({name}) and state a rule for it, "
         f"or compute it before differentiating"
     )
+    for module, reason in failures.items():
+        msg += f"\n  {module} announced itself and could not be imported: {reason}"
     raise NotDifferentiableError(msg)
 
 

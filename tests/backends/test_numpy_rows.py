@@ -48,8 +48,14 @@ def native_parameters(row):
     return list(signature.parameters.values())
 
 
+NEWEST_KNOWN = (2, 5)
+
+
 @each_row
 def test_every_parameter_is_accounted_for(row):
+    if tuple(int(n) for n in np.__version__.split(".")[:2]) > NEWEST_KNOWN:
+        pytest.skip(f"NumPy {np.__version__} is newer than what the rows were read against")
+    assert row.leftover == frozenset()
     parameters = native_parameters(row)
     if parameters is None:
         return
@@ -306,11 +312,11 @@ def test_out_is_refused(f):
         row.call((), {"out": np.zeros(3)})
 
 
-def test_a_row_that_loses_a_parameter_is_refused():
+def test_a_row_that_loses_an_operand_is_refused():
     from chainrules_py import vocabulary as v
 
     with pytest.raises(RuleError, match="weights"):
-        alias(lambda a, weights=None: None, to=v.sum, rename={"a": "x"})
+        alias(lambda a, weights: None, to=v.sum, rename={"a": "x"})
 
 
 def test_too_many_arguments_and_unknown_keywords():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -96,7 +94,8 @@ def test_complex(agree, f):
 def test_prod_at_zeros_is_exact(agree, x, axis):
     agree(lambda x: np.prod(x, axis=axis), x, second=False)
     agree(lambda x: np.cumprod(x, axis=0), x, second=False)
-    expected = jax.grad(lambda x: jnp.sum(jnp.prod(x, axis=axis)))(x.astype(np.float32))
+    jax = pytest.importorskip("jax", reason="JAX is the oracle of this test")
+    expected = jax.grad(lambda x: jax.numpy.sum(jax.numpy.prod(x, axis=axis)))(x.astype(np.float32))
     np.testing.assert_allclose(
         grad(lambda x: np.sum(np.prod(x, axis=axis)))(x), expected, rtol=1e-4
     )

@@ -425,6 +425,14 @@ def test_unknown_functions_and_keywords_are_named():
         grad(lambda x: x.no_such)(np.ones(3))
 
 
+def test_a_backend_that_could_not_be_imported_is_named(monkeypatch):
+    from chainrules_py import loading
+
+    monkeypatch.setitem(loading.failures, "chainrules_planted", "RuntimeError: planted")
+    with pytest.raises(NotDifferentiableError, match=r"chainrules_planted .* RuntimeError: planted"):
+        grad(lambda x: np.sum(np.unwrap(x)))(np.ones(3))
+
+
 def test_an_option_that_is_traced_is_refused_by_name():
     with pytest.raises(NotDifferentiableError, match="axis of sum"):
         grad(lambda x: v.sum(np.ones((2, 2)) * x, axis=x))(1.0)
