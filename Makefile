@@ -3,6 +3,7 @@
 #   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
 #   make test-all    the slow ones too                       make bench      the benchmarks
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
+#   make test-nightly   every sample in twenty more draws
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
@@ -21,10 +22,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-gpu lint format docs bench hooks clean
+.PHONY: help demo test test-all test-nightly test-gpu lint format docs bench hooks clean
 
 help:
-	@sed -n '2,5s/^# *//p' Makefile
+	@sed -n '2,6s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -67,10 +68,13 @@ demo: $(VENV)/.stamp-demo
 	$(BIN)/python examples/digits.py $(ARGS)
 
 test: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not slow and not gpu" $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" $(ARGS)
 
 test-all: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not gpu" $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "not nightly and not gpu" $(ARGS)
+
+test-nightly: $(VENV)/.stamp-test
+	$(PYTEST) -n $(JOBS) -m nightly $(ARGS)
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)

@@ -63,7 +63,7 @@ html_theme_options = {
     "show_prev_next": True,
     "show_toc_level": 2,
     "show_nav_level": 1,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
@@ -73,6 +73,7 @@ html_theme_options = {
 html_sidebars = {
     "index": [],
     "write-a-rule": [],
+    "test-your-rule": [],
     "bring-an-array-library": [],
     "build-an-engine": [],
     "conventions": [],

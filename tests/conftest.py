@@ -1,5 +1,45 @@
-"""What every test module finds ready."""
+"""What every test module finds ready, and what each suite took."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
 
 # Before anything is collected: under --import-mode=importlib a package that is first met as a file
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
+
+# `make test` on two cores is to stay below this, in seconds.
+BUDGET = 12 * 60
+
+
+class Suites:
+    """The seconds that tests took, by folder, and by file for those in no folder."""
+
+    def __init__(self):
+        self.start = time.perf_counter()
+        self.seconds = defaultdict(float)
+        self.tests = defaultdict(int)
+
+    def pytest_runtest_logreport(self, report):
+        file = report.nodeid.partition("::")[0].removeprefix("tests/")
+        suite = file.partition("/")[0]
+        self.seconds[suite] += report.duration
+        self.tests[suite] += report.when == "call"
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if sum(self.tests.values()) < 1000:  # a few tests by hand
+            return
+        terminalreporter.section("seconds by suite, of all workers together")
+        for suite in sorted(self.seconds, key=self.seconds.get, reverse=True):
+            took = f"{self.seconds[suite]:8.1f} s  {self.tests[suite]:6} tests  {suite}"
+            terminalreporter.write_line(took)
+        wall = time.perf_counter() - self.start
+        terminalreporter.write_line(
+            f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores"
+        )
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Suites(), "suites")

@@ -1,7 +1,8 @@
-"""Every sample of every word: its rule, on NumPy and on a second device, two levels deep.
+"""Every sample of every word: its rule, on every array library.
 
 A test for each word, sample and library, without a line of code for any of them: the samples
-stand in ``chainrules_py/testing/samples``, what is checked in `chainrules_py.testing.check`.
+stand in ``chainrules_py/testing/samples``, what is checked in `chainrules_py.testing.check`, how
+deep in `chainrules_py.testing.run`.
 """
 
 from __future__ import annotations
@@ -11,48 +12,34 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import Primitive, vocabulary
 from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.testing.backends import backend, to_numpy
+from chainrules_py.testing import backend, sample_tests, to_numpy
 from chainrules_py.testing.build import instances
-from chainrules_py.testing.check import check_rule
 from chainrules_py.testing.nesting import Loss, default_engine
+from chainrules_py.testing.run import two_samples, words_of
 
-WORDS = sorted(
-    (w for w in vars(vocabulary).values() if isinstance(w, Primitive)), key=lambda w: w.__name__
-)
-INSTANCES = [instance for word in WORDS for instance in instances(word)]
-STRICT = [
-    i for i in INSTANCES if i.sample.has_arrays and "array_api_strict" not in i.sample.without
-]
-
-each = pytest.mark.parametrize("instance", INSTANCES, ids=lambda i: i.name)
-each_with_arrays = pytest.mark.parametrize("instance", STRICT, ids=lambda i: i.name)
+test_sample = sample_tests()
 
 
-def settings(instance):
-    return {"gauge": instance.sample.gauge, "smooth": instance.sample.smooth}
-
-
-@each
-def test_numpy(instance):
-    """All checks, the nestings of both modes among them."""
-    operands, options = instance.build(backend("numpy"))
-    report = check_rule(instance.word, *operands, **settings(instance), **options)
-    if instance.sample.smooth:
-        unsettled = [
-            f.text for f in report.findings if f.verdict == "not judged" and "settle" in f.text
+def with_arrays():
+    """The samples that array-api-strict takes; all but two of each word are slow."""
+    for word in words_of():
+        found = [
+            i
+            for i in instances(word)
+            if i.sample.has_arrays and "array_api_strict" not in i.sample.without
         ]
-        assert not unsettled, "say smooth=False, or draw from where the function is smooth"
+        few = two_samples(found)
+        for instance in found:
+            marks = () if instance in few else pytest.mark.slow
+            yield pytest.param(instance, id=instance.name, marks=marks)
 
 
-@each_with_arrays
-def test_strict(instance):
-    """Value, push against pull, dtype, shape and device; and NumPy's numbers, at two levels too."""
+@pytest.mark.parametrize("instance", list(with_arrays()))
+def test_strict_gives_the_numbers_of_numpy(instance):
+    """Value, device, first and second derivatives in every nesting of the modes."""
     strict, numpy = backend("array_api_strict:device1"), backend("numpy")
     operands, options = instance.build(strict)
-    checks = ("value", "types", "adjoint", "zeros", "unmodified")
-    check_rule(instance.word, *operands, **settings(instance), only=checks, **options)
     there, y = derivatives(instance, operands, options)
     assert_on_device(y, strict.xp.Device("device1"))
     here, expected = derivatives(instance, *instance.build(numpy))
@@ -67,11 +54,12 @@ def test_strict(instance):
 
 def test_samples_that_leave_a_library_out_are_refused_by_it():
     """Nothing is left out because its rule fails there."""
-    for instance in INSTANCES:
-        if "array_api_strict" in instance.sample.without:
-            operands, options = instance.build(backend("array_api_strict:device1"))
-            with pytest.raises((TypeError, ValueError, IndexError)):
-                instance.word(*operands, **options)
+    for word in words_of():
+        for instance in instances(word):
+            if "array_api_strict" in instance.sample.without:
+                operands, options = instance.build(backend("array_api_strict:device1"))
+                with pytest.raises((TypeError, ValueError, IndexError)):
+                    instance.word(*operands, **options)
 
 
 def derivatives(instance, operands, options):

@@ -1,21 +1,30 @@
-"""The pytest plugin: the markers, and a test per array library by the fixture ``backend``.
+"""The pytest plugin: markers, a test per array library, and what the samples came to.
 
 pytest imports it at its start in every project where chainrules_py is installed. It is therefore
 a package of its own, which imports neither chainrules_py nor an array library until a fixture is
-used.
+used, or samples have run.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-from typing import TYPE_CHECKING
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 import pytest
 
 if TYPE_CHECKING:
-    from chainrules_py.testing import Backend
+    from chainrules_py.testing import Backend, Summary
 
-__all__ = ["backend", "pytest_configure"]
+__all__ = [
+    "backend",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_runtest_setup",
+]
 
 _LIBRARIES = {
     "numpy": "numpy",
@@ -23,11 +32,63 @@ _LIBRARIES = {
     "array_api_strict:device1": "array_api_strict",
 }
 
+_MARKERS = {
+    "slow": "takes more than about five seconds, or repeats in depth what another test shows",
+    "gpu": "needs a GPU that CuPy can use; skipped, with the reason, where there is none",
+    "nightly": "many draws of the same; runs only if -m names it",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the file of outcomes."""
+    group = parser.getgroup("chainrules_py", "rules of derivatives")
+    group.addoption(
+        "--chainrules-json",
+        metavar="PATH",
+        help="write what each rule's samples came to: modes, checks by library, samples, seeds",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
-    config.addinivalue_line("markers", "slow: takes more than about five seconds")
-    config.addinivalue_line("markers", "gpu: needs a GPU that CuPy can use")
+    """Make the markers known, and begin to count."""
+    for name, text in _MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    # With pytest-xdist every worker reports to one process, and that one counts.
+    if not hasattr(config, "workerinput"):
+        path = config.getoption("--chainrules-json")
+        folder = config.invocation_params.dir
+        config.pluginmanager.register(_Ledger(folder / path if path else None), "chainrules-ledger")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave nightly tests out unless the expression of marks speaks of them."""
+    if "nightly" in (config.getoption("-m") or ""):
+        return
+    left_out = [item for item in items if item.get_closest_marker("nightly")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a GPU where there is none."""
+    if item.get_closest_marker("gpu") and (reason := _no_gpu()):
+        pytest.skip(reason)
+
+
+def _no_gpu() -> str:
+    """Why no GPU can be used; empty if one can."""
+    if importlib.util.find_spec("cupy") is None:
+        return "needs a GPU: CuPy is not installed"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cupy: Any = importlib.import_module("cupy")
+            count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        return f"needs a GPU: {error}"
+    return "" if count else "needs a GPU: CUDA finds none"
 
 
 def _installed() -> list[str]:
@@ -44,3 +105,36 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     from chainrules_py.testing import backends
 
     return {known.name: known for known in backends()}[request.param]
+
+
+@final
+class _Ledger:
+    """What the reports of all tests say about samples."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.kept: list[dict[str, Any]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what the tests that were made of samples say."""
+        if report.when == "call":
+            said: list[tuple[str, Any]] = report.user_properties
+            self.kept += [outcome for key, outcome in said if key == "chainrules_py"]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say in one line what the samples came to, and write the file that was asked for."""
+        if not self.kept and self.path is None:
+            return
+        summary = self._summary()
+        if self.kept:
+            terminalreporter.write_line(
+                summary.headline, green=summary.passed, red=not summary.passed
+            )
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            summary.write_json(self.path)
+
+    def _summary(self) -> Summary:
+        from chainrules_py.testing import Outcome, Summary
+
+        return Summary([Outcome.from_dict(kept) for kept in self.kept])

@@ -4,23 +4,34 @@ It stands outside the wall: it may import NumPy and pytest, and nothing in the c
 """
 
 from chainrules_py.testing.backends import Backend, backend, backends, to_numpy
-from chainrules_py.testing.check import check_rule
+from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
 from chainrules_py.testing.coordinates import random_tangent
 from chainrules_py.testing.report import Finding, Report, RuleCheckError
+from chainrules_py.testing.run import run_samples, sample_tests
 from chainrules_py.testing.sample import Draw, Sample, enter_samples, samples_of
+from chainrules_py.testing.summary import Outcome, Summary
+from chainrules_py.testing.tangent_types import check_tangent_type
 
 __all__ = [
+    "CHECKS",
     "Backend",
     "Draw",
     "Finding",
+    "Outcome",
     "Report",
     "RuleCheckError",
     "Sample",
+    "Summary",
     "backend",
     "backends",
+    "check_frule",
+    "check_rrule",
     "check_rule",
+    "check_tangent_type",
     "enter_samples",
     "random_tangent",
+    "run_samples",
+    "sample_tests",
     "samples_of",
     "to_numpy",
 ]

@@ -49,9 +49,10 @@ class Instance:
         name = name if len(name) <= 90 else f"{name[:87]}..."
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
-    def build(self, backend: Backend) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def build(self, backend: Backend, seed: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The operands and options of the call on an array library, the same numbers on each."""
-        rng = np.random.default_rng([zlib.crc32(self.word.__name__.encode()), self.number])
+        whence = [zlib.crc32(self.word.__name__.encode()), self.number, seed]
+        rng = np.random.default_rng(whence if seed else whence[:2])
         operands = [
             _operand(draw(x, rng, self.complex) if isinstance(x, Draw) else x, backend)
             for x in self.sample.operands

@@ -13,13 +13,22 @@ from chainrules_py.registry import unbind
 from chainrules_py.tangents import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.values import resolution, value_vector, widened
+from chainrules_py.testing.report import NotJudgedError
+from chainrules_py.testing.values import fingerprint, resolution, value_vector, widened
 
-__all__ = ["Case"]
+__all__ = ["SMALL", "Case", "scale_of"]
 
 # Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
 SMALL = 48
 _RANDOM = 6
+# Up to this many entries a whole Jacobian is computed to say what is wrong with it.
+_WHOLE = 4_200_000
+
+
+def scale_of(derivatives: Any) -> float:
+    """The largest of some derivatives, at least 1."""
+    finite = derivatives[np.isfinite(derivatives)]
+    return max(1.0, float(np.max(np.abs(finite), initial=0.0)))
 
 
 @final
@@ -45,18 +54,22 @@ class Case:
         smooth: bool,
         seed: int,
         tolerance: float | None,
+        *,
+        few: bool = False,
     ) -> None:
         self.f, self.operands = unbind(f, operands)
         self.options = options
         self.gauge = gauge
         self.smooth = smooth
         self.rng = np.random.default_rng(seed)
+        self.print = fingerprint(self.operands)
         self.y = self.call(*self.operands)
         self.parts = [Coordinates(x) for x in self.operands]
         self.inputs = Coordinates(self.operands)
         self.raw = Coordinates(self.y)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
         self.tolerance = tolerance if tolerance is not None else max(1e-8, 1e4 * self.precision)
+        self.few = few
         self.u = self._directions(self.inputs.size)
         self.pick = self._gauge_matrix()
         self.w = self._directions(self.raw.size if self.pick is None else len(self.pick))
@@ -64,12 +77,17 @@ class Case:
         self.has_pull = True
         self._pushed: Any = None
         self._pulled: Any = None
+        self._pullback: Any = None
+        self._judged: Any = None
+        self.rounding: Any = None
 
     def call(self, *operands: Any) -> Any:
         """The function with its options."""
         return self.f(*operands, **self.options)
 
     def _directions(self, n: int) -> Any:
+        if self.few:
+            return self.rng.standard_normal((n, 1))
         if n > SMALL:
             return self.rng.standard_normal((n, _RANDOM)) / np.sqrt(n)
         return np.concatenate([np.eye(n), self.rng.standard_normal((n, 1))], axis=1)
@@ -95,7 +113,7 @@ class Case:
     def push(self, vector: Any) -> Any:
         """The tangent of the result along a direction, as the rule gives it."""
         tangents: list[Any] = []
-        for part, x, segment in zip(self.parts, self.operands, self._split(vector), strict=True):
+        for part, x, segment in zip(self.parts, self.operands, self.split(vector), strict=True):
             if is_zero(space(x)):
                 tangents.append(NoTangent())
             else:
@@ -105,6 +123,31 @@ class Case:
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """The value and the pullback."""
         return rrule(self.f, *self.operands, **self.options)
+
+    def kept_pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """The value and the pullback, the same at each call."""
+        if self._pullback is None:
+            self._pullback = self.pullback()
+        return self._pullback  # type: ignore[no-any-return]
+
+    def bars(self) -> tuple[Any, ...]:
+        """What is pulled back along the last output direction, anew at each call."""
+        return self.kept_pullback()[1](self.cotangent(self.w[:, -1]))
+
+    def tangents(self, vector: Any) -> tuple[Any, ...]:
+        """One tangent per operand, dense wherever something can be perturbed."""
+        return tuple(
+            [
+                NoTangent() if is_zero(space(x)) else part.tangent(segment)
+                for part, x, segment in zip(
+                    self.parts, self.operands, self.split(vector), strict=True
+                )
+            ]
+        )
+
+    def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The value and the tangent of the result, for given tangents."""
+        return frule(tangents, self.f, *self.operands, **self.options)
 
     def cotangent(self, vector: Any) -> Any:
         """The cotangent of the result that belongs to a direction behind the gauge."""
@@ -131,30 +174,98 @@ class Case:
     def pulled(self) -> Any:
         """One column per output direction."""
         if self._pulled is None:
-            _, pullback = self.pullback()
+            _, pullback = self.kept_pullback()
             columns = [self.bars_vector(pullback(self.cotangent(d))) for d in self.w.T]
             self._pulled = np.stack(columns, axis=1)
         return self._pulled
 
-    def differences(self) -> tuple[Any, Any]:
+    def differences(self, u: Any = None) -> tuple[Any, Any]:
         """One column per input direction, by differences in double precision, and the errors."""
+        u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        columns = [self._along(d, wide, lambda xs: self.seen(self.call(*xs))) for d in self.u.T]
+        columns = [self._along(d, wide, lambda xs: self.seen(self.call(*xs))) for d in u.T]
+        if not columns:
+            return np.zeros((len(self.output_names()), 0)), np.zeros((len(self.output_names()), 0))
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
 
-    def _split(self, vector: Any) -> list[Any]:
+    def judged(self) -> tuple[Any, Any, str]:
+        """Differences, what they may be off by, and which of them say nothing, if any.
+
+        Where they do not settle any number is allowed.
+
+        Raises
+        ------
+        NotJudgedError
+            If the sample says that the function is not smooth here.
+        """
+        if not self.smooth:
+            raise NotJudgedError("not smooth here, says the sample")
+        if self._judged is None:
+            want, error = self.differences()
+            self._judged = self._judge(want, error)
+            self.rounding = 50 * error
+        return self._judged  # type: ignore[no-any-return]
+
+    def _judge(self, want: Any, error: Any) -> tuple[Any, Any, str]:
+        scale = scale_of(want)
+        allowed = np.maximum(self.tolerance * scale, 50 * error)
+        unsettled = ~(allowed <= max(1e-4, self.tolerance) * scale)
+        text = ""
+        if np.any(unsettled):
+            text = (
+                f"not smooth here, or at the edge of the domain: cannot judge "
+                f"{int(unsettled.sum())} of {want.size} finite differences, which do not settle"
+            )
+        return want, np.where(unsettled, np.inf, allowed), text
+
+    def vector_of_values(self) -> Any:
+        """Everything floating in the operands and in the result."""
+        return np.concatenate([value_vector(self.operands), value_vector(self.y)])
+
+    @property
+    def settled(self) -> bool:
+        """Whether finite differences exist everywhere here."""
+        return self.smooth and not self.judged()[2]
+
+    def jacobians(self) -> dict[str, Any]:
+        """The whole Jacobian by push, by pull and by differences, as far as there are such.
+
+        One row per coordinate of the result, one column per coordinate of the operands; empty if
+        that would be too many. ``"allowed"`` is what the differences may be off by.
+        """
+        n, m = self.inputs.size, len(self.output_names())
+        if not n * m or n * m > _WHOLE:
+            return {}
+        found: dict[str, Any] = {}
+        basis = np.eye(n)
+        if self.has_push:
+            found["push"] = np.stack([self.seen_tangent(self.push(e)[1]) for e in basis], axis=1)
+        if self.has_pull:
+            _, pullback = self.kept_pullback()
+            found["pull"] = np.stack(
+                [self.bars_vector(pullback(self.cotangent(e))) for e in np.eye(m)], axis=0
+            )
+        if self.smooth:
+            found["differences"], found["allowed"], _ = self._judge(*self.differences(basis))
+        return found
+
+    def split(self, vector: Any) -> list[Any]:
+        """A vector of all inputs in one piece per operand."""
         return np.split(vector, np.cumsum([part.size for part in self.parts])[:-1])
 
     # -- names for the tables
 
     def input_names(self) -> list[str]:
         """One per input direction."""
-        names = [
+        return _named(self.coordinate_names(), self.u.shape[1])
+
+    def coordinate_names(self) -> list[str]:
+        """One per coordinate of the operands."""
+        return [
             f"{name}{label}"
             for name, part in zip(self.operand_names(), self.parts, strict=True)
             for label in part.labels()
         ]
-        return _named(names, self.u.shape[1])
 
     def output_names(self) -> list[str]:
         """One per output direction, without the random ones."""
@@ -175,5 +286,5 @@ class Case:
 
 
 def _named(names: list[str], columns: int) -> list[str]:
-    small = names if len(names) <= SMALL else []
+    small = names if len(names) < columns else []
     return [*small, *[f"a random direction ({k})" for k in range(columns - len(small))]]

@@ -90,7 +90,9 @@ class Loss:
         g = engine.grad(self, tuple(range(len(at))))(*at)
         return self.inputs.vector(g)
 
-    def products(self, engine: Any, u: Any, w: Any) -> dict[str, Any]:
+    def products(
+        self, engine: Any, u: Any, w: Any, *, reverse_only: bool = False
+    ) -> dict[str, Any]:
         """The Hessian times w, or its product with u from both sides, in the four nestings.
 
         Parameters
@@ -99,6 +101,8 @@ class Loss:
             With ``grad`` and ``jvp``.
         u, w : vector
             Two directions.
+        reverse_only : bool
+            Whether there is no forward mode, so that only reverse over reverse is left.
 
         Returns
         -------
@@ -118,10 +122,11 @@ class Loss:
 
             return product
 
+        twice = self.inputs.vector(engine.grad(gradient_along(w_dot), numbers)(*self.at))
+        if reverse_only:
+            return {"reverse over reverse": twice}
         return {
-            "reverse over reverse": self.inputs.vector(
-                engine.grad(gradient_along(w_dot), numbers)(*self.at)
-            ),
+            "reverse over reverse": twice,
             "reverse over forward": self.inputs.vector(engine.grad(along, numbers)(*self.at)),
             "forward over reverse": _number(
                 engine.jvp(gradient_along(u_dot), tuple(self.at), w_dot)[1]

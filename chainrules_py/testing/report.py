@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Finding", "Report", "RuleCheckError", "Table"]
+__all__ = ["Finding", "NotJudgedError", "Report", "RuleCheckError", "Table", "WrongError"]
 
 _ROWS = 6
 
@@ -39,38 +39,22 @@ class Table:
     @property
     def is_within(self) -> bool:
         """Whether nothing differs by more than is allowed."""
-        return not self._excess.size or bool(np.all(self._excess <= 1.0))
+        return not self.excess.size or bool(np.all(self.excess <= 1.0))
 
     @property
-    def _excess(self) -> Any:
+    def excess(self) -> Any:
+        """The differences as multiples of what is allowed."""
         with np.errstate(all="ignore"):
             apart = np.abs(self.have - self.want)
             # Infinities of one sign, and NaN on both sides, agree.
             same = (self.have == self.want) | (np.isnan(self.have) & np.isnan(self.want))
-            return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart) / self.allowed)
-
-    @property
-    def pattern(self) -> str:
-        """What the difference looks like, in words; empty if it is like nothing known."""
-        have, want = self.have, self.want
-        if not have.size or not np.all(np.isfinite(have)) or not np.all(np.isfinite(want)):
-            return ""
-        norm = float(np.sum(have * have))
-        if norm == 0.0:
-            return f"{self.titles[0]} is zero everywhere"
-        factor = float(np.sum(have * want)) / norm
-        if factor and np.allclose(want, factor * have, rtol=1e-6, atol=1e-9):
-            if abs(factor + 1) < 1e-6:
-                return "the sign is wrong"
-            return f"{self.titles[0]} is {1 / factor:.4g} times {self.titles[1]}"
-        wrong = self._excess > 1.0
-        if wrong.sum() == 1 and wrong.size > 1:
-            return "one entry is wrong"
-        return ""
+            ratio = np.where(np.isnan(apart), np.inf, apart) / self.allowed
+            return np.where(same, 0.0, np.where(np.isinf(self.allowed), 0.0, ratio))
 
     def __str__(self) -> str:
-        order = np.argsort(self._excess, axis=None)[::-1]
-        wrong = int(np.sum(self._excess > 1.0))
+        excess = self.excess
+        order = np.argsort(-excess, axis=None, kind="stable")
+        wrong = int(np.sum(excess > 1.0))
         lines = [("entry", *self.titles, "difference")]
         for flat in order[: min(_ROWS, wrong)]:
             i, j = np.unravel_index(flat, self.have.shape)
@@ -84,9 +68,33 @@ class Table:
         ]
         if wrong > _ROWS:
             text.append(f"  ... {wrong} of {self.have.size} entries differ")
-        if pattern := self.pattern:
-            text.append(f"  {pattern}")
         return "\n".join(text)
+
+
+@final
+class NotJudgedError(Exception):
+    """A check cannot say anything here."""
+
+
+@final
+class WrongError(Exception):
+    """What a check found wrong.
+
+    Parameters
+    ----------
+    text : str
+        What is wrong, in a sentence.
+    pattern : str
+        Its name in a few words: "factor 2", "transposed"; empty if it has none.
+    derivative : bool
+        Whether a derivative has wrong numbers, so that more can be told from the whole Jacobian.
+    """
+
+    def __init__(self, text: str, pattern: str = "", *, derivative: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.pattern = pattern
+        self.derivative = derivative
 
 
 @final
@@ -102,11 +110,14 @@ class Finding:
         Its answer; what cannot be judged is never a pass.
     text : str
         What is wrong, or why it cannot be judged.
+    pattern : str
+        What is wrong in a few words: "factor 2", "transposed", "cotangent mutated".
     """
 
     check: str
     verdict: str
     text: str = ""
+    pattern: str = ""
 
 
 @final
@@ -122,6 +133,10 @@ class Report:
         ``file:line`` of the rule.
     seed : int
         What directions were drawn from.
+    again : str
+        The line that runs the same check; what is too large to be written is in ``operands``.
+    operands : tuple
+        Where the rule was checked.
     findings : list of Finding
         One per check, in the order in which they ran.
     """
@@ -129,6 +144,8 @@ class Report:
     call: str
     where: str
     seed: int
+    again: str = ""
+    operands: tuple[Any, ...] = dataclasses.field(default=(), repr=False)
     findings: list[Finding] = dataclasses.field(default_factory=list)
 
     @property
@@ -141,6 +158,11 @@ class Report:
         """The checks that failed."""
         return [f for f in self.findings if f.verdict == "failed"]
 
+    @property
+    def patterns(self) -> list[str]:
+        """What is wrong, each in a few words, in the order in which it was found."""
+        return list(dict.fromkeys([f.pattern for f in self.failures if f.pattern]))
+
     def verdict(self, check: str) -> str:
         """The verdict of one check; ``"not judged"`` if it did not run."""
         return next((f.verdict for f in self.findings if f.check == check), "not judged")
@@ -151,12 +173,16 @@ class Report:
             done = [f.check for f in self.findings if f.verdict == "passed"]
             lines = [f"{self.call}: passed {', '.join(done)}"]
         else:
-            lines = [f"the rule of {self.call} is wrong: {', '.join(f.check for f in failed)}"]
+            found = self.patterns or [f.check for f in failed]
+            lines = [f"the rule of {self.call} is wrong: {'; '.join(found)}"]
             lines += [f"{f.check}: {f.text}" for f in failed]
         lines += [
             f"not judged, {f.check}: {f.text}" for f in self.findings if f.verdict == "not judged"
         ]
-        return "\n".join([*lines, f"seed {self.seed}; rule: {self.where}"])
+        lines.append(f"seed {self.seed}; rule: {self.where}")
+        if failed and self.again:
+            lines.append(f"again: {self.again}")
+        return "\n".join(lines)
 
     __repr__ = __str__
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py.primitive import Primitive
 
-__all__ = ["Draw", "Sample", "enter_samples", "samples_of"]
+__all__ = ["Draw", "Sample", "enter_samples", "samples_of", "words_with_samples"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,3 +121,9 @@ def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
     # Its modules enter what they have when they are first imported; they import this one.
     importlib.import_module("chainrules_py.testing.samples")
     return _samples.get(word, ())
+
+
+def words_with_samples() -> tuple[Primitive[..., Any], ...]:
+    """The words that samples were entered for, in the order of entering."""
+    importlib.import_module("chainrules_py.testing.samples")
+    return tuple(_samples)

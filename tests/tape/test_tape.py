@@ -429,7 +429,9 @@ def test_a_backend_that_could_not_be_imported_is_named(monkeypatch):
     from chainrules_py import loading
 
     monkeypatch.setitem(loading.failures, "chainrules_planted", "RuntimeError: planted")
-    with pytest.raises(NotDifferentiableError, match=r"chainrules_planted .* RuntimeError: planted"):
+    with pytest.raises(
+        NotDifferentiableError, match=r"chainrules_planted .* RuntimeError: planted"
+    ):
         grad(lambda x: np.sum(np.unwrap(x)))(np.ones(3))
 
 

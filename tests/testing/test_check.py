@@ -105,8 +105,8 @@ def cube(partial):
 
 
 WRONG = {
-    "sign": (unary(lambda _y, x: -v.cos(x)), (X,), "push", "sign is wrong"),
-    "factor": (unary(lambda _y, x: 2 * v.cos(x)), (X,), "push", "push is 2 times differences"),
+    "sign": (unary(lambda _y, x: -v.cos(x)), (X,), "push", "wrong sign"),
+    "factor": (unary(lambda _y, x: 2 * v.cos(x)), (X,), "push", "factor 2"),
     "zero for the first": (
         product(lambda t, b: t * 0.0, lambda t, b: t * 0.0, right, right),
         (X, X),
@@ -128,8 +128,8 @@ WRONG = {
     "pull ignores the cotangent": (
         linear(lambda y_bar, x: v.full_like(y_bar, shape=x.shape, fill=1.0)),
         (X,),
-        "adjoint",
-        "pull",
+        "linear",
+        "ignores the cotangent",
     ),
     "conjugate missing in the pull": (
         product(right, right, right, right),

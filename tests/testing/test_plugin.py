@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -37,38 +38,204 @@ def test_backend(backend):
 """
 
 
-def run(folder, text):
-    (folder / "test_it.py").write_text(text, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--strict-markers",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-    ]
-    # Other plugins that are installed may import what they like; only this one is looked at.
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def pytest_in(folder, *arguments, env=None):
+    """Another pytest, in a folder of its own; it finds the plugin by its entry point."""
+    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [*command, "-p", "chainrules_pytest", str(folder)],
+        [*command, *arguments, str(folder)],
         capture_output=True,
         text=True,
         check=False,
         cwd=folder,
-        env=env,
+        env={**os.environ, "PYTEST_ADDOPTS": "", **(env or {})},
     )
+
+
+def run(folder, text):
+    (folder / "test_it.py").write_text(text, encoding="utf-8")
+    # Other plugins that are installed may import what they like; only this one is looked at.
+    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return pytest_in(folder, "-p", "chainrules_pytest", env=env)
 
 
 def test_plugin_imports_no_core_and_no_array_library(tmp_path):
     done = run(tmp_path, PROJECT)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "rules x checks" not in done.stdout
 
 
 def test_fixture_and_markers(tmp_path):
     pytest.importorskip("array_api_strict")
     done = run(tmp_path, USED)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
+    assert "4 passed" in done.stdout or "3 passed, 1 skipped" in done.stdout
+
+
+NIGHTLY = """
+import pytest
+
+
+@pytest.mark.nightly
+def test_long(): ...
+
+
+def test_short(): ...
+"""
+
+DEPTHS = {
+    "": "1 passed, 1 deselected",
+    "nightly": "1 passed, 1 deselected",
+    "nightly or not nightly": "2 passed",
+    "not nightly": "1 passed, 1 deselected",
+}
+
+
+@pytest.mark.parametrize("expression", DEPTHS)
+def test_nightly_runs_only_if_named(tmp_path, expression):
+    (tmp_path / "test_it.py").write_text(NIGHTLY, encoding="utf-8")
+    done = pytest_in(tmp_path, "-m", expression)
+    assert DEPTHS[expression] in done.stdout, done.stdout + done.stderr
+
+
+GPU = """
+import pytest
+
+
+@pytest.mark.gpu
+def test_on_a_gpu():
+    import cupy
+
+    assert cupy.arange(3).sum() == 3
+"""
+
+
+def test_gpu_skips_with_its_reason_where_there_is_none(tmp_path):
+    (tmp_path / "test_it.py").write_text(GPU, encoding="utf-8")
+    done = pytest_in(tmp_path, "-rs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout or "needs a GPU: " in done.stdout
+
+
+# ----------------------------------------------------------------------- a package of somebody else
+
+PACKAGE = {
+    "cubes/__init__.py": """
+from chainrules_py import primitive, scalar_rule
+
+
+@primitive
+def cube(x, /):
+    return x * x * x
+
+
+@primitive
+def wave(x, /):
+    from chainrules_py.vocabulary import sin
+
+    return sin(3.0 * x)
+
+
+scalar_rule(cube, lambda _y, x: 3 * x * x, complex="holomorphic")
+""",
+    "cubes/samples.py": """
+from chainrules_py.testing import Draw, Sample, enter_samples
+from cubes import cube
+
+enter_samples(cube, Sample(Draw((2, 3)), complex=True), Sample(Draw(())), Sample(Draw(shape=None)))
+""",
+    "test_cubes.py": """
+import cubes
+import cubes.samples
+from chainrules_py.testing import sample_tests
+
+test_rules = sample_tests(cubes)
+""",
+}
+
+WAVE = """
+from chainrules_py.vocabulary import cos
+
+scalar_rule(wave, lambda _y, x: {factor} * cos(3.0 * x))
+"""
+
+WAVE_SAMPLES = """
+from cubes import wave
+
+enter_samples(wave, Sample(Draw((4,))))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """``package(**added)``: files of a package, with these texts added at their ends."""
+
+    def write(**added):
+        for path, text in PACKAGE.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            more = added.get(path.rpartition("/")[2].removesuffix(".py"), "")
+            (tmp_path / path).write_text(text + more, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+CHECKED = ["-m", "not slow", "--chainrules-json=made/found.json"]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "xdist"])
+def test_package_gets_its_tests_by_one_line(package, workers):
+    folder = package()
+    done = pytest_in(folder, *CHECKED, *workers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rules x checks x backends: 1 x " in done.stdout
+    assert " passed, 0 failed, " in done.stdout
+    kept = json.loads((folder / "made" / "found.json").read_text(encoding="utf-8"))
+    cube = kept["words"]["cubes.cube"]
+    assert cube["modes"] == ["forward", "reverse"]
+    assert cube["seeds"] == [0]
+    assert cube["samples"] == 4
+    assert not cube["failures"]
+    assert cube["backends"]["numpy"]["depth"] == "full"
+    assert cube["backends"]["numpy"]["checks"]["push"]["passed"] == 4
+    if "array_api_strict" in cube["backends"]:
+        there = cube["backends"]["array_api_strict"]
+        assert there["depth"] == "cheap"
+        assert there["checks"]["adjoint"] == {"passed": 2}
+
+
+def test_package_with_a_wrong_rule_is_told_so(package):
+    folder = package(__init__=WAVE.format(factor=2.0), samples=WAVE_SAMPLES)
+    done = pytest_in(folder, *CHECKED)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "cubes/__init__.py:" in done.stdout
+    assert "rules x checks x backends: 2 x " in done.stdout
+    kept = json.loads((folder / "made" / "found.json").read_text(encoding="utf-8"))
+    assert kept["words"]["cubes.wave"]["failures"]
+    assert kept["verdicts"]["failed"]
+
+
+def test_package_with_a_right_rule_passes(package):
+    folder = package(__init__=WAVE.format(factor=3.0), samples=WAVE_SAMPLES)
+    done = pytest_in(folder, *CHECKED)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_package_with_a_rule_without_samples_is_told_so(package):
+    done = pytest_in(package(__init__=WAVE.format(factor=3.0)), *CHECKED)
+    assert done.returncode == 1
+    assert "wave has a rule and no sample" in done.stdout
+
+
+def test_twenty_draws_run_at_night(package):
+    folder = package()
+    done = pytest_in(folder, "-m", "nightly", "--chainrules-json=found.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+    assert kept["words"]["cubes.cube"]["seeds"] == list(range(1, 21))
+
+
+def test_file_is_written_where_no_sample_ran(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it(): ...", encoding="utf-8")
+    done = pytest_in(tmp_path, "--chainrules-json=found.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["words"] == {}

@@ -1,0 +1,449 @@
+"""The checks of conduct: types, zeros, ownership, accumulation, laziness."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.bind import Request, bind
+from chainrules_py.calling import Pullback
+from chainrules_py.linear import LinearMap
+from chainrules_py.primitive import Primitive
+from chainrules_py.project import space
+from chainrules_py.recipes.general import GeneralRecipe, RruleRecipe
+from chainrules_py.registry import find_rule
+from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.tangents import (
+    NoTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.testing.case import Case, scale_of
+from chainrules_py.testing.nesting import default_engine
+from chainrules_py.testing.report import NotJudgedError, WrongError
+from chainrules_py.testing.values import fingerprint, mismatch
+
+__all__ = [
+    "check_accumulation",
+    "check_laziness",
+    "check_owned",
+    "check_realness",
+    "check_types",
+    "check_unmodified",
+    "check_zeros",
+]
+
+
+def check_types(case: Case) -> None:
+    """Tangents have the shape, dtype, realness, device and structure of what they belong to."""
+    problems = []
+    if case.has_push:
+        _, y_dot = case.push(case.u[:, -1])
+        problems.append(mismatch(y_dot, case.y, "y_dot"))
+    if case.has_pull:
+        names = case.operand_names()
+        problems += [
+            mismatch(bar, x, f"the cotangent of {n}")
+            for bar, x, n in zip(case.bars(), case.operands, names, strict=True)
+        ]
+    if any(problems):
+        raise WrongError("; ".join(p for p in problems if p), _type_pattern(problems))
+
+
+def _type_pattern(problems: list[str]) -> str:
+    text = " ".join(problems)
+    words = {
+        "None": "None for a tangent",
+        "nothing can be perturbed": "NoTangent expected",
+        "is complex": "leaks a complex cotangent to a real input",
+        "float32": "float32 result for float64 input",
+        "shape": "wrong shape",
+        "library": "of another library",
+        " on ": "on another device",
+    }
+    return next((pattern for word, pattern in words.items() if word in text), "wrong type")
+
+
+# -------------------------------------------------------------------------- a rule's own halves
+
+
+def _raw_bars(case: Case) -> list[Any] | None:
+    """What a rule's own pulls give, before projection; None where a pen multiplies for it."""
+    statement = _statement(case)
+    if statement is None:
+        return None
+    recipe, y_bar = statement.recipe, case.cotangent(case.w[:, -1])
+    if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
+        _, maps = recipe.function(*case.operands, **case.options)
+        return [
+            unthunk(m.pull(y_bar, *m.saved))
+            if type(m) is LinearMap and m.pull is not None
+            else None
+            for m in maps
+        ]
+    if isinstance(recipe, RruleRecipe) and not recipe.with_config:
+        return list(map(unthunk, recipe.function(*case.operands, **case.options)[1](y_bar)))
+    return None
+
+
+def _statement(case: Case) -> Any:
+    """The reverse statement of a call that reaches its rule unchanged, or None."""
+    if not case.has_pull or not isinstance(case.f, Primitive):
+        return None
+    if len(case.operands) != len(case.f.operands) or case.f.options.keys() - case.options.keys():
+        return None  # defaults are still to be filled in
+    rule = find_rule(case.f, tuple(map(type, case.operands)))
+    return None if rule is None else rule.reverse
+
+
+def check_realness(case: Case) -> None:
+    """Between real numbers a rule's own pull gives no imaginary part.
+
+    Projection takes the real part of what belongs to a real operand, which is right wherever the
+    result is complex: there a complex cotangent of a real operand is accepted, and its real part
+    counts. Where operands and result are real, and a person wrote the halves for these types
+    (`rule`, `rrule.register`), nothing imaginary can be meant, and dropping it would hide that the
+    rule computes something else; rounding is let pass. The other pens state one formula for real
+    and complex operands, of which the real part is meant.
+    """
+    parts = [p for p in (*case.parts, case.raw) if p.is_leaf]
+    if any(p.kind == "complex" for p in parts) or case.raw.kind != "real":
+        msg = "some operand or the result is complex: its real part is what counts"
+        raise NotJudgedError(msg)
+    bars = _raw_bars(case)
+    if bars is None:
+        return  # the pen multiplies real numbers by real ones
+    for name, bar, part in zip(case.operand_names(), bars, case.parts, strict=True):
+        if is_zero(bar) or bar is None or not part.is_leaf or not part.size:
+            continue
+        values = getattr(bar, "_array", bar)
+        imaginary = np.imag(np.asarray(values)) if _is_complex(values) else np.zeros(())
+        if np.max(np.abs(imaginary), initial=0.0) > 1e-10 * scale_of(np.abs(np.asarray(values))):
+            msg = (
+                f"the pull of {name} gives an imaginary part of up to "
+                f"{float(np.max(np.abs(imaginary))):.3g} for a real operand of a real result; "
+                f"projection drops it"
+            )
+            raise WrongError(msg, "leaks a complex cotangent to a real input")
+
+
+def _is_complex(x: Any) -> bool:
+    return isinstance(x, (complex, np.complexfloating)) or (
+        isinstance(x, np.ndarray) and x.dtype.kind == "c"
+    )
+
+
+# -------------------------------------------------------------------------------------- zeros
+
+
+def check_zeros(case: Case) -> None:
+    """Every pattern of zero, dense and thunk; and what is not wanted changes nothing else."""
+    if case.has_push:
+        _check_zero_tangents(case)
+    if case.has_pull:
+        _check_zero_cotangents(case)
+        _check_wanted(case)
+
+
+def _check_zero_tangents(case: Case) -> None:
+    u = case.u[:, -1]
+    segments = case.split(u)
+    active = [i for i, part in enumerate(case.parts) if part.size]
+    nothing = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in case.operands]
+    if np.any(case.raw.vector(case.frule(tuple(nothing))[1])):
+        msg = "the push of ZeroTangent() is not zero"
+        raise WrongError(msg, "not zero for ZeroTangent()")
+    kinds = itertools.product("dzt", repeat=len(active)) if len(active) <= 2 else ()
+    alone: dict[int, Any] = {}
+    total = case.seen_tangent(case.frule(case.tangents(u))[1])
+    for pattern in kinds:
+        if set(pattern) <= {"z"} or set(pattern) <= {"d"}:
+            continue
+        tangents: list[Any] = list(nothing)
+        for i, kind in zip(active, pattern, strict=True):
+            if kind != "z":
+                t = case.parts[i].tangent(segments[i])
+                tangents[i] = _thunk(t) if kind == "t" else t
+        have = case.seen_tangent(case.frule(tuple(tangents))[1])
+        there = tuple(i for i, kind in zip(active, pattern, strict=True) if kind != "z")
+        if len(there) == len(active):
+            want = total
+        else:
+            (only,) = there
+            want = alone.setdefault(only, have)
+            if len(active) == 2 and len(alone) == 2:
+                _same(case, sum(alone.values()), total, "the pushes one by one do not add up")
+        _same(case, have, want, f"the push of the pattern {'/'.join(pattern)} is another one")
+
+
+def _thunk(t: Any) -> Thunk:
+    return Thunk(lambda: t)
+
+
+def _same(case: Case, have: Any, want: Any, text: str) -> None:
+    tolerance = max(1e-10, 1e4 * case.precision)
+    if not np.all(np.isfinite(want)):
+        return
+    if not np.allclose(have, want, rtol=0, atol=tolerance * scale_of(want)):
+        raise WrongError(text, "zeros and thunks treated unlike dense tangents")
+
+
+def _check_zero_cotangents(case: Case) -> None:
+    _, pullback = case.kept_pullback()
+    if np.any(case.bars_vector(pullback(ZeroTangent()))):
+        msg = "the pull of ZeroTangent() is not zero"
+        raise WrongError(msg, "not zero for ZeroTangent()")
+    y_bar = case.cotangent(case.w[:, -1])
+    whole = case.bars_vector(case.bars())
+    thunk = case.bars_vector(pullback(Thunk(lambda: y_bar)))
+    _same(case, thunk, whole, "the pull of a thunk is another one")
+    if not isinstance(y_bar, Tangent):
+        return
+    total = np.zeros_like(whole)
+    keys = [key for key, _ in fields_of(case.y)]
+    for key in keys:
+        entries = {key: y_bar[key]}
+        absent = Tangent.of(type(case.y), entries, y_bar._length)
+        zeros = Tangent.of(
+            type(case.y), {k: entries.get(k, ZeroTangent()) for k in keys}, y_bar._length
+        )
+        part = case.bars_vector(pullback(absent))
+        same = case.bars_vector(pullback(zeros))
+        _same(case, same, part, f"a zero for the outputs besides {key} differs from absent ones")
+        total = total + part
+    _same(case, total, whole, "the pulls of the outputs one by one do not add up")
+
+
+def _check_wanted(case: Case) -> None:
+    if len(case.operands) == 1:
+        return
+    _, pullback = case.kept_pullback()
+    y_bar = case.cotangent(case.w[:, -1])
+    bars = case.bars()
+    for i, name in enumerate(case.operand_names()):
+        alone = pullback(y_bar, wanted=tuple(k == i for k in range(len(bars))))
+        if not np.allclose(
+            case.parts[i].vector(alone[i]), case.parts[i].vector(bars[i]), equal_nan=True
+        ):
+            msg = f"the cotangent of {name}, wanted alone, is another one"
+            raise WrongError(msg, "wrong when wanted alone")
+
+
+# ---------------------------------------------------------------------------------- ownership
+
+
+def check_unmodified(case: Case) -> None:
+    """Nothing that a rule was given is written to, and pulling back twice gives the same."""
+    if fingerprint(case.operands) != case.print:
+        msg = "the function or its rule wrote to an operand"
+        raise WrongError(msg, "operand mutated")
+    if case.has_push:
+        tangents = case.tangents(case.u[:, -1])
+        before = [fingerprint(case.operands), [fingerprint(t) for t in tangents]]
+        case.frule(tangents)
+        after = [fingerprint(case.operands), [fingerprint(t) for t in tangents]]
+        for what, a, b in zip(("operand", "tangent"), before, after, strict=True):
+            if a != b:
+                msg = f"the push wrote to a given {what}"
+                raise WrongError(msg, f"{what} mutated")
+    if not case.has_pull:
+        return
+    y, pullback = case.pullback()
+    y_bar = case.cotangent(case.w[:, -1])
+    before = [fingerprint(t) for t in (case.operands, y, y_bar)]
+    first = case.bars_vector(pullback(y_bar))
+    after = [fingerprint(t) for t in (case.operands, y, y_bar)]
+    for what, a, b in zip(("operand", "result", "cotangent"), before, after, strict=True):
+        if a != b:
+            msg = f"the pull wrote to the {what}"
+            raise WrongError(msg, f"{what} mutated")
+    again = case.cotangent(case.w[:, -1])
+    if first.tobytes() != case.bars_vector(pullback(again)).tobytes():
+        msg = "pulling back a second time gives something else"
+        raise WrongError(msg, "pulling back twice gives two answers")
+
+
+def check_owned(case: Case) -> None:
+    """What people receive is theirs: writable, and nobody else's memory."""
+    if case.has_push:
+        tangents = case.tangents(case.u[:, -1])
+        y, y_dot = case.frule(tangents)
+        _check_apart("y_dot", y_dot, {"an operand": case.operands, "a tangent": tangents, "y": y})
+    if not case.has_pull:
+        return
+    _check_engine_results(case)
+    y, pullback = case.pullback()
+    y_bar = case.cotangent(case.w[:, 0])
+    bars = pullback(y_bar)
+    kept = [fingerprint(bar) for bar in bars]
+    for i, (name, bar) in enumerate(zip(case.operand_names(), bars, strict=True)):
+        theirs = {"an operand": case.operands, "the cotangent": y_bar, "the result": y}
+        others = {"another cotangent": [b for k, b in enumerate(bars) if k != i]}
+        _check_apart(f"the cotangent of {name}", bar, theirs | others)
+    # A buffer that a rule keeps for itself is seen when the next pull writes to it.
+    pullback(case.cotangent(case.w[:, -1]))
+    if kept != [fingerprint(bar) for bar in bars]:
+        msg = "what an earlier pull gave changes when one pulls back again: a buffer is shared"
+        raise WrongError(msg, "aliased cotangent")
+    again = case.bars_vector(pullback(y_bar))
+    for bar in bars:
+        for array in _arrays(bar):
+            array[...] = np.nan
+    if again.tobytes() != case.bars_vector(pullback(y_bar)).tobytes():
+        msg = "writing to a cotangent that was received changes what the next pull gives"
+        raise WrongError(msg, "aliased cotangent")
+
+
+def _check_engine_results(case: Case) -> None:
+    """What an engine gives is each receiver's own as well."""
+    engine = default_engine()
+    if engine is None or len(case.operands) < 2:
+        return
+    y_bar = case.cotangent(case.w[:, -1])
+    bars = engine.vjp(case.call, *case.operands)[1](y_bar)
+    for i, (name, bar) in enumerate(zip(case.operand_names(), bars, strict=True)):
+        others = {"another cotangent": [b for k, b in enumerate(bars) if k != i]}
+        theirs = {"an operand": case.operands, "the cotangent": y_bar}
+        _check_apart(f"the cotangent of {name}", bar, theirs | others)
+
+
+def _check_apart(name: str, t: Any, theirs: dict[str, Any]) -> None:
+    for array in _arrays(t):
+        if not array.flags.writeable or 0 in [
+            s for s, n in zip(array.strides, array.shape, strict=True) if n > 1
+        ]:
+            msg = f"{name} is read-only, or broadcast"
+            raise WrongError(msg, "received array cannot be written to")
+        for what, given in theirs.items():
+            if any(np.may_share_memory(array, other) for other in _arrays(given)):
+                msg = f"{name} shares memory with {what}"
+                raise WrongError(msg, "aliased cotangent" if name != "y_dot" else "aliased tangent")
+
+
+def _arrays(t: Any) -> list[Any]:
+    """The NumPy buffers inside a value or a tangent."""
+    if isinstance(t, Tangent):
+        return [a for _, part in t.fields() for a in _arrays(part)]
+    if is_structure_type(type(t)):
+        return [a for _, part in fields_of(t) for a in _arrays(part)]
+    t = getattr(t, "_array", t)
+    return [t] if isinstance(t, np.ndarray) and t.size else []
+
+
+# ------------------------------------------------------------------- accumulation and laziness
+
+
+def check_accumulation(case: Case) -> None:
+    """Adding in place is adding: into a buffer, and where an operand is used three times."""
+    if not case.has_pull or case.pick is not None:
+        msg = "there is no reverse rule, or it is determined up to a gauge"
+        raise NotJudgedError(msg)
+    _check_pull_into(case)
+    engine = default_engine()
+    active = [i for i, part in enumerate(case.parts) if part.size]
+    if engine is None or not active:
+        return
+
+    def thrice(*xs: Any) -> Any:
+        full = list(case.operands)
+        for i, x in zip(active, xs, strict=True):
+            full[i] = x
+        return case.call(*full), case.call(*full), case.call(*full)
+
+    ws = [case.w[:, 0], case.w[:, -1], case.w[:, 0]]
+    y, pullback = engine.vjp(thrice, *[case.operands[i] for i in active])
+    bars = pullback(Tangent.of(type(y), {k: case.cotangent(w) for k, w in enumerate(ws)}, 3))
+    have = np.concatenate(
+        [np.zeros(0), *(case.parts[i].vector(b) for i, b in zip(active, bars, strict=True))]
+    )
+    want = 2 * case.pulled()[:, 0] + case.pulled()[:, -1]
+    tolerance = max(1e-10, 1e4 * case.precision) * scale_of(want)
+    if np.all(np.isfinite(want)) and not np.allclose(have, want, rtol=0, atol=tolerance):
+        msg = "the cotangents of an operand that is used three times are not the sum of three"
+        raise WrongError(msg, "in-place accumulation is not addition")
+
+
+def _check_pull_into(case: Case) -> None:
+    f, types = case.f, tuple(map(type, case.operands))
+    if not isinstance(f, Primitive) or len(types) != len(f.operands) or not case.parts:
+        return
+    if not case.parts[0].is_leaf or not case.parts[0].size:
+        return
+    operands, options = f.normalise(case.operands, case.options)
+    rule = find_rule(f, types)
+    if rule is None or rule.reverse is None:
+        return
+    bound = bind(rule, types, tuple(i == 0 for i in range(len(types))), "reverse")
+    x, y_bar = case.operands[0], case.cotangent(case.w[:, -1])
+    makers: list[Any] = []
+    if bound is not None and bound.pull_into is not None:
+        into: Any = bound.pull_into
+        _, (_, _, *saved) = bound.run(None, *operands, **options)
+        makers.append(lambda buffer: into(buffer, y_bar, *saved))
+    recipe = rule.reverse.recipe
+    if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
+        m: Any = recipe.function(*operands, **options)[1][0]
+        if type(m) is LinearMap and m.pull_into is not None:
+            add: Any = m.pull_into
+            makers.append(lambda buffer: add(buffer, y_bar, *m.saved))
+    for add_into in makers:
+        buffer = case.parts[0].tangent(np.arange(1.0, case.parts[0].size + 1))
+        if not isinstance(getattr(buffer, "_array", buffer), np.ndarray):
+            return
+        want = case.parts[0].vector(buffer) + case.parts[0].vector(case.bars()[0])
+        add_into(buffer)
+        have = case.parts[0].vector(buffer)
+        if not np.allclose(have, want, rtol=1e-10, atol=1e4 * case.precision, equal_nan=True):
+            msg = f"pull_into does not add to its buffer what pull gives for {type(x).__name__}"
+            raise WrongError(msg, "in-place accumulation is not addition")
+
+
+def check_laziness(case: Case) -> None:
+    """Computing one cotangent runs no other operand's pull."""
+    statement = _statement(case)
+    recipe: Any = getattr(statement, "recipe", None)
+    if (
+        statement is None
+        or not isinstance(recipe, GeneralRecipe)
+        or recipe.with_config
+        or len(case.operands) < 2
+    ):
+        msg = "no rule that gives a map for each of several operands"
+        raise NotJudgedError(msg)
+    ran: list[int] = []
+
+    def counting(i: int, m: Any) -> Any:
+        if type(m) is not LinearMap or m.pull is None:
+            return m
+
+        half: Any = m.pull
+
+        def pull(y_bar: Any, *saved: Any) -> Any:
+            ran.append(i)
+            return half(y_bar, *saved)
+
+        return LinearMap(m.push, pull, *m.saved)
+
+    def instrumented(*xs: Any, **options: Any) -> Any:
+        y, maps = recipe.function(*xs, **options)
+        return y, tuple([counting(i, m) for i, m in enumerate(maps)])
+
+    types = tuple(map(type, case.operands))
+    request = Request(statement, types, (True,) * len(types), case.f, None)
+    bound = type(recipe)(instrumented, False).reverse(request)
+    if bound is None:
+        return
+    y, record = bound.run(None, *case.operands, **case.options)
+    pullback = Pullback(case.f.__name__, y, case.operands, record, bound.wanted)
+    y_bar = case.cotangent(case.w[:, -1])
+    for i, name in enumerate(case.operand_names()):
+        ran.clear()
+        pullback(y_bar, wanted=tuple(k == i for k in range(len(types))))
+        if set(ran) - {i}:
+            msg = f"asking for the cotangent of {name} alone runs the pulls of others: {ran}"
+            raise WrongError(msg, "not lazy")

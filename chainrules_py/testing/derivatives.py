@@ -1,0 +1,266 @@
+"""The checks of numbers: values and derivatives, of first and of second order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.errors import ChainRulesError
+from chainrules_py.testing.case import SMALL, Case, scale_of
+from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.nesting import Loss, default_engine, second_derivative
+from chainrules_py.testing.patterns import name_nonlinearity
+from chainrules_py.testing.report import NotJudgedError, Table, WrongError
+from chainrules_py.testing.values import differs, fingerprint, narrowed
+
+__all__ = [
+    "check_adjoint",
+    "check_linear",
+    "check_nested_values",
+    "check_push",
+    "check_second_order",
+    "check_single",
+    "check_value",
+    "compare",
+]
+
+_SINGLE = "float32 result for float64 input"
+
+
+def compare(table: Table, pattern: str = "") -> None:
+    """Raise a `WrongError` if a table has entries that differ by more than is allowed."""
+    if not table.is_within:
+        msg = f"{table.titles[0]} and {table.titles[1]} differ\n{table}"
+        raise WrongError(msg, pattern, derivative=True)
+
+
+def check_value(case: Case) -> None:
+    """The rule computes what the function computes."""
+    values = {}
+    if case.has_push:
+        values["frule"] = case.push(case.u[:, -1])[0]
+    if case.has_pull:
+        values["rrule"] = case.kept_pullback()[0]
+    for kind, y in values.items():
+        if (problem := differs(y, case.y, case.precision)) is not None:
+            msg = f"the value of {kind} is not that of the function: {problem}"
+            single = "float32" in problem or "complex64" in problem
+            raise WrongError(msg, _SINGLE if single and case.precision < 1e-9 else "wrong value")
+
+
+def check_push(case: Case) -> None:
+    """The push agrees with finite differences."""
+    if not case.has_push:
+        msg = "there is no forward rule"
+        raise NotJudgedError(msg)
+    _check_no_nan(case, "push", case.pushed(), case.u)
+    want, allowed, unsettled = case.judged()
+    names = case.output_names(), case.input_names()
+    compare(Table(case.pushed(), want, *names, allowed, ("push", "differences")))
+    if unsettled:
+        raise NotJudgedError(unsettled)
+
+
+def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
+    """A derivative may be infinite at the edge of a domain; where all is finite it is a number."""
+    given_finite = np.all(np.isfinite(case.vector_of_values()))
+    # In a mixture of several, infinities of both signs cancel to NaN.
+    single = np.count_nonzero(given, axis=0) <= 1
+    bad = np.isnan(images[:, single])
+    if given_finite and np.any(bad):
+        counted = f"{int(bad.sum())} NaN of {bad.size}"
+        msg = f"the {half} has {counted}, where value and operands are finite"
+        raise WrongError(msg, "NaN at a kink" if not case.settled else "NaN")
+
+
+def check_adjoint(case: Case) -> None:
+    """The pull is the adjoint of the push: Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>."""
+    if not case.has_pull:
+        msg = "there is no reverse rule"
+        raise NotJudgedError(msg)
+    _check_no_nan(case, "pull", case.pulled(), case.w)
+    title, allowed = "push", max(1e-10, 1e4 * case.precision)
+    unsettled = ""
+    if case.has_push:
+        push = case.pushed()
+        limit: Any = allowed * scale_of(case.w.T @ push)
+    else:
+        title = "differences"
+        push, slack, unsettled = case.judged()
+        with np.errstate(invalid="ignore"):
+            loose = np.abs(case.w).T @ np.where(np.isinf(slack), 0.0, case.rounding)
+        lost = np.abs(case.w).T @ np.isinf(slack).astype(float) > 0
+        scale = scale_of(case.w.T @ push)
+        limit = np.where(lost, np.inf, loose + max(1e-9, 1e4 * case.precision) * scale)
+    if not (np.all(np.isfinite(push)) and np.all(np.isfinite(case.pulled()))):
+        _check_infinities(case, push)
+        return
+    have, want = case.pulled().T @ case.u, case.w.T @ push
+    names = case.weight_names(), case.input_names()
+    compare(Table(have, want, *names, limit, ("pull", title)))
+    if unsettled:
+        raise NotJudgedError(unsettled)
+
+
+def _check_infinities(case: Case, push: Any) -> None:
+    """At the edge of a domain: entry by entry, since mixtures of infinities say nothing."""
+    n, m = case.u.shape[0], case.w.shape[0]
+    if case.few or max(n, m) > SMALL or not case.has_push:
+        return
+    have, want = case.pulled()[:, :m].T, push[:, :n]
+    allowed = 1e-9 * scale_of(want)
+    names = case.output_names(), case.coordinate_names()
+    compare(Table(have, want, *names, allowed, ("pull", "push")))
+
+
+def check_linear(case: Case) -> None:
+    """Push and pull are linear: of sums, and of negative multiples."""
+    for half, given, has, names in (
+        ("push", case.u, case.has_push, case.output_names()),
+        ("pull", case.w, case.has_pull, case.coordinate_names()),
+    ):
+        if has and given.shape[0]:
+            _check_linear_half(case, half, given, names)
+
+
+def _check_linear_half(case: Case, half: str, given: Any, names: list[str]) -> None:
+    images = case.pushed() if half == "push" else case.pulled()
+    n = given.shape[0]
+    if n <= SMALL and not case.few:
+        combined, want = given[:, n:], images[:, :n] @ given[:, n:]
+        have = images[:, n:]
+    else:
+        combined = given @ np.asarray([[1.0], *[[-0.5]] * (given.shape[1] - 1)])
+        want = images @ np.asarray([[1.0], *[[-0.5]] * (given.shape[1] - 1)])
+        have = _image(case, half, combined[:, 0])[:, None]
+    scaled = _image(case, half, -3.0 * combined[:, 0])[:, None]
+    have, want = np.hstack([have, scaled]), np.hstack([want, -3.0 * want])
+    if not np.all(np.isfinite(want)):
+        return
+    columns = ["a sum", "a sum times -3"]
+    allowed = max(1e-10, 1e4 * case.precision) * scale_of(want)
+    table = Table(have, want, names, columns, allowed, (half, "sum of its parts"))
+    if not table.is_within:
+        everything = np.hstack([images, scaled]), np.hstack([given, -3.0 * combined])
+        apart = float(np.max(np.abs(have - want))) / scale_of(want)
+        compare(table, name_nonlinearity(half, *everything, apart))
+
+
+def _image(case: Case, half: str, vector: Any) -> Any:
+    if half == "push":
+        return case.seen_tangent(case.push(vector)[1])
+    return case.bars_vector(case.kept_pullback()[1](case.cotangent(vector)))
+
+
+def check_single(case: Case) -> None:
+    """With operands in single precision everything is in single precision, and nearly the same."""
+    from chainrules_py.testing.conduct import check_types
+
+    narrow = tuple([narrowed(x) for x in case.operands])
+    if all(a is b for a, b in zip(narrow, case.operands, strict=True)):
+        msg = "no operand is an array in double precision"
+        raise NotJudgedError(msg)
+    single = Case(case.f, narrow, case.options, case.gauge, case.smooth, 0, None, few=True)
+    single.has_push, single.has_pull = case.has_push, case.has_pull
+    single.u, single.w, single.pick = case.u[:, -1:], case.w[:, -1:], case.pick
+    check_types(single)
+    pairs = []
+    if case.has_push:
+        pairs.append(("push", single.pushed(), case.pushed()[:, -1:]))
+    if case.has_pull:
+        pairs.append(("pull", single.pulled(), case.pulled()[:, -1:]))
+    if not case.settled:
+        return  # rounding the operands may have crossed a kink
+    for title, have, want in pairs:
+        if np.all(np.isfinite(want)) and np.all(np.isfinite(have)):
+            rows = [str(i) for i in range(have.shape[0])]
+            titles = (f"{title} in float32", "in float64")
+            limit = 2e-2 * scale_of(want)
+            compare(
+                Table(have, want, rows, ["a random direction"], limit, titles),
+                "wrong only for float32",
+            )
+
+
+def check_nested_values(case: Case) -> None:
+    """Under two levels of tracing the value is, bit for bit, what it is without."""
+    engine = default_engine()
+    if engine is None or not (case.has_push and case.has_pull):
+        msg = "no engine is installed, or only one mode is stated"
+        raise NotJudgedError(msg)
+    active = [i for i, part in enumerate(case.parts) if part.size]
+    if not active:
+        return
+    dots = case.tangents(case.u[:, -1])
+
+    def value(*xs: Any) -> Any:
+        full = list(case.operands)
+        for i, x in zip(active, xs, strict=True):
+            full[i] = x
+        return case.call(*full)
+
+    def inner(*xs: Any) -> Any:
+        return engine.vjp(value, *xs)[0]
+
+    y, _ = engine.jvp(
+        inner, tuple([case.operands[i] for i in active]), tuple([dots[i] for i in active])
+    )
+    if fingerprint(y) != fingerprint(case.y):
+        problem = differs(y, case.y, case.precision) or "the last bits differ"
+        msg = f"under two levels of tracing the value is another one: {problem}"
+        raise WrongError(msg, "value changes under tracing")
+
+
+def check_second_order(case: Case) -> None:
+    """The derivative of the derivative is right, in all four nestings of the modes."""
+    engine = default_engine()
+    if engine is None:
+        msg = "no engine is installed"
+        raise NotJudgedError(msg)
+    loss = Loss(case.call, case.operands, case.gauge, case.rng)
+    if not loss.exists:
+        msg = "no derivative flows"
+        raise NotJudgedError(msg)
+    if not case.has_pull:
+        msg = "only the forward half is stated"
+        raise NotJudgedError(msg)
+    if not case.settled and case.smooth:
+        raise NotJudgedError(case.judged()[2])
+    u, w = case.rng.standard_normal((2, loss.inputs.size))
+    try:
+        products = loss.products(engine, u, w, reverse_only=not case.has_push)
+    except (ChainRulesError, NotImplementedError) as refusal:
+        if case.has_push:
+            raise
+        # What one half alone is stated for may be opaque; an error is a clear answer.
+        raise NotJudgedError(f"it refuses: {refusal}") from refusal
+    if case.precision > 1e-10:
+        return  # that it runs is all that differences in single precision can say
+    want, error = products["reverse over reverse"], np.zeros(loss.inputs.size)
+    title = "reverse over reverse"
+    if case.smooth:
+        want, error = second_derivative(loss, engine, w, derivative)
+        title = "differences of the gradient"
+    scale = max(scale_of(want), float(np.abs(u @ want)))
+    allowed = np.maximum(10 * case.tolerance * scale, 50 * error)
+    if not np.all(allowed <= 1e-4 * scale):
+        msg = "differences of the gradient do not settle"
+        raise NotJudgedError(msg)
+    names = _active_names(case, loss.inputs)
+    for name, have in products.items():
+        whole = have.shape == want.shape and name.startswith("reverse")
+        there = want if whole else np.asarray([u @ want])
+        rows = names if whole else ["along two directions"]
+        limit = allowed if whole else np.asarray([float(np.abs(u) @ allowed)])
+        columns, titles = ["a random direction"], (name, title)
+        table = Table(have[:, None], there[:, None], rows, columns, limit[:, None], titles)
+        if not table.is_within:
+            msg = f"{name} and {title} differ\n{table}"
+            raise WrongError(msg, "second order wrong (a constant was captured)")
+
+
+def _active_names(case: Case, inputs: Coordinates) -> list[str]:
+    names = case.coordinate_names()
+    return names if len(names) == inputs.size else [str(i) for i in range(inputs.size)]

@@ -1,0 +1,249 @@
+"""Arrays that live far away: whoever wants to know a value, or takes them for NumPy's, is found.
+
+They compute what NumPy computes, and have no truth value, no item, no iteration, no conversion. So
+a rule that branches on a value, which would wait for a device at each call and fail under a
+compiler, raises here; and so does one that calls NumPy instead of words.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from chainrules_py import vocabulary
+from chainrules_py.arrays import Scalar, Tracer, register_array_type
+from chainrules_py.calling import register_owner
+from chainrules_py.primitive import Primitive
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import register_mutable
+
+__all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]
+
+
+@final
+class ValueAskedError(AttributeError, TypeError):
+    """Somebody wanted a value of a distant array, or took it for an array of NumPy."""
+
+    def __init__(self, text: str, pattern: str) -> None:
+        super().__init__(text)
+        self.pattern = pattern
+
+
+def _refusing(name: str, pattern: str) -> Callable[..., NoReturn]:
+    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+        msg = f"{name} of an array that lives on a device: {pattern}"
+        raise ValueAskedError(msg, pattern)
+
+    return refuse
+
+
+# What an answer may hang on: its truth is asked after it has been computed.
+_METHODS = ("sum", "any", "all", "max", "min", "mean", "prod", "amax", "amin", "astype", "reshape")
+leaked: list[str] = []
+"""The functions of NumPy that were called on distant arrays."""
+
+_BRANCH, _LEAK = "branches on a value", "leaks NumPy"
+
+
+@final
+class Distant:
+    """An array of NumPy's of which nobody can read an element.
+
+    It has what every array has: ``shape``, ``dtype``, operators, subscripts. What it has not is any
+    way to its values besides words.
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        self._array = np.asarray(array)
+
+    shape = property(lambda self: self._array.shape)
+    dtype = property(lambda self: self._array.dtype)
+    ndim = property(lambda self: self._array.ndim)
+    size = property(lambda self: self._array.size)
+    device = property(lambda self: self._array.device)
+    T = property(lambda self: Distant(self._array.T))
+    mT = property(lambda self: Distant(self._array.mT))  # noqa: N815
+
+    __array_ufunc__ = None
+    __array__ = _refusing("__array__", _LEAK)
+    __bool__ = _refusing("__bool__", _BRANCH)
+    __float__ = _refusing("__float__", _BRANCH)
+    __int__ = _refusing("__int__", _BRANCH)
+    __index__ = _refusing("__index__", _BRANCH)
+    __complex__ = _refusing("__complex__", _BRANCH)
+    __iter__ = _refusing("__iter__", _BRANCH)
+    __contains__ = _refusing("__contains__", _BRANCH)
+    item = _refusing("item", _BRANCH)
+    tolist = _refusing("tolist", _BRANCH)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, index: Any) -> Any:
+        index = index if type(index) is tuple else (index,)
+        return Distant(self._array[tuple([getattr(i, "_array", i) for i in index])])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _METHODS:
+            msg = f"{name} of an array that lives on a device: {_LEAK}"
+            raise ValueAskedError(msg, _LEAK)
+        method = getattr(self._array, name)
+        return lambda *xs, **options: _wrapped(method(*[_near(x) for x in xs], **options))
+
+    def __array_function__(
+        self, function: Callable[..., Any], _: Any, operands: tuple[Any, ...], options: Any
+    ) -> Any:
+        # That it leaks is told in the end; who asks about the answer is told of first.
+        if function.__name__ not in _METHODS:
+            msg = f"{function.__name__} of an array that lives on a device: {_LEAK}"
+            raise ValueAskedError(msg, _LEAK)
+        leaked.append(function.__name__)
+        return _wrapped(function(*[_near(x) for x in operands], **options))
+
+    def __repr__(self) -> str:
+        return f"Distant({self.dtype}{list(self.shape)})"
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    compute = getattr(np.ndarray, name)
+
+    def operate(self: Distant, *others: Any) -> Any:
+        if any(isinstance(other, Tracer) for other in others):
+            return NotImplemented
+        answer = compute(self._array, *[getattr(other, "_array", other) for other in others])
+        return answer if answer is NotImplemented else Distant(answer)
+
+    operate.__name__ = name
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "floordiv", "mod"):
+    for _form in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Distant, _form, _operator(_form))
+for _name in (
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "neg",
+    "pos",
+    "abs",
+    "and",
+    "or",
+    "xor",
+    "invert",
+):
+    setattr(Distant, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+class Silent(np.ndarray):
+    """An array of NumPy's for whatever is computed, of which nobody can ask a value."""
+
+    __bool__ = _refusing("__bool__", _BRANCH)
+    __float__ = _refusing("__float__", _BRANCH)
+    __int__ = _refusing("__int__", _BRANCH)
+    __complex__ = _refusing("__complex__", _BRANCH)
+    item = _refusing("item", _BRANCH)
+    tolist = _refusing("tolist", _BRANCH)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What NumPy computes stays silent, also where it would make a scalar of it."""
+        return np.asarray(array).view(Silent)
+
+
+def as_silent(x: Any) -> Any:
+    """A value with every array of NumPy's made silent."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.array(x).view(Silent)
+    if is_structure_type(type(x)):
+        return rebuild(x, [as_silent(field) for _, field in fields_of(x)])
+    return x
+
+
+def _own(x: Distant, theirs: tuple[Any, ...]) -> Distant:
+    given = [y._array for y in theirs if isinstance(y, Distant)]
+    array = x._array
+    is_own = array.base is None and array.flags.writeable and not any(array is g for g in given)
+    return x if is_own else Distant(array.copy())
+
+
+def as_distant(x: Any) -> Any:
+    """A value with every array of NumPy's made distant."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Distant(np.array(x))
+    if is_structure_type(type(x)):
+        return rebuild(x, [as_distant(field) for _, field in fields_of(x)])
+    return x
+
+
+def _borrowed(word: Primitive[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(word)
+    def borrowed(*operands: Any, **options: Any) -> Any:
+        return _wrapped(word(*[getattr(x, "_array", x) for x in operands], **options))
+
+    return borrowed
+
+
+def _wrapped(y: Any) -> Any:
+    if isinstance(y, (np.ndarray, np.generic)):
+        return Distant(y)
+    if is_structure_type(type(y)):
+        return rebuild(y, [_wrapped(field) for _, field in fields_of(y)])
+    return y
+
+
+class _Space:
+    """The namespace: NumPy's dtypes and constants, and its functions with distant results."""
+
+    __name__ = "distant"
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        if isinstance(found, type) or not callable(found) or name in ("isdtype", "finfo", "iinfo"):
+            return found
+
+        def called(*xs: Any, **options: Any) -> Any:
+            near = {name: _near(value) for name, value in options.items()}
+            return _wrapped(found(*[_near(x) for x in xs], **near))
+
+        return called
+
+    def result_type(self, *xs: Any) -> Any:
+        """The dtype that several values have in common."""
+        return np.result_type(*[getattr(x, "dtype", x) for x in xs])
+
+
+def _near(x: Any) -> Any:
+    return type(x)(map(_near, x)) if type(x) in (tuple, list) else getattr(x, "_array", x)
+
+
+@functools.cache
+def prepare() -> None:
+    """Teach every word to compute with distant arrays; once, when somebody first needs it."""
+    register_array_type(Distant, _Space())
+    register_owner(Distant, _own)
+    register_mutable(Distant, lambda x: False)
+    operand: Any = Distant | Scalar
+    for cls in (Distant, Silent):
+        vocabulary.report.implement(lambda x, *, message: None, types=(cls,))
+    for word in list(vars(vocabulary).values()):
+        if not isinstance(word, Primitive) or word is vocabulary.report:
+            continue
+        n = len(word.operands)
+        if word.has_body or word._methods.resolve((Distant,) * max(1, n)) is not None:
+            continue
+        borrowed = _borrowed(word)
+        if word.variadic:
+            word.implement(borrowed, types=(*[Distant] * n, operand if n else Distant))
+            continue
+        for first in range(n):
+            spec = (*[Scalar] * first, Distant, *[operand] * (n - first - 1))
+            word.implement(borrowed, types=spec)

@@ -1,0 +1,364 @@
+"""What is wrong with a Jacobian, in words: what a wrong one has most in common with the right one.
+
+Each pattern is a guess at the mistake: the right Jacobian is changed as the mistake would change
+it, and compared with the one that the rule gives.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py.testing.case import Case, scale_of
+from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.report import Table
+
+__all__ = ["diagnose", "name_difference", "name_nonlinearity", "projection_failure"]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class _Block:
+    """The part of a Jacobian that belongs to one operand.
+
+    Attributes
+    ----------
+    have, want : matrix
+        One row per coordinate of the result, one column per coordinate of the operand.
+    allowed : matrix
+        What they may differ by.
+    x, y : Coordinates
+        Of the operand and of the result.
+    gathers : bool
+        Whether there are integers among the operands and options that may be indices.
+    """
+
+    have: Any
+    want: Any
+    allowed: Any
+    x: Coordinates
+    y: Coordinates
+    gathers: bool
+
+    @property
+    def is_wrong(self) -> Any:
+        return Table(self.have, self.want, [], [], self.allowed, ("", "")).excess > 1.0
+
+    def equals(self, guess: Any) -> bool:
+        """Whether what the rule gives is this guess, to about six digits."""
+        return guess.shape == self.have.shape and _close(self.have, guess)
+
+
+def _close(a: Any, b: Any) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-6, atol=1e-8 * scale_of(b)))
+
+
+# ------------------------------------------------------------------------------- the mistakes
+
+
+def _nan(b: _Block) -> str:
+    bad = ~np.isfinite(b.have) & np.isfinite(b.want)
+    if not np.any(bad):
+        return ""
+    return "NaN" if np.any(np.isnan(b.have[bad])) else "infinite"
+
+
+def _zero(b: _Block) -> str:
+    return "zero" if not np.any(b.have) else ""
+
+
+def _single(b: _Block) -> str:
+    """Rounding to single precision: the error is of its size, and the numbers fit into it."""
+    apart = np.max(np.abs(b.have - b.want), initial=0.0)
+    fits = np.array_equal(b.have.astype(np.float32).astype(float), b.have)
+    near = apart <= 1e-5 * scale_of(b.want)
+    return "float32 result for float64 input" if near and (fits or apart > 1e-9) else ""
+
+
+def _factor(b: _Block) -> str:
+    return _ratio_name(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
+
+
+_CONSTANTS = {
+    "pi": math.pi,
+    "2 pi": 2 * math.pi,
+    "log(2)": math.log(2),
+    "log(10)": math.log(10),
+    "sqrt(2)": math.sqrt(2),
+}
+
+
+def _ratio_name(have: Any, want: Any, *, single: bool) -> str:
+    """``"wrong sign"``, ``"factor 2"``: how one array is a multiple of another; empty if not."""
+    norm = float(np.sum(want * want))
+    if not norm:
+        return ""
+    c = float(np.sum(have * want)) / norm
+    if not c or abs(c - 1) < 1e-5 or not _close(have, c * want):
+        return ""
+    if abs(c + 1) < 1e-6:
+        return "wrong sign"
+    simple = Fraction(c).limit_denominator(24)
+    if abs(float(simple) - c) < 1e-6 * abs(c):
+        return f"factor {simple}"
+    for name, value in _CONSTANTS.items():
+        for text, at in ((name, value), (f"1/({name})", 1 / value)):
+            if abs(at - c) < 1e-6 * abs(c):
+                return f"factor {text}"
+    return "" if single else f"factor {c:.6g}"
+
+
+def _conjugated(b: _Block) -> str:
+    """The imaginary parts have the other sign: of what goes in, of what comes out, or of both."""
+    signs = {of: _imaginary_signs(of) for of in (b.x, b.y)}
+    if all(np.all(s > 0) for s in signs.values()):
+        return ""
+    x, y = signs[b.x][None, :], signs[b.y][:, None]
+    if y.shape[0] != b.want.shape[0]:
+        return ""
+    return (
+        "conjugated" if any(b.equals(g) for g in (x * y * b.want, x * b.want, y * b.want)) else ""
+    )
+
+
+def _imaginary_signs(of: Coordinates) -> Any:
+    return np.asarray([-1.0 if label.endswith(".imag") else 1.0 for label in of.labels()])
+
+
+def _missing_sum(b: _Block) -> str:
+    """Of an operand that is used along an axis only the use at one place is counted."""
+    shape = b.y.shape
+    if not b.y.is_leaf or not b.y.size or b.want.shape[0] != b.y.size:
+        return ""
+    parts = b.y.size // math.prod(shape)
+    stretched = _stretched(b)
+    long = [k for k in range(len(shape)) if shape[k] > 1]
+    if np.all(np.any(b.have, axis=0)):
+        for axes in (*[(k,) for k in long], tuple(stretched)):
+            for place in (0, -1) if axes else ():
+                mask = np.zeros((parts, *shape))
+                where = [place if k in axes else slice(None) for k in range(len(shape))]
+                mask[(slice(None), *where)] = 1.0
+                if b.equals(mask.reshape(-1, 1) * b.want):
+                    return f"missing sum over axis {_axes(axes)}"
+    for axes in [(k,) for k in stretched]:
+        if b.equals(b.want / math.prod(shape[k] for k in axes)):
+            return f"mean instead of sum over axis {_axes(axes)}"
+    return ""
+
+
+def _stretched(b: _Block) -> list[int]:
+    """The axes of the result along which the operand is broadcast."""
+    shape, of = b.y.shape, b.x.shape
+    lead = len(shape) - len(of)
+    if not b.x.is_leaf or lead < 0:
+        return []
+    if any(s not in (1, n) for s, n in zip(of, shape[lead:], strict=True)):
+        return []
+    return [k for k in range(len(shape)) if shape[k] > 1 and (k < lead or of[k - lead] == 1)]
+
+
+def _axes(axes: tuple[int, ...]) -> str:
+    return str(axes[0] if len(axes) == 1 else axes)
+
+
+def _overwritten(b: _Block) -> str:
+    """Elements that are read several times count once."""
+    wrong = b.is_wrong
+    columns = np.flatnonzero(wrong.any(axis=0))
+    for j in columns:
+        have, want = b.have[:, j], b.want[:, j]
+        kept = have != 0
+        if np.count_nonzero(want) < 2 or not 0 < np.count_nonzero(kept) < np.count_nonzero(want):
+            return ""
+        if not _close(have[kept], want[kept]):
+            return ""
+    return "repeated index overwritten" if b.gathers or len(columns) < b.have.shape[1] else ""
+
+
+def _transposed(b: _Block) -> str:
+    square = b.want.shape[0] == b.want.shape[1]
+    if square and b.equals(b.want.T):
+        return "transposed"
+    for of, axis in ((b.x, 1), (b.y, 0)):
+        if of.is_leaf and len(of.shape) >= 2 and of.shape[-1] == of.shape[-2] > 1:
+            places = np.arange(of.size).reshape(-1, *of.shape)
+            swapped = np.swapaxes(places, -1, -2).reshape(-1)
+            if b.want.shape[axis] == of.size and b.equals(np.take(b.want, swapped, axis=axis)):
+                if of is b.y and b.x.is_leaf and len(b.x.shape) < len(b.y.shape):
+                    return _wrong_sum(b)
+                return "transposed"
+    return ""
+
+
+def _wrong_sum(b: _Block) -> str:
+    """Left to projection, which sums the leading axes, and not the one that was used."""
+    uses = np.argwhere(b.want[:, 0].reshape(-1, *b.y.shape)[0])
+    along = [k for k in range(uses.shape[1]) if len(set(uses[:, k])) > 1]
+    return f"missing sum over axis {_axes(tuple(along))}" if along else "transposed"
+
+
+_SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")
+
+
+def projection_failure(text: str) -> str:
+    """What it means that a cotangent could not be projected: an axis too many, or another shape."""
+    found = _SHAPES.search(text)
+    if "None" in text:
+        return "None for a tangent"
+    if found is None:
+        return "wrong structure or shape"
+    have, of = ([int(n) for n in g.split(",") if n.strip()] for g in found.groups())
+    for k in range(len(have)):
+        if have[:k] + have[k + 1 :] == of:
+            return f"missing sum over axis {k}"
+    return "wrong shape"
+
+
+def _reversed(b: _Block) -> str:
+    for axis in (0, 1):
+        if b.want.shape[axis] > 1 and b.equals(np.flip(b.want, axis)):
+            return "elements in reverse order"
+    return ""
+
+
+def _one_element(b: _Block) -> str:
+    """The wrong entries lie in one row or one column."""
+    wrong = b.is_wrong
+    rows, columns = np.flatnonzero(wrong.any(axis=1)), np.flatnonzero(wrong.any(axis=0))
+    for places, of, name in ((columns, b.x, "operand"), (rows, b.y, "result")):
+        if len(places) == 1 and of.size > 1 and wrong.shape[name == "operand"] == of.size:
+            return f"one element of {of.size} ({of.labels()[places[0]]} of the {name})"
+    return ""
+
+
+def _some(b: _Block) -> str:
+    """The wrong entries alone follow a pattern."""
+    wrong = b.is_wrong & (b.want != 0)
+    n, of = int(wrong.sum()), int(np.count_nonzero(b.want))
+    if n and n == int(b.is_wrong.sum()):
+        have, want = b.have[wrong], b.want[wrong]
+        name = "zero" if not np.any(have) else _ratio_name(have, want, single=n < 2)
+        return f"{name} in {n} of {of} entries" if name else ""
+    return ""
+
+
+_MISTAKES: tuple[Callable[[_Block], str], ...] = (
+    _nan,
+    _zero,
+    _single,
+    _missing_sum,
+    _factor,
+    _conjugated,
+    _overwritten,
+    _transposed,
+    _one_element,
+    _some,
+    _reversed,
+)
+
+
+# ------------------------------------------------------------------------------ whole Jacobians
+
+
+def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[int, _Block]]:
+    start = 0
+    allowed = np.broadcast_to(allowed, want.shape)
+    gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
+    for number, part in enumerate(case.parts):
+        s = slice(start, start + part.size)
+        start += part.size
+        if part.size:
+            block = _Block(have[:, s], want[:, s], allowed[:, s], part, case.raw, gathers)
+            yield number, block
+
+
+def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
+    """The name of how a whole Jacobian differs from another; empty if it does not.
+
+    Parameters
+    ----------
+    case : Case
+        Whose Jacobians they are.
+    have, want : matrix
+        The Jacobian of the rule, and the right one.
+    allowed : matrix or number
+        What they may differ by.
+    """
+    names: dict[int, str] = {}
+    judged = np.isfinite(np.broadcast_to(allowed, want.shape))
+    have, want = np.where(judged, have, 0.0), np.where(judged, want, 0.0)
+    blocks = dict(_blocks(case, have, want, allowed))
+    for number, block in blocks.items():
+        if np.any(block.is_wrong):
+            names[number] = next((n for m in _MISTAKES if (n := m(block))), "wrong numbers")
+    if not names:
+        return ""
+    if len(blocks) == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
+        return next(iter(names.values()))
+    operands = case.operand_names()
+    return ", ".join(
+        name
+        if len(blocks) == 1 and name != "zero"
+        else f"{name} for argument {i + 1} ({operands[i]})"
+        for i, name in names.items()
+    )
+
+
+def diagnose(case: Case) -> tuple[str, Table | None]:
+    """What is wrong with the derivatives of a rule, in words, and where.
+
+    Both halves are compared with differences, or with each other where there are none.
+    """
+    found = case.jacobians()
+    if not found:
+        return "", None
+    rows, columns = case.output_names(), case.coordinate_names()
+    reference = "differences" if "differences" in found else "push"
+    want = found.get(reference)
+    if want is None:
+        return "", None
+    allowed = found.get("allowed", 1e-9 * scale_of(want))
+    names, tables = {}, {}
+    for half in ("push", "pull"):
+        if half in found and half != reference:
+            names[half] = name_difference(case, found[half], want, 10 * allowed)
+            tables[half] = Table(found[half], want, rows, columns, 10 * allowed, (half, reference))
+    wrong = {half: name for half, name in names.items() if name}
+    if not wrong:
+        return "", None
+    table = tables[next(iter(wrong))]
+    if len(set(wrong.values())) == 1 and len(wrong) == len(names):
+        return next(iter(wrong.values())), table
+    text = ", ".join(f"{name} in the {half}" for half, name in wrong.items())
+    if len({"push", "pull"} & found.keys()) == 2 and any("factor" in n for n in wrong.values()):
+        text = f"push and pull disagree by a factor: {text}"
+    return text, table
+
+
+def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:
+    """What a half does that is not linear.
+
+    Parameters
+    ----------
+    half : {"push", "pull"}
+        Which half.
+    images, given : matrix
+        What it gives, and of what, as columns.
+    apart : float
+        How far it is from linear, relative to the largest image.
+    """
+    if apart < 1e-5:
+        return "float32 result for float64 input"
+    what = "cotangent" if half == "pull" else "tangent"
+    nonzero = np.any(given != 0, axis=0)
+    kept = images[:, nonzero]
+    if kept.shape[1] > 1 and np.any(kept) and _close(kept, kept[:, :1] + 0 * kept):
+        return f"ignores the {what}"
+    return f"not linear in the {what}"

@@ -1,0 +1,416 @@
+"""What is varied about the call that was given: layouts, shapes, options, kinds of arrays.
+
+A variant is judged by a few numbers: value, types, and both halves along one random direction. It
+is left out where the function itself does not take it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py.primitive import Primitive
+from chainrules_py.registry import find_rule, primal_of
+from chainrules_py.structure import is_structure_type
+from chainrules_py.tangents import Tangent
+from chainrules_py.testing import hostile
+from chainrules_py.testing.case import Case, scale_of
+from chainrules_py.testing.conduct import check_types
+from chainrules_py.testing.derivatives import check_adjoint, check_push, check_value
+from chainrules_py.testing.patterns import diagnose
+from chainrules_py.testing.report import NotJudgedError, WrongError
+from chainrules_py.testing.values import mismatch, value_vector
+
+__all__ = [
+    "check_complex",
+    "check_hostile",
+    "check_layouts",
+    "check_options",
+    "check_shapes",
+    "check_varied",
+]
+
+_REFUSALS = (
+    NoRuleError,
+    NotDifferentiableError,
+    UnsupportedKeywordError,
+    NotImplementedError,
+)
+
+
+# ------------------------------------------------------------------------------------- layouts
+
+
+def _is_numpy(x: Any) -> bool:
+    return type(x) is np.ndarray
+
+
+def _strided(x: Any) -> Any:
+    room = np.full((*x.shape[:-1], 2 * x.shape[-1] + 1), np.nan, np.result_type(x, np.float16))
+    room = room.astype(x.dtype) if x.dtype.kind in "fc" else np.zeros(room.shape, x.dtype)
+    room[..., 1::2] = x
+    return room[..., 1::2]
+
+
+def _backwards(x: Any) -> Any:
+    return np.flip(np.ascontiguousarray(np.flip(x)))
+
+
+def _read_only(x: Any) -> Any:
+    x = x.copy()
+    x.setflags(write=False)
+    return x
+
+
+_LAYOUTS: Mapping[str, tuple[str, Callable[[Any], Any], int]] = {
+    "non-contiguous": ("wrong for non-contiguous input", _strided, 1),
+    "negative stride": ("wrong for non-contiguous input (negative strides)", _backwards, 1),
+    "Fortran order": ("wrong for non-contiguous input (Fortran order)", np.asfortranarray, 2),
+    "read-only": ("wrong for read-only input", _read_only, 0),
+}
+
+
+def check_layouts(case: Case) -> None:
+    """The same numbers in another layout of memory have the same derivatives."""
+    if not any(_is_numpy(x) for x in case.operands) and not _is_numpy(case.y):
+        msg = "no operand is an array of NumPy"
+        raise NotJudgedError(msg)
+    have_push, have_pull = _numbers(case, lambda x: x)
+    for name, (pattern, lay, ndim) in _LAYOUTS.items():
+
+        def laid(x: Any, lay: Any = lay, ndim: int = ndim) -> Any:
+            return lay(x) if _is_numpy(x) and x.ndim >= ndim and x.size else x
+
+        try:
+            again = _numbers(case, laid)
+        except Exception as error:
+            if _function_refuses(case, laid):
+                continue
+            msg = f"with operands and tangents in {name} layout: {type(error).__name__}: {error}"
+            raise WrongError(msg, pattern) from error
+        for half, have, want in zip(("push", "pull"), again, (have_push, have_pull), strict=True):
+            if have is not None and not _equal(case, have, want):
+                msg = f"with operands and tangents in {name} layout the {half} is another one"
+                raise WrongError(f"{msg}\n  have {have[:6]}\n  want {want[:6]}", pattern)
+
+
+def _equal(case: Case, have: Any, want: Any) -> bool:
+    finite = np.isfinite(want)
+    tolerance = max(1e-9, 1e4 * case.precision) * scale_of(want)
+    return bool(np.allclose(have[finite], want[finite], rtol=0, atol=tolerance))
+
+
+def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """Both halves along the last directions, as vectors, with changed arrays."""
+    push = pull = None
+    operands = tuple(map(change, case.operands))
+    varied = Case.__new__(Case)
+    varied.__dict__.update(vars(case), operands=operands, _pullback=None)
+    if case.has_push:
+        tangents = tuple(map(change, case.tangents(case.u[:, -1])))
+        push = case.raw.vector(varied.frule(tangents)[1])
+    if case.has_pull:
+        bars = varied.pullback()[1](change(case.cotangent(case.w[:, -1])))
+        pull = case.bars_vector(bars)
+    return push, pull
+
+
+def _function_refuses(case: Case, change: Callable[[Any], Any]) -> bool:
+    try:
+        case.call(*map(change, case.operands))
+    except Exception:
+        return True
+    return False
+
+
+# -------------------------------------------------------------------- other calls of a function
+
+
+def _judge_variant(
+    case: Case, name: str, operands: tuple[Any, ...], options: dict[str, Any], smooth: bool = True
+) -> None:
+    """Judge one other call, if the function takes it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            varied = Case(
+                case.f,
+                operands,
+                options,
+                case.gauge,
+                case.smooth and smooth,
+                0,
+                None,
+                few=smooth,
+            )
+        except Exception:
+            return  # the function itself does not take it
+        if not np.all(np.isfinite(varied.vector_of_values())):
+            return
+        varied.has_push, varied.has_pull = case.has_push, case.has_pull
+        try:
+            for check in (check_types, check_value, check_push, check_adjoint):
+                try:
+                    check(varied)
+                except NotJudgedError:
+                    continue
+        except _REFUSALS:
+            return
+        except WrongError as wrong:
+            if wrong.pattern == "NaN at a kink":
+                raise
+            inner = (diagnose(varied)[0] if wrong.derivative else "") or wrong.pattern
+            shown = f" ({inner})" if inner else ""
+            raise WrongError(f"{wrong.text}", f"{name}{shown}") from wrong
+        except Exception as error:
+            msg = (
+                f"the function takes this call, and its rule raises {type(error).__name__}: {error}"
+            )
+            raise WrongError(msg, f"{name} (raises {type(error).__name__})") from error
+
+
+def _arrays(case: Case) -> list[int]:
+    return [i for i, x in enumerate(case.operands) if _is_numpy(x)]
+
+
+def _with(case: Case, change: Callable[[int, Any], Any]) -> tuple[Any, ...]:
+    arrays = set(_arrays(case))
+    return tuple([change(i, x) if i in arrays else x for i, x in enumerate(case.operands)])
+
+
+def check_shapes(case: Case) -> None:
+    """0-d, size 1, empty, broadcast; and a zero, which is where many kinks are."""
+    arrays = _arrays(case)
+    if not arrays or case.gauge is not None:
+        msg = "no operand is an array of NumPy, or the result is determined up to a gauge"
+        raise NotJudgedError(msg)
+    # Arrays of integers may be indices into others: they fit together in their own way.
+    floating = all(case.parts[i].size or not case.operands[i].size for i in arrays)
+    if floating and any(case.operands[i].ndim for i in arrays):
+        _check_small(case)
+    _check_broadcast(case, arrays)
+    for i in arrays:
+        if case.operands[i].size and case.parts[i].kind == "real":
+            zeroed = (*case.operands[:i], _zeroed(case.operands[i]), *case.operands[i + 1 :])
+            _judge_variant(case, "wrong only at a zero", zeroed, case.options, smooth=False)
+
+
+def _check_small(case: Case) -> None:
+    options = case.options
+    if options.get("axis") is None:  # an axis of an array that has none is nobody's promise
+        zero_d = _with(case, _first_element)
+        _judge_variant(case, "wrong only for 0-d", zero_d, options)
+    one = _with(case, lambda _, x: x[(slice(0, 1),) * x.ndim])
+    _judge_variant(case, "wrong only for size 1", one, options)
+    for place in (slice(0, 0), (..., slice(0, 0))):
+        empty = _with(case, lambda _, x, place=place: x[place] if x.ndim else x)  # type: ignore[misc]
+        _judge_variant(case, "wrong for an empty array", empty, options)
+
+
+def _first_element(_: int, x: Any) -> Any:
+    return np.asarray(x.reshape(-1)[0] if x.size else 0, x.dtype)
+
+
+def _zeroed(x: Any) -> Any:
+    x = x.copy()
+    x.reshape(-1)[:1] = 0
+    return x
+
+
+def _check_broadcast(case: Case, arrays: list[int]) -> None:
+    """One operand with an axis of length 1, or without it, where the result has the same shape."""
+    if len(arrays) < 2 or not hasattr(case.y, "shape"):
+        return
+    for i in arrays:
+        x = case.operands[i]
+        if not x.ndim or x.shape != case.y.shape or x.shape[0] < 2:
+            continue
+        for narrow in (x[:1], x[0], x[..., :1]):
+            operands = (*case.operands[:i], np.ascontiguousarray(narrow), *case.operands[i + 1 :])
+            try:
+                y = case.call(*operands)
+            except Exception:
+                continue
+            if getattr(y, "shape", None) == case.y.shape:
+                name = f"wrong only for a broadcast operand, argument {i + 1}"
+                _judge_variant(case, name, operands, case.options)
+
+
+def check_options(case: Case) -> None:
+    """Every way to say the axis, and keepdims."""
+    names = {*case.options, *_declared(case)} & {"axis", "keepdims"}
+    arrays = _arrays(case)
+    if not names or not arrays or case.gauge is not None:
+        msg = "no option of a known meaning"
+        raise NotJudgedError(msg)
+    ndim = case.operands[arrays[0]].ndim
+    takes_none = "axis" not in _declared(case) or _declared(case)["axis"] is None
+    for pattern, changed in _other_options(names, case.options, ndim):
+        if changed.get("axis", 0) is None and not takes_none:
+            continue
+        _judge_variant(case, pattern, case.operands, {**case.options, **changed})
+
+
+def _declared(case: Case) -> Mapping[str, Any]:
+    """The options of a primitive, with their defaults."""
+    return case.f.options if isinstance(case.f, Primitive) else {}
+
+
+def _other_options(
+    names: set[str], given: Mapping[str, Any], ndim: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    axis = given.get("axis")
+    if "keepdims" in names and not given.get("keepdims"):
+        yield "wrong only for keepdims=True", {"keepdims": True}
+    if "axis" in names:
+        if (type(axis) is int and axis < 0) or (axis is None and ndim):
+            yield "wrong only for axis=0", {"axis": 0}
+        if ((type(axis) is int and axis >= 0) or axis is None) and ndim:
+            yield "wrong only for negative axis", {"axis": -1}
+            if ndim > 1:
+                yield "wrong only for negative axis", {"axis": -ndim}
+        if axis is not None:
+            yield "wrong only for axis=None", {"axis": None}
+        if ndim > 1 and type(axis) is not tuple:
+            yield "wrong only for a tuple of axes", {"axis": (0, 1)}
+            yield "wrong only for negative axes", {"axis": (-1, 0)}
+        if "keepdims" in names and ndim > 1:
+            yield "wrong only for keepdims=True", {"axis": 1, "keepdims": True}
+            yield "wrong only for negative axis with keepdims=True", {"axis": -1, "keepdims": True}
+
+
+def check_varied(case: Case, vary: Mapping[str, tuple[Any, ...]]) -> None:
+    """Every value that was given for an option, or for an operand by its name."""
+    names = case.operand_names()
+    for name, values in vary.items():
+        for value in values:
+            pattern = f"wrong only for {_said(name, value)}"
+            if name in names:
+                i = names.index(name)
+                operands = (*case.operands[:i], value, *case.operands[i + 1 :])
+                _judge_variant(case, pattern, operands, case.options)
+            else:
+                _judge_variant(case, pattern, case.operands, {**case.options, name: value})
+
+
+def _said(name: str, value: Any) -> str:
+    if name == "axis" and type(value) is int and value < 0:
+        return "negative axis"
+    return f"{name}={value!r}" if np.ndim(value) == 0 or type(value) is tuple else f"another {name}"
+
+
+def check_complex(case: Case) -> None:
+    """A rule that takes complex operands has the real adjoint there.
+
+    What is wrong is told, and not held against a rule of which only real operands were asked: many
+    are meant for those alone. Where complex operands are given everything is judged with them.
+    """
+    arrays = [i for i in _arrays(case) if case.parts[i].kind == "real" and case.operands[i].size]
+    if not arrays or case.gauge is not None:
+        msg = "no real array of NumPy among the operands, or they are complex already"
+        raise NotJudgedError(msg)
+    changed = [
+        x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64)) if i in arrays else x
+        for i, x in enumerate(case.operands)
+    ]
+    try:
+        _judge_variant(case, "wrong for complex operands", tuple(changed), case.options)
+    except WrongError as wrong:
+        msg = (
+            f"with complex operands, which the rule takes: {wrong.pattern}; give complex operands "
+            f"to have them judged"
+        )
+        raise NotJudgedError(msg) from wrong
+
+
+# ---------------------------------------------------------------------------- hostile arrays
+
+
+def check_hostile(case: Case) -> None:
+    """On arrays whose values nobody can see, the rule computes the same and leaks nothing."""
+    f: Any = case.f if isinstance(case.f, Primitive) else primal_of(case.f)
+    if f is None or getattr(f, "shape_from_data", False) or case.gauge is not None:
+        msg = "it is no primitive, its shape depends on values, or it is determined up to a gauge"
+        raise NotJudgedError(msg)
+    if not any(_is_numpy(x) or is_structure_type(type(x)) for x in case.operands):
+        msg = "no operand is an array of NumPy"
+        raise NotJudgedError(msg)
+    hostile.prepare()
+    # A function of words is asked with arrays of another library; one of NumPy's, with its own
+    # arrays that tell no values.
+    for make in (hostile.as_distant, hostile.as_silent):
+        operands = tuple(map(make, case.operands))
+        y = _value_there(f, operands, case.options)
+        if y is not None and find_rule(f, tuple(map(type, operands))) is not None:
+            _ask(case, f, operands, y, make)
+            return
+    msg = "the function, or its rule, takes only arrays of its own library"
+    raise NotJudgedError(msg)
+
+
+def _value_there(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The value on hostile arrays; None where the function itself cannot do without values."""
+    hostile.leaked.clear()
+    try:
+        y = f(*operands, **options)
+    except Exception:
+        return None
+    return None if hostile.leaked else y
+
+
+def _ask(case: Case, f: Any, operands: tuple[Any, ...], y: Any, make: Callable[[Any], Any]) -> None:
+    varied = Case.__new__(Case)
+    varied.__dict__.update(vars(case), f=f, operands=operands, y=y, _pullback=None)
+    try:
+        _compare_hostile(case, varied, make)
+        if hostile.leaked:
+            msg = f"the rule calls NumPy itself: {', '.join(hostile.leaked)}"
+            raise WrongError(msg, "leaks NumPy")
+    except hostile.ValueAskedError as error:
+        raise WrongError(str(error) + _notes(error), error.pattern) from error
+    except NotDifferentiableError:
+        raise
+    except (TypeError, AttributeError) as error:
+        if make is hostile.as_silent:
+            raise
+        hint = "\n  a rule that is for NumPy alone says so: x: np.ndarray"
+        text = f"{type(error).__name__}: {error}{_notes(error)}{hint}"
+        raise WrongError(text, "leaks NumPy") from error
+
+
+def _notes(error: BaseException) -> str:
+    return "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+
+
+def _compare_hostile(case: Case, varied: Case, make: Callable[[Any], Any]) -> None:
+    there = make is hostile.as_distant
+    if case.has_push:
+        tangents = case.tangents(case.u[:, -1])
+        y, y_dot = varied.frule(tuple([_hostile_tangent(t, make) for t in tangents]))
+        if there and (problem := mismatch(y_dot, varied.y, "y_dot")):
+            raise WrongError(problem, "leaks NumPy")
+        want = case.raw.vector(case.frule(tangents)[1])
+        if not _equal(case, case.raw.vector(y_dot), want) or not _equal(
+            case, value_vector(y), value_vector(case.y)
+        ):
+            msg = "on arrays of another library the push is another one"
+            raise WrongError(msg, "depends on the array library")
+    if case.has_pull:
+        y_bar = case.cotangent(case.w[:, -1])
+        bars = varied.pullback()[1](_hostile_tangent(y_bar, make))
+        for name, bar, x in zip(case.operand_names(), bars, varied.operands, strict=True):
+            if there and (problem := mismatch(bar, x, f"the cotangent of {name}")):
+                raise WrongError(problem, "leaks NumPy")
+        if not _equal(case, case.bars_vector(bars), case.bars_vector(case.bars())):
+            msg = "on arrays of another library the pull is another one"
+            raise WrongError(msg, "depends on the array library")
+
+
+def _hostile_tangent(t: Any, make: Callable[[Any], Any]) -> Any:
+    if isinstance(t, Tangent):
+        return t.map_with(lambda _, part: _hostile_tangent(part, make))
+    return make(t)

@@ -1,0 +1,241 @@
+"""Samples as one call: what runs, what it comes to, and what fails."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import numpy as np
+import pytest
+
+from chainrules_py import primitive, rrule, scalar_rule
+from chainrules_py import vocabulary as v
+from chainrules_py.testing import (
+    Draw,
+    Outcome,
+    Sample,
+    Summary,
+    backend,
+    enter_samples,
+    run_samples,
+    sample,
+)
+from chainrules_py.testing.build import instances
+from chainrules_py.testing.check import CHECKS
+from chainrules_py.testing.run import CHEAP, NIGHTLY, sample_tests, words_of
+
+STRICT = ("array_api_strict", "array_api_strict:device1")
+
+
+def own_word(partial, *given):
+    """A word that nobody else has, with its samples."""
+
+    @primitive
+    def own_square(x, /):
+        return v.multiply(x, x)
+
+    if partial is not None:
+        scalar_rule(own_square, partial, complex="holomorphic")
+    if given:
+        enter_samples(own_square, *given)
+    return own_square
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch):
+    """No other test is to meet these words among all words."""
+    sample.words_with_samples()  # imports those that there are
+    monkeypatch.setattr(sample, "_samples", dict(sample._samples))
+
+
+def right(_y, x):
+    return 2 * x
+
+
+def wrong(_y, x):
+    return 3 * x
+
+
+def test_every_check_runs_at_every_sample_on_every_library():
+    word = own_word(right, Sample(Draw((3,)), complex=True), Sample(Draw(shape=None)))
+    summary = run_samples(word)
+    assert summary.passed, summary
+    assert summary.backends == sorted(["numpy", *STRICT])
+    assert set(CHECKS) <= set(summary.checks)
+    assert len(summary.rules) == 1
+    # Two with arrays on three libraries, and a number on the first.
+    assert len(summary.outcomes) == 2 * 3 + 1
+    assert {o.modes for o in summary.outcomes} == {("forward", "reverse")}
+    assert "rules x checks x backends: 1 x " in str(summary)
+
+
+def test_cheap_core_runs_at_two_samples():
+    word = own_word(right, *[Sample(Draw((n,)), complex=True) for n in (1, 2, 3)])
+    summary = run_samples(word, backends=["numpy"], depth="cheap")
+    assert tuple(summary.checks) == CHEAP
+    assert len(summary.outcomes) == 2
+    assert sum(o.sample.endswith("complex 2") for o in summary.outcomes) == 1
+
+
+def test_each_seed_draws_anew():
+    word = own_word(right, Sample(Draw((3,))))
+    summary = run_samples(word, backends=["numpy"], seeds=range(3))
+    assert [o.seed for o in summary.outcomes] == [0, 1, 2]
+    (instance,) = instances(word)
+    drawn = [instance.build(backend("numpy"), seed)[0][0] for seed in (0, 1, 1)]
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert np.array_equal(drawn[1], drawn[2])
+
+
+def test_wrong_rule_fails_and_is_told_with_its_report():
+    word = own_word(wrong, Sample(Draw((3,))))
+    summary = run_samples(word, backends=["numpy"])
+    (failed,) = summary.failures
+    assert "push" in [f.check for f in failed.findings if f.verdict == "failed"]
+    assert failed.text in str(summary)
+    assert "test_run.py:" in failed.text
+
+
+def test_sample_that_cannot_be_called_fails():
+    word = own_word(right, Sample(Draw((3,)), Draw((3,))))
+    (failed,) = run_samples(word, backends=["numpy"]).failures
+    assert failed.findings[0].check == "call"
+    assert "TypeError" in failed.text
+
+
+def test_rule_without_samples_fails():
+    (failed,) = run_samples(own_word(right)).failures
+    assert "has a rule and no sample" in failed.text
+
+
+def test_function_without_rule_and_samples_is_let_be():
+    assert run_samples(own_word(None)).passed
+
+
+def test_sample_at_a_kink_says_so():
+    """What cannot be judged is no pass."""
+    (failed,) = run_samples(
+        own_kink(Sample(Draw((2,), low=0, high=0))), backends=["numpy"]
+    ).failures
+    assert "smooth=False" in failed.text
+    kink = Sample(Draw((2,), low=0, high=0), smooth=False)
+    assert run_samples(own_kink(kink), backends=["numpy"]).passed
+
+
+def own_kink(given):
+    @primitive
+    def own_abs(x, /):
+        return v.abs(x)
+
+    scalar_rule(own_abs, lambda _y, x: v.sign(x))
+    enter_samples(own_abs, given)
+    return own_abs
+
+
+def test_library_that_a_sample_leaves_out():
+    word = own_word(right, Sample(Draw((3,)), without=("array_api_strict",)))
+    assert run_samples(word).backends == ["numpy"]
+
+
+WORDS = {
+    "one": (v.sin, (v.sin,)),
+    "several": ([v.sin, v.cos], (v.sin, v.cos)),
+    "a function of NumPy": (np.sin, (np.sin,)),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words(name):
+    given, expected = WORDS[name]
+    assert words_of(given) == expected
+
+
+def test_words_of_a_module_are_those_that_it_defines():
+    module = types.ModuleType(__name__)
+    word = own_word(right)
+    module.first, module.again, module.imported, module.other = word, word, v.sin, np
+    assert words_of(module) == (word,)
+    assert set(words_of(v)) > {v.sin, v.matmul}
+
+
+def test_all_words_are_those_of_the_vocabulary_and_those_with_samples():
+    word = own_word(right, Sample(Draw((3,))))
+    found = words_of()
+    assert {word, v.sin, v.matmul} <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_function_of_a_library_runs_at_the_samples_of_its_word():
+    assert len(run_samples(np.sin, backends=["numpy"]).outcomes) == len(
+        run_samples(v.sin, backends=["numpy"]).outcomes
+    )
+
+
+def test_unknown_library_is_refused():
+    with pytest.raises(LookupError, match="no array library"):
+        run_samples(v.sin, backends=["fortran"])
+
+
+def test_json_has_modes_checks_samples_and_seeds(tmp_path):
+    word = own_word(wrong, Sample(Draw((3,))))
+    summary = run_samples([v.sin, word], backends=["numpy", STRICT[1]], depth="cheap", seeds=(0, 4))
+    summary.write_json(tmp_path / "coverage.json")
+    kept = json.loads((tmp_path / "coverage.json").read_text(encoding="utf-8"))
+    assert kept["rules"] == 2
+    sin = kept["words"][f"{v.sin.__module__}.sin"]
+    assert sin["modes"] == ["forward", "reverse"]
+    assert sin["seeds"] == [0, 4]
+    there = sin["backends"][STRICT[1]]
+    assert there["depth"] == "cheap"
+    assert there["checks"]["adjoint"] == {"passed": 2 * there["samples"]}
+    assert not sin["failures"]
+
+
+def test_outcome_survives_the_way_between_processes():
+    summary = run_samples(own_word(wrong, Sample(Draw((3,)))), backends=["numpy"])
+    again = [
+        Outcome.from_dict(json.loads(json.dumps(o.as_dict(), default=str)))
+        for o in summary.outcomes
+    ]
+    assert again == summary.outcomes
+    assert str(Summary(again)) == str(summary)
+
+
+def parameters(test):
+    """The marks and the name of each test."""
+    (mark,) = test.pytestmark
+    return [({m.name for m in p.marks}, p.id) for p in mark.args[1]]
+
+
+def test_three_depths():
+    word = own_word(right, *[Sample(Draw((n,))) for n in (1, 2, 3)])
+    found = parameters(sample_tests(word))
+    plain = [name for marks, name in found if not marks]
+    assert len(plain) == 3 + 2 * 2
+    assert sum(name.endswith("cheap") for name in plain) == 2 * 2
+    assert sum(marks == {"slow"} for marks, _ in found) == 2 * 3
+    assert sum(marks == {"nightly"} for marks, _ in found) == 3
+    assert len({name for _, name in found}) == len(found)
+    assert len(NIGHTLY) == 20
+
+
+def test_word_without_samples_is_a_test_that_fails():
+    ((marks, name),) = parameters(sample_tests(own_word(right)))
+    assert not marks
+    assert "own_square has no sample" in name
+
+
+def test_statement_is_found_for_the_types_of_the_sample():
+    """The modes are those of the rule that is used, not of any that there is."""
+
+    @primitive
+    def half_stated(x, /):
+        return v.multiply(x, x)
+
+    @rrule.register(half_stated)
+    def half_stated_rrule(x):
+        return v.multiply(x, x), lambda y_bar: (2 * x * y_bar,)
+
+    enter_samples(half_stated, Sample(Draw((3,))))
+    (found,) = run_samples(half_stated, backends=["numpy"]).outcomes
+    assert found.modes == ("reverse",)
