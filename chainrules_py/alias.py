@@ -1,8 +1,8 @@
 """A library's own functions, as rows that say which word each is and where its keywords go.
 
-A row is read against the function's own signature when it is entered: each parameter is an operand,
-an option, renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by
-hand is how keywords come to be ignored in silence.
+A row is read against the function's own signature when it is entered: each parameter is an
+operand, an option, renamed, lowered or refused; what is left over is refused as well. Mirroring
+signatures by hand is how keywords come to be ignored in silence.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
     """Zeros, and one assignment to a strided view of them."""
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     if x.shape[-1] != length:
-        msg = f"diagonal {offset} of a {rows} x {columns} matrix has {length} elements, not {x.shape[-1]}"
+        matrix_text = f"diagonal {offset} of a {rows} x {columns} matrix"
+        msg = f"{matrix_text} has {length} elements, not {x.shape[-1]}"
         raise ValueError(msg)
     matrix = np.zeros((*x.shape[:-1], rows, columns), x.dtype)
     i = np.arange(x.shape[-1])

@@ -100,10 +100,8 @@ def _lower(
     return y
 
 
-def _gather(
-    x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...], given: set[int]
-) -> Any:
-    """The cotangent of a primal, as a person gets it: no array twice; ``given`` are those so far."""
+def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...], given: set[int]) -> Any:
+    """The cotangent of a primal, as a person gets it; no array of those ``given`` before."""
     cls = type(x)
     if is_structure_type(cls):
         fields = [

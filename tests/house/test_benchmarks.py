@@ -20,7 +20,7 @@ try:
 finally:
     sys.path.remove(str(ROOT))
 
-SUITES = ("bench_lookup", "bench_rules", "bench_tape")
+SUITES = ("bench_judge", "bench_lookup", "bench_rules", "bench_tape")
 SHORT = 30
 HEAVY = (
     "importlib.metadata",

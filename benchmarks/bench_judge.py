@@ -1,0 +1,39 @@
+"""What one full check of one rule costs: the median over samples of the whole vocabulary."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from chainrules_py import Primitive, vocabulary
+from chainrules_py.testing import backend, check_rule
+from chainrules_py.testing.build import Instance, instances
+
+EVERY = 20
+"""Of so many samples one is checked."""
+
+
+class Judge:
+    """Checks on NumPy with one seed, as `make test` runs them."""
+
+    def setup(self) -> None:
+        words = [w for w in vars(vocabulary).values() if isinstance(w, Primitive)]
+        every = [i for word in sorted(words, key=lambda w: w.__name__) for i in instances(word)]
+        self.samples = every[::EVERY]
+        self.spent()  # what is found for types is found now
+
+    def spent(self) -> list[float]:
+        return [self.check(instance) for instance in self.samples]
+
+    @staticmethod
+    def check(instance: Instance) -> float:
+        operands, options = instance.build(backend("numpy"))
+        sample = instance.sample
+        start = time.process_time()
+        check_rule(instance.word, *operands, gauge=sample.gauge, smooth=sample.smooth, **options)
+        return time.process_time() - start
+
+    def track_median_check(self) -> float:
+        return 1000 * statistics.median(self.spent())
+
+    track_median_check.unit = "ms"  # type: ignore[attr-defined]
