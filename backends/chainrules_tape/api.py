@@ -15,7 +15,7 @@ from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
 from chainrules_tape.backward import Bars, backward
 from chainrules_tape.config import config
-from chainrules_tape.forward import dual, tangent_of
+from chainrules_tape.forward import dual, open_dual
 from chainrules_tape.tape import Tape, Variable
 from chainrules_tape.tracing import new_level
 
@@ -169,7 +169,7 @@ def jvp(
             if type(of) is not Space or of.kind != "int":
                 t = project(t, of)
         entered.append(dual(x, t, level))
-    y, y_dot = tangent_of(f(*entered), level)
+    y, y_dot = open_dual(f(*entered), level)
     if is_zero(y_dot):
         return y, _plain(y, zero_tangent(y))
     return y, _plain(y, own(deliver(y_dot), (*primals, *tangents, y)))

@@ -9,12 +9,12 @@ from chainrules_py import Tangent, ZeroTangent, bind
 from chainrules_py.arrays import dispatch_type, is_tracer_type
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
+from chainrules_py.tangents import is_zero, unthunk
 from chainrules_tape.config import config
 from chainrules_tape.tape import is_leaf_type, through
 from chainrules_tape.tracing import ArrayLike, Site, members
 
-__all__ = ["Dual", "dual", "tangent_of"]
+__all__ = ["Dual", "dual", "open_dual"]
 
 
 class Dual(ArrayLike):
@@ -43,7 +43,7 @@ class Dual(ArrayLike):
     ) -> Any:
         """Push the tangents of a call forward; this level is the highest of the call's."""
         level = self._level
-        opened = [_open(x, level) for x in operands]
+        opened = [open_dual(x, level) for x in operands]
         payloads = [payload for payload, _ in opened]
         wanted = tuple(not is_zero(t) for _, t in opened)
         classes = tuple(map(type, payloads))
@@ -58,7 +58,8 @@ class Dual(ArrayLike):
         return dual(y, unthunk(y_dot), level)
 
 
-def _open(x: Any, level: int) -> tuple[Any, Any]:
+def open_dual(x: Any, level: int) -> tuple[Any, Any]:
+    """The value and the tangent of a level in a value, with structures taken apart."""
     cls = type(x)
     if is_tracer_type(cls):
         return (
@@ -69,7 +70,7 @@ def _open(x: Any, level: int) -> tuple[Any, Any]:
     if is_structure_type(cls) and any(
         isinstance(t, Dual) and t._level == level for t in find_tracers(x)
     ):
-        opened = [(key, *_open(field, level)) for key, field in fields_of(x)]
+        opened = [(key, *open_dual(field, level)) for key, field in fields_of(x)]
         tangent = Tangent.of(cls, {key: t for key, _, t in opened if not is_zero(t)})
         return rebuild(x, [payload for _, payload, _ in opened]), tangent
     return x, ZeroTangent()
@@ -104,11 +105,3 @@ def dual(y: Any, y_dot: Any, level: int) -> Any:
     if not is_leaf_type(cls):
         return y
     return _classes[cls](y, y_dot, level)
-
-
-def tangent_of(y: Any, level: int) -> tuple[Any, Any]:
-    """Value and tangent of a result, with structures taken apart."""
-    payload, tangent = _open(y, level)
-    if isinstance(tangent, AbstractTangent):
-        return payload, tangent
-    return payload, tangent
