@@ -188,13 +188,13 @@ def argsort(
     axis: int | None = -1,
     kind: str | None = None,
     stable: bool | None = None,
-    descending: bool = False,
+    descending: bool | None = None,
 ) -> Any:
     """The places that sorting takes the elements from, equal ones in the order of this kind."""
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")
-    return v.argsort(x, axis=axis, descending=descending, stable=in_order)
+    return v.argsort(x, axis=axis, descending=bool(descending), stable=in_order)
 
 
 def ignored(call: Any, value: Any) -> None:

@@ -17,7 +17,7 @@ from chainrules_py.signature import parameters_of
 __all__: list[str] = []
 
 _word: Any
-_SINCE_2_5 = {"descending": False} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
+_SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
 _join: Any
 
 axis = low.as_option("axis")
