@@ -72,7 +72,7 @@ class _Frule:
                     y, y_dot = run(given, *operands, **defaults)
                     return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
         plans = _plans.open()
-        called = (None if options else f, operands)
+        called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
@@ -88,8 +88,8 @@ class _Frule:
         wanted = tuple(not is_zero(t) for t in tangents)
         rule = demand_rule(f, classes, config, "forward")
         bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
-        if called[0] in (f, native) and called[1] is operands and bound is not None:
-            plan = plans.setdefault((called[0], classes, "forward"), {})
+        if bound is not None and _unchanged(called, f, native, operands):
+            plan = plans.setdefault((native or f, classes, "forward"), {})
             plan[wanted] = (bound.run, bound.wanted, options)
         if bound is None:
             y = (native or f)(*operands, **options)
@@ -139,7 +139,7 @@ class _Rrule:
                 y, record = run(None, *operands, **defaults)
                 return y, Pullback(name, y, operands, record, wanted)
         plans = _plans.open()
-        called = (None if options else f, operands)
+        called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
@@ -147,8 +147,8 @@ class _Rrule:
         classes = tuple(map(type, operands))
         rule = demand_rule(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
-        if called[0] in (f, native) and called[1] is operands and bound is not None:
-            plans[called[0], classes] = (bound.run, bound.wanted, name_of(f), options)
+        if bound is not None and _unchanged(called, f, native, operands):
+            plans[native or f, classes] = (bound.run, bound.wanted, name_of(f), options)
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, Pullback(name_of(f), y, operands, None, ())
@@ -250,6 +250,11 @@ class Pullback:
 
 _plans = Cache()
 """What was bound for a function and types, where a call's operands went to the rule unchanged."""
+
+
+def _unchanged(called: Any, f: Any, native: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether a call without options went to its rule just as it was given."""
+    return called is not None and called[0] is (native or f) and called[1] is operands
 
 
 def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:

@@ -54,6 +54,9 @@ class Primitive(Generic[P, R]):
         there is none).
     shape_from_data : bool
         Whether the shape of the result depends on values, so that it has to be waited for.
+    opaque : bool
+        Whether the body is the library's function that the primitive stands for: to trace into it
+        would be to see the same call again.
     """
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
@@ -61,6 +64,7 @@ class Primitive(Generic[P, R]):
         self.__wrapped__: Callable[P, R] = declaration
         self.__name__: str = declaration.__name__
         self.shape_from_data = shape_from_data
+        self.opaque = False
         self.has_body = getattr(declaration, "__code__", None) is None or (
             declaration.__code__.co_code not in _BODILESS
         )

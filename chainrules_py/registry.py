@@ -374,7 +374,7 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                 _direct[f] = Primitive(f)
             else:  # a ufunc: its operands are those that are not for the result
                 declaration = _UFUNCS[n](f)
-                declaration.__name__ = f.__name__
+                declaration.__name__ = declaration.__qualname__ = f.__name__
                 _direct[f] = primitive(declaration)
                 names = dict.fromkeys(_direct[f].operands)
                 alias(
@@ -384,6 +384,7 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                     refuse=tuple(UFUNC_KEYWORDS),
                     positional=tuple(names),
                 )
+            _direct[f].opaque = True
         return _direct[f]
 
 

@@ -396,6 +396,19 @@ def test_a_ufunc_without_a_word_can_have_a_rule():
     assert grad(lambda x: np.sum(expit(x)))(x) == pytest.approx(expected, rel=1e-8)
 
 
+def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itself():
+    from scipy.special import erfcx, exprel
+
+    from chainrules_tape import grad
+
+    rule(erfcx)(factor_rule(1.0, Odd, name="for another class"))
+    frule.register(exprel, types=(np.ndarray,))(lambda tangents, x: (exprel(x), x))
+    with pytest.raises(NoRuleError, match=r"no rrule for erfcx"):
+        grad(lambda x: np.sum(erfcx(x)))(np.ones(2))
+    with pytest.raises(NoRuleError, match=r"only forward mode is stated"):
+        grad(lambda x: np.sum(exprel(x)))(np.ones(2))
+
+
 # ------------------------------------------------------------------------------ requires, opt-out
 
 

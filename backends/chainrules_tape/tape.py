@@ -114,7 +114,7 @@ class Variable(ArrayLike):
             return None
         payloads = tuple(_payload(c) if m else c for c, m in zip(classes, mine, strict=True))
         rule = site.rule(payloads)
-        if rule is None:
+        if rule is None or rule.reverse is None:
             return None
         bound = bind(rule, payloads, mine, "reverse", primal=site.primal, config=config)
         if bound is None:
@@ -391,6 +391,6 @@ def through(
     mode: str,
 ) -> Any:
     """A primitive without a rule is differentiated through its body, if it has one."""
-    if primitive.has_body:
+    if primitive.has_body and not primitive.opaque:
         return primitive.__wrapped__(*operands, **options)
     return demand_rule(primitive, classes, config, mode)  # which says what there is, and raises
