@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions import argsort
+from chainrules_numpy.functions.sorting import argsort
 from chainrules_py import TracerError, alias
 from chainrules_py import vocabulary as v
 from chainrules_py.composites import manipulation as m

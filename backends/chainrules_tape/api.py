@@ -92,7 +92,7 @@ def _lower(
     """A result without its variables; where they were is noted."""
     if isinstance(y, Variable) and y.tape is tape:
         starts.append((path, y.index))
-        return y.value
+        return y.payload
     if is_structure_type(type(y)) and find_tracers(y):
         return rebuild(
             y, [_lower(field, tape, (*path, key), starts) for key, field in fields_of(y)]

@@ -20,12 +20,12 @@ __all__ = ["Dual", "dual", "open_dual"]
 class Dual(ArrayLike):
     """A value with its tangent, at one level. It has a subclass for each type of payload."""
 
-    __slots__ = ("_level", "tangent", "value")
+    __slots__ = ("_level", "payload", "tangent")
     engine = "forward"
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, tangent: Any, level: int) -> None:
-        self.value = value
+        self.payload = value
         self.tangent = tangent
         self._level = level
 
@@ -63,7 +63,7 @@ def open_dual(x: Any, level: int) -> tuple[Any, Any]:
     cls = type(x)
     if is_tracer_type(cls):
         return (
-            (x.value, x.tangent)
+            (x.payload, x.tangent)
             if isinstance(x, Dual) and x._level == level
             else (x, ZeroTangent())
         )

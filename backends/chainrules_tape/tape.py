@@ -69,12 +69,12 @@ class ClosedTape(Tape):
 class Variable(ArrayLike):
     """A value on a tape. It has a subclass for each type of payload."""
 
-    __slots__ = ("index", "tape", "value")
+    __slots__ = ("index", "payload", "tape")
     engine = "tape"
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, tape: Tape, index: int) -> None:
-        self.value = value
+        self.payload = value
         self.tape = tape
         self.index = index
 
@@ -159,7 +159,7 @@ def _recorder(
             x = operands[i]
             if x.tape is not tape:
                 return record_any(tape, operands, options)
-            payloads[i] = x.value
+            payloads[i] = x.payload
         y, record = run(link([operands[i].index for i in linked]), *payloads, **options)
         index = len(tape)
         tape.append(record)
@@ -220,7 +220,7 @@ def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callab
 
     def step(a: Any) -> Any:
         tape = a.tape
-        y, record = run(a.index, a.value)
+        y, record = run(a.index, a.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -235,7 +235,7 @@ def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
         tape = a.tape
         if tape is not b.tape:
             return general(a, b)
-        y, record = run((a.index, b.index), a.value, b.value)
+        y, record = run((a.index, b.index), a.payload, b.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -248,7 +248,7 @@ def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
 
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
-        y, record = run(a.index, a.value, b)
+        y, record = run(a.index, a.payload, b)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -261,7 +261,7 @@ def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Call
 
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
-        y, record = run(b.index, a, b.value)
+        y, record = run(b.index, a, b.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -288,7 +288,9 @@ def _careful_step(
         if any(operands[i].tape is not tape for i in places):
             return general(*operands)
         links = Several(tuple([operands[i].index for i in places]))
-        y, record = run(links, *[x.value if m else x for x, m in zip(operands, mine, strict=True)])
+        y, record = run(
+            links, *[x.payload if m else x for x, m in zip(operands, mine, strict=True)]
+        )
         index = len(tape)
         tape.append(record)
         return wrap(y, tape, index)
@@ -303,7 +305,7 @@ def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
         tapes = [x.tape for x, m in zip(operands, mine, strict=True) if m]
         if any(t is not tapes[0] for t in tapes):
             return site.general(*operands)
-        return f(*[x.value if m else x for x, m in zip(operands, mine, strict=True)])
+        return f(*[x.payload if m else x for x, m in zip(operands, mine, strict=True)])
 
     return step
 
@@ -372,7 +374,7 @@ def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
     cls = type(x)
     if is_tracer_type(cls):
         if isinstance(x, Variable) and x.tape is tape:
-            return x.value, x.index
+            return x.payload, x.index
         return x, None
     if is_structure_type(cls) and any(
         isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)

@@ -192,12 +192,12 @@ class ArrayLike(Tracer):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     engine: str
-    value: Any
+    payload: Any
 
     @property
     def __payload__(self) -> Any:
         """The value that it stands for."""
-        return self.value
+        return self.payload
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -234,7 +234,7 @@ class ArrayLike(Tracer):
         return call_native(function, operands, keywords)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of level {self.level}: {self.value!r}>"
+        return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         msg = (
@@ -264,16 +264,16 @@ class ArrayLike(Tracer):
         return self._scalar("int")  # type: ignore[no-any-return]
 
     def __bool__(self) -> bool:
-        return bool(self.value)
+        return bool(self.payload)
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.payload)
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, item: Any) -> bool:
-        return item in self.value
+        return item in self.payload
 
     def __getitem__(self, where: Any) -> Any:
         return index(self, where)
@@ -285,7 +285,7 @@ class ArrayLike(Tracer):
 
 # Every tracer has these; the properties read the payload, in which no derivative is taken.
 for _name in ("shape", "ndim", "dtype", "size", "device", "itemsize", "nbytes"):
-    setattr(ArrayLike, _name, property(operator.attrgetter(f"value.{_name}")))
+    setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}")))
 
 
 class Member:

@@ -1,0 +1,39 @@
+"""What the rows of all families use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_numpy import lowerings as low
+from chainrules_py import alias
+from chainrules_py.alias import Lowering
+
+__all__ = ["axis", "row", "shape"]
+
+
+def row(
+    native: Callable[..., Any],
+    word: Callable[..., Any],
+    first: str | None = "a",
+    /,
+    refuse: tuple[str, ...] = (),
+    gather: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **lower: Lowering,
+) -> None:
+    """One row; ``first`` is what NumPy calls the operand x."""
+    rename = {} if first is None else {first: "x"}
+    alias(
+        native,
+        to=word,
+        rename=rename,
+        lower=lower,
+        refuse=refuse,
+        parameters=parameters,
+        gather=gather,
+    )
+
+
+axis = low.as_option("axis")
+shape = low.as_option("shape", sequence=True)
