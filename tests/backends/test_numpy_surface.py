@@ -1,0 +1,14 @@
+"""Every call of NumPy's functions that was entered, judged in every cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from chainrules_py.testing.surface import check_call, names_with_calls, surface_calls
+
+CALLS = [call for name in names_with_calls() for call in surface_calls(name)]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_call(call):
+    assert "value" in check_call(call)
