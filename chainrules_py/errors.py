@@ -18,6 +18,7 @@ __all__ = [
     "ContractError",
     "DegeneracyWarning",
     "MutationError",
+    "NanError",
     "NoRuleError",
     "NotDifferentiableError",
     "ProjectionError",
@@ -103,6 +104,13 @@ class TracerError(ChainRulesError):
 
     Raised for instance when a tape is asked twice without ``persistent=True``, or when a value
     leaves the transformation that created it. The message gives the flag or the line to write.
+    """
+
+
+class NanError(ChainRulesError, FloatingPointError):
+    """A call, or its derivative, made a NaN out of what was none; raised under a trap for them.
+
+    The message names the call and the line of the program; look at the operands there.
     """
 
 

@@ -9,15 +9,16 @@ from typing import Any
 from chainrules_py import NoTangent, NotDifferentiableError, ProjectionError, Tangent, ZeroTangent
 from chainrules_py.calling import check_cotangent, own
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space, kind_of, project, space, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
 from chainrules_tape.backward import Bars, backward
 from chainrules_tape.config import config
 from chainrules_tape.forward import dual, open_dual
-from chainrules_tape.tape import Tape, Variable
+from chainrules_tape.seeds import check_scalar, lower, one
+from chainrules_tape.tape import Tape
 from chainrules_tape.tracing import new_level
+from chainrules_tape.variables import Variable
 
 __all__ = ["grad", "jvp", "value_and_grad", "vjp"]
 
@@ -54,7 +55,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     y_traced = f(*traced)
     tape.close()
     starts: list[tuple[tuple[Any, ...], int]] = []
-    y = _lower(y_traced, tape, (), starts)
+    y = lower(y_traced, tape, (), starts)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         y_bar = check_cotangent(y, y_bar)
@@ -84,20 +85,6 @@ def _lift(x: Any, tape: Tape) -> Any:
     if is_structure_type(cls):
         return rebuild(x, [_lift(field, tape) for _, field in fields_of(x)])
     return tape.leaf(x) if kind_of(x) in ("real", "complex", "int") else x
-
-
-def _lower(
-    y: Any, tape: Tape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]
-) -> Any:
-    """A result without its variables; where they were is noted."""
-    if isinstance(y, Variable) and y.tape is tape:
-        starts.append((path, y.index))
-        return y.payload
-    if is_structure_type(type(y)) and find_tracers(y):
-        return rebuild(
-            y, [_lower(field, tape, (*path, key), starts) for key, field in fields_of(y)]
-        )
-    return y
 
 
 def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...], given: set[int]) -> Any:
@@ -207,8 +194,8 @@ def value_and_grad(
             return f(*full, **keywords)
 
         y, pullback = vjp(of_chosen, *[operands[p] for p in places])
-        _check_scalar(y)
-        bars = pullback(_one(y))
+        check_scalar(y)
+        bars = pullback(one(y))
         return y, bars[0] if isinstance(argnums, int) else bars
 
     return value_and_gradient
@@ -219,25 +206,6 @@ def _place(n: int, count: int) -> int:
         msg = f"argnums names argument {n}, and there are {count}"
         raise NotDifferentiableError(msg)
     return n % count
-
-
-def _check_scalar(y: Any) -> None:
-    of = space(y)
-    if type(of) is Space and of.kind == "real" and of.size == 1:
-        return
-    msg = (
-        f"grad is of a function with one real number for a result, and this one gave "
-        f"{describe(y)}; vjp takes a cotangent of any result, jacobian gives all partial "
-        f"derivatives"
-    )
-    raise NotDifferentiableError(msg)
-
-
-def _one(y: Any) -> Any:
-    of = space(y)
-    if of.dtype is None:
-        return 1.0
-    return zero_tangent(y) + 1
 
 
 def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:

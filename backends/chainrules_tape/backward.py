@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
@@ -15,6 +15,10 @@ from chainrules_py.tangents import (
     is_zero,
     unthunk,
 )
+from chainrules_tape.debugging import trap_is_set, trapped
+
+if TYPE_CHECKING:
+    from chainrules_tape.tape import Tape
 
 __all__ = ["LEAF", "Bars", "Into", "Leaf", "Several", "backward"]
 
@@ -43,6 +47,13 @@ class Bars(list[Any]):
         self[link], self.owned[link] = total, token
         if token is True and is_mutable_destination(total):
             self.plain.add(link)
+
+    def replace(self, link: int, bar: Any) -> None:
+        """Put another cotangent in place of what was collected; None leaves it."""
+        if bar is not None:
+            self[link] = None if is_zero(bar) else bar
+            self.plain.discard(link)
+            self.owned.pop(link, None)
 
     def own(self, link: int, buffer: Any) -> None:
         """Collect into a buffer of our own from now on."""
@@ -124,18 +135,77 @@ def _send(bars: Bars, link: Any, bar: Any) -> None:
         _send(bars, inner, unthunk(bar[key]))
 
 
+def backward(
+    tape: Tape,
+    bars: Bars,
+    start: int,
+    *,
+    consume: bool = False,
+    fetch: Callable[[int], Any] | None = None,
+    watch: Collection[int] = (),
+) -> dict[int, Any]:
+    """Play a tape backwards from the record at ``start``; ``bars`` keeps the leaves' cotangents.
+
+    Parameters
+    ----------
+    tape : Tape
+        The records.
+    bars : Bars
+        The cotangents so far: the seeds.
+    start : int
+        The last record that has one.
+    consume : bool
+        Whether records are dropped as they are played, so that memory goes as the pass goes.
+    fetch : callable, optional
+        Gives the record at an index, where it is not the one on the tape.
+    watch : collection of int
+        Records whose cotangents are wanted, beside those of the leaves.
+
+    Returns
+    -------
+    dict
+        From the indices watched to their cotangents, where there is one.
+    """
+    if consume:
+        del tape[start + 1 :]
+        fetch = tape.pop
+    fetch = fetch or tape.__getitem__
+    notes = tape.notes
+    hooks: dict[int, Any] = {}
+    found: dict[int, Any] = {}
+    play = _play
+    if notes is not None:
+        hooks = notes.hooks
+        if notes.calls is not None and trap_is_set():
+            play = trapped(play, notes.calls)
+    top = start
+    # A record that somebody watches ends one stretch and begins another: the loop asks nothing.
+    for index in sorted({*hooks, *watch}, reverse=True):
+        if index > start:
+            continue
+        play(fetch, bars, top, index)
+        top = index
+        if bars[index] is not None:
+            for hook in hooks.get(index, ()):
+                bars.replace(index, hook(bars[index]))
+            if index in watch:
+                found[index] = bars[index]
+    play(fetch, bars, top, -1)
+    return found
+
+
 # One loop: a call of our own for each record would be much of what playing it back costs.
-def backward(tape: Sequence[tuple[Any, ...]], bars: Bars, start: int) -> None:  # noqa: C901
-    """Play a tape backwards from the record at ``start``; ``bars`` keeps the leaves' cotangents."""
+def _play(fetch: Callable[[int], Any], bars: Bars, start: int, stop: int) -> None:  # noqa: C901
+    """Play records backwards from the one at ``start`` to the one before ``stop``."""
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
     try:
-        for index in range(start, -1, -1):
+        for index in range(start, stop, -1):
+            record = fetch(index)
             y_bar = bars[index]
             if y_bar is None:
                 continue
-            record = tape[index]
             links = record[1]
             n = len(record)
             if type(links) is int:

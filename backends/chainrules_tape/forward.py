@@ -11,8 +11,9 @@ from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
 from chainrules_tape.config import config
-from chainrules_tape.tape import is_leaf_type, through
+from chainrules_tape.debugging import check_pushed, trap_is_set
 from chainrules_tape.tracing import ArrayLike, Site, members
+from chainrules_tape.variables import is_leaf_type, through
 
 __all__ = ["Dual", "dual", "open_dual"]
 
@@ -55,6 +56,8 @@ class Dual(ArrayLike):
             return (primal or primitive)(*payloads, **options)
         tangents = tuple([t for (_, t), w in zip(opened, bound.wanted, strict=True) if w])
         y, y_dot = bound.run(tangents, *payloads, **options)
+        if trap_is_set():
+            check_pushed(primitive, payloads, tangents, y, y_dot)
         return dual(y, unthunk(y_dot), level)
 
 

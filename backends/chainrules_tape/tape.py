@@ -1,29 +1,24 @@
-"""Reverse mode: a tape of records, and the variables whose calls are recorded on it."""
+"""The tape: the records of one differentiation, and what people ask of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
-from chainrules_py import Tangent, TracerError, bind
-from chainrules_py.arrays import (
-    dispatch_type,
-    is_array_type,
-    is_number_type,
-    is_tracer_type,
-    on_registration,
-)
-from chainrules_py.bind import Bound
-from chainrules_py.dispatch import Cache
-from chainrules_py.loading import see
-from chainrules_py.primitive import Primitive, find_tracers
-from chainrules_py.registry import demand_rule
-from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
-from chainrules_tape.backward import LEAF, Into, Several
-from chainrules_tape.config import config
-from chainrules_tape.tracing import ArrayLike, Site, members, new_level
+from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py.errors import describe
+from chainrules_py.primitive import Primitive
+from chainrules_py.project import kind_of
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_tape.backward import LEAF
+from chainrules_tape.debugging import check_value, source_line, trap_is_set
+from chainrules_tape.tracing import new_level
+from chainrules_tape.variables import kept_class, reopen, variable_class, wrap
 
-__all__ = ["Tape", "Variable", "is_leaf_type", "through", "variable_class", "wrap"]
+if TYPE_CHECKING:
+    from chainrules_tape.variables import Variable
+
+__all__ = ["Call", "ClosedTape", "ConsumedTape", "Notes", "Tape"]
 
 
 class Tape(list[tuple[Any, ...]]):
@@ -31,24 +26,165 @@ class Tape(list[tuple[Any, ...]]):
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
     the records at ``links``, an index or a tuple of them.
+
+    Parameters
+    ----------
+    persistent : bool
+        Whether more than one gradient can be asked for; without it the first consumes the tape,
+        so that memory goes as the pass goes.
+    differentiable : bool
+        Whether the gradients are variables of this tape, to be differentiated again, to any
+        order. Such a tape keeps all values that it saw, shows them, and is persistent.
+
+    Examples
+    --------
+    >>> with Tape() as tape:
+    ...     x = tape.variable(3.0, "x")
+    ...     loss = x * x
+    >>> tape.grad(loss, x)
+    6.0
+
+    Several losses, and a gradient of a gradient:
+
+    >>> with Tape(differentiable=True) as tape:
+    ...     x = tape.variable(3.0, "x")
+    ...     slope = tape.grad(x * x * x, x)
+    ...     bend = tape.grad(slope, x)
+    >>> slope.value, bend.value
+    (27.0, 18.0)
     """
 
-    __slots__ = ("level",)
+    __slots__ = ("classes", "level", "notes", "persistent")
 
-    def __init__(self) -> None:
+    def __init__(self, *, persistent: bool = False, differentiable: bool = False) -> None:
         super().__init__()
         self.level = new_level()
+        self.persistent = persistent or differentiable
+        self.notes: Notes | None = None
+        self.classes = variable_class
+        if differentiable or trap_is_set():
+            self.notes = Notes(differentiable, keeps=True)
+            self.classes = kept_class
 
     def leaf(self, value: Any) -> Variable:
         """A variable that nothing flows out of: an input."""
         index = len(self)
         self.append((None, LEAF))
-        return variable_class[type(value)](value, self, index)  # type: ignore[no-any-return]
+        return wrap(value, self, index)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """From now on recording a call is an error: a variable has escaped its differentiation."""
         # By changing the class, so that no record on an open tape asks whether it is open.
         object.__setattr__(self, "__class__", ClosedTape)
+
+    def consume(self) -> None:
+        """Drop the records; what is asked of the tape from now on is an error."""
+        self.clear()
+        object.__setattr__(self, "__class__", ConsumedTape)
+
+    # -- what people call
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.consume()
+
+    def variable(self, value: Any, name: str | None = None) -> Any:
+        """A value to differentiate in: an array, a number, or a structure of them.
+
+        Parameters
+        ----------
+        value
+            Array of any shape, number, or structure of them.
+        name : str, optional
+            What it is called in listings and messages; its fields are called ``name[key]``.
+
+        Returns
+        -------
+        Variable
+            The value on this tape, to be used like it; of a structure, the same structure.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If there is nothing in it that a derivative could be taken in.
+        """
+        if is_structure_type(type(value)):
+            return rebuild(
+                value,
+                [
+                    self.variable(x, None if name is None else f"{name}[{key!r}]")
+                    for key, x in fields_of(value)
+                ],
+            )
+        if kind_of(value) not in ("real", "complex", "int"):
+            msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
+            raise NotDifferentiableError(msg)
+        made = self.leaf(value)
+        if name is not None:
+            self.note().names[made.index] = name
+        return made
+
+    def note(self) -> Notes:
+        """What is known of this tape beside its records."""
+        if self.notes is None:
+            self.notes = Notes()
+        return self.notes
+
+    def grad(self, loss: Any, sources: Any, seed: Any = None) -> Any:
+        """The gradient of a number, or the cotangents for a seed, at values on this tape.
+
+        Parameters
+        ----------
+        loss
+            A variable of this tape with one real number; with a seed, any variable, or a structure
+            of them.
+        sources
+            Variables of this tape, inputs or intermediates, in any structure.
+        seed, optional
+            The cotangent of the loss, in its structure.
+
+        Returns
+        -------
+        In the structure of the sources, a tuple, list or dict for one; ``ZeroTangent()`` where
+        nothing flows. Plain arrays, except on a differentiable tape: there, variables of it.
+
+        Raises
+        ------
+        TracerError
+            If the tape was consumed, or a value does not belong to it.
+        NotDifferentiableError
+            If the loss is not one real number, and no seed was given.
+        """
+        from chainrules_tape.imperative import gradient
+
+        return gradient(self, loss, sources, seed)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of level {self.level}: {len(self)} records>"
+
+    def __str__(self) -> str:
+        from chainrules_tape.listing import listing
+
+        return listing(self)
+
+    def to_dot(self) -> str:
+        """The graph of the calls, in the language of Graphviz."""
+        from chainrules_tape.drawing import graphviz
+
+        return graphviz(self)
+
+    def to_svg(self) -> str:
+        """The graph of the calls, drawn: shapes, and the values that the tape keeps."""
+        from chainrules_tape.drawing import svg
+
+        return svg(self)
+
+    _repr_svg_ = to_svg
 
 
 class ClosedTape(Tape):
@@ -59,340 +195,83 @@ class ClosedTape(Tape):
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
         msg = (
-            "a traced value was used after the grad, vjp or jvp that made it was over; "
-            "return values from the differentiated function instead of storing them, "
-            "or ask for has_aux"
+            "a traced value was used after the grad, vjp, jvp or 'with Tape()' that made it was "
+            "over; return values from the differentiated function instead of storing them, "
+            "ask for has_aux, or use the value itself: x.value"
         )
         raise TracerError(msg)
 
 
-class Variable(ArrayLike):
-    """A value on a tape. It has a subclass for each type of payload."""
+class ConsumedTape(ClosedTape):
+    """A tape whose gradient was taken: its records are gone."""
 
-    __slots__ = ("index", "payload", "tape")
-    engine = "tape"
-    __dispatch_type__: ClassVar[type]
+    __slots__ = ()
 
-    def __init__(self, value: Any, tape: Tape, index: int) -> None:
-        self.payload = value
-        self.tape = tape
-        self.index = index
 
-    @property
-    def level(self) -> int:
-        """The level of its tape."""
-        return self.tape.level
+class Notes:
+    """What a tape knows beside its records.
 
-    def __trace__(
+    Attributes
+    ----------
+    names : dict
+        From the index of a record to the name of its value.
+    hooks : dict
+        From the index of a record to what its cotangent is handed to.
+    calls : dict or None
+        From the index of a record to the call, on tapes that keep them.
+    differentiable : bool
+        Whether gradients are recorded as well.
+    """
+
+    __slots__ = ("calls", "differentiable", "hooks", "names")
+
+    def __init__(self, differentiable: bool = False, *, keeps: bool = False) -> None:
+        self.names: dict[int, str] = {}
+        self.hooks: dict[int, list[Callable[[Any], Any]]] = {}
+        self.differentiable = differentiable
+        self.calls: dict[int, Call] | None = {} if keeps else None
+
+    def keep(
+        self,
+        index: int,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        opened: list[tuple[Any, Any]],
+        options: dict[str, Any],
+        value: Any,
+    ) -> None:
+        """Keep a call, if that is what this tape does; under `debug_nans` look at its value."""
+        if self.calls is not None:
+            where = source_line((value, *[payload for payload, _ in opened]))
+            self.calls[index] = Call(primitive, primal, opened, options, value, where)
+            if trap_is_set():
+                check_value(self.calls[index])
+
+
+class Call:
+    """A call as it was recorded: enough to show it, and to record it once more.
+
+    Operands are kept as pairs of payload and link, not as variables: they would hold the tape.
+    """
+
+    __slots__ = ("opened", "options", "primal", "primitive", "value", "where")
+
+    def __init__(
         self,
         primitive: Primitive[..., Any],
-        operands: tuple[Any, ...],
+        primal: Callable[..., Any] | None,
+        opened: list[tuple[Any, Any]],
         options: dict[str, Any],
-        primal: Callable[..., Any] | None = None,
-    ) -> Any:
-        """Record a call on this tape, which is the highest of the call's."""
-        key = (primitive, primal, *map(type, operands))
-        try:
-            record = _recorders.table[key]
-        except KeyError:
-            table = _recorders.open()
-            record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
-        return record(self.tape, operands, options)
+        value: Any,
+        where: str,
+    ) -> None:
+        self.primitive = primitive
+        self.primal = primal
+        self.opened = opened
+        self.options = options
+        self.value = value
+        self.where = where
 
-    @classmethod
-    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The fast steps: one or two operands, all options at their defaults."""
-        primitive = site.primitive
-        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
-            return None
-        mine = tuple(issubclass(c, Variable) for c in classes)
-        if len(classes) > 2 or any(
-            is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)
-        ):
-            return None
-        if any(is_structure_type(c) for c in classes):
-            return None
-        payloads = tuple(_payload(c) if m else c for c, m in zip(classes, mine, strict=True))
-        rule = site.rule(payloads)
-        if rule is None or rule.reverse is None:
-            return None
-        bound = bind(rule, payloads, mine, "reverse", primal=site.primal, config=config)
-        if bound is None:
-            return _constant_step(site, mine)
-        if bound.pull_into is not None or bound.wanted != mine:
-            return None
-        if bound.careful:
-            return _careful_step(bound.run, mine, site.general)
-        return _STEPS[mine](bound.run, site.general)
-
-
-_recorders = Cache()
-
-
-def _recorder(
-    primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
-) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
-    """What records calls of a primitive with operands of these classes."""
-
-    def record_any(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return _record(primitive, primal, tape, operands, options)
-
-    if any(map(is_structure_type, classes)):
-        return record_any
-    # All variables of the call are most often on one tape; then what they are settles everything.
-    mine = tuple([issubclass(cls, Variable) for cls in classes])
-    payloads = tuple([_payload(cls) if m else cls for cls, m in zip(classes, mine, strict=True)])
-    site = Site(primitive, primal)
-    rule = site.rule(payloads)
-    if rule is None or rule.reverse is None:
-        return record_any
-    bound = bind(rule, payloads, mine, "reverse", primal=primal, config=config)
-    if bound is None:
-        return record_any
-    run, link = bound.run, _linker(bound)
-    places = [i for i, m in enumerate(mine) if m]
-    linked = [i for i in places if bound.wanted[i]]
-
-    def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        payloads = list(operands)
-        for i in places:
-            x = operands[i]
-            if x.tape is not tape:
-                return record_any(tape, operands, options)
-            payloads[i] = x.payload
-        y, record = run(link([operands[i].index for i in linked]), *payloads, **options)
-        index = len(tape)
-        tape.append(record)
-        return variable_class[type(y)](y, tape, index)
-
-    return record_one_tape
-
-
-def _linker(bound: Bound) -> Callable[[list[Any]], Any]:
-    """What a record keeps of its parents: an index, a pair, or an object that sees to the rest."""
-    if bound.careful or sum(bound.wanted) > 2:
-        return lambda links: Several(tuple(links))
-    if bound.pull_into is not None:
-        pull_into = bound.pull_into
-        return lambda links: Into(links[0], pull_into)
-    if sum(bound.wanted) == 1:
-        return lambda links: links[0]
-    return tuple
-
-
-def _record(
-    primitive: Primitive[..., Any],
-    primal: Callable[..., Any] | None,
-    tape: Tape,
-    operands: tuple[Any, ...],
-    options: dict[str, Any],
-) -> Any:
-    """Record a call whose operands may be structures, or variables of several tapes."""
-    opened = [_open(x, tape) for x in operands]
-    payloads = [payload for payload, _ in opened]
-    wanted = tuple([part is not None for _, part in opened])
-    classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes)
-    if rule is None or rule.reverse is None:
-        return through(primitive, operands, options, classes, "reverse")
-    bound = bind(rule, classes, wanted, "reverse", primal=primal, config=config)
-    if bound is None:
-        return (primal or primitive)(*payloads, **options)
-    parts = [part for (_, part), w in zip(opened, bound.wanted, strict=True) if w]
-    flat = all(type(part) is int for part in parts)
-    y, record = bound.run(
-        _linker(bound)(parts) if flat else Several(tuple(parts)), *payloads, **options
-    )
-    index = len(tape)
-    tape.append(record)
-    return wrap(y, tape, index)
-
-
-def _payload(cls: Any) -> type:
-    return cls.payload_type  # type: ignore[no-any-return]
-
-
-# The steps of one and two operands are written out: they are what each call of a program costs.
-
-
-def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.index, a.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        if tape is not b.tape:
-            return general(a, b)
-        y, record = run((a.index, b.index), a.payload, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.index, a.payload, b)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = b.tape
-        y, record = run(b.index, a, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-_STEPS: dict[tuple[bool, ...], Callable[..., Callable[..., Any]]] = {
-    (True,): _step_of_one,
-    (True, True): _step_of_both,
-    (True, False): _step_of_left,
-    (False, True): _step_of_right,
-}
-"""What makes the step of a call, by which of its operands are variables."""
-
-
-def _careful_step(
-    run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]
-) -> Callable[..., Any]:
-    places = tuple(i for i, m in enumerate(mine) if m)
-
-    def step(*operands: Any) -> Any:
-        tape = operands[places[0]].tape
-        if any(operands[i].tape is not tape for i in places):
-            return general(*operands)
-        links = Several(tuple([operands[i].index for i in places]))
-        y, record = run(
-            links, *[x.payload if m else x for x, m in zip(operands, mine, strict=True)]
-        )
-        index = len(tape)
-        tape.append(record)
-        return wrap(y, tape, index)
-
-    return step
-
-
-def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
-    f = site.primal or site.primitive
-
-    def step(*operands: Any) -> Any:
-        tapes = [x.tape for x, m in zip(operands, mine, strict=True) if m]
-        if any(t is not tapes[0] for t in tapes):
-            return site.general(*operands)
-        return f(*[x.payload if m else x for x, m in zip(operands, mine, strict=True)])
-
-    return step
-
-
-def is_leaf_type(cls: type) -> bool:
-    """Whether values of a class can be differentiated in: arrays, numbers, and tracers of them."""
-    return (is_array_type(cls) or is_number_type(cls)) and dispatch_type(cls) is not bool
-
-
-class _VariableClasses(dict[type, Any]):
-    """From the type of a value to what puts it on a tape: a class of variables, or a function."""
-
-    def __missing__(self, cls: type) -> Any:
-        see(None, (cls,))
-        if is_leaf_type(cls):
-            made: Any = type(
-                f"Variable[{dispatch_type(cls).__name__}]",
-                (Variable,),
-                members(dispatch_type(cls))
-                | {
-                    "__slots__": (),
-                    "__module__": __name__,
-                    "__dispatch_type__": dispatch_type(cls),
-                    "payload_type": cls,
-                },
-            )
-        elif is_structure_type(cls):
-            made = _wrap_fields
-        else:
-            made = _constant
-        self[cls] = made
-        return made
-
-
-variable_class = _VariableClasses()
-on_registration(variable_class.clear)
-
-
-def _constant(value: Any, tape: Tape, index: int) -> Any:
-    return value
-
-
-def _wrap_fields(value: Any, tape: Tape, index: int) -> Any:
-    cls = type(value)
-    made = []
-    structure = structure_of(cls)
-    length = len(value) if structure is not None and structure.kind == "positions" else None
-    for key, field in fields_of(value):
-        place = len(tape)
-        tape.append((_into_field, index, cls, key, length))
-        made.append(wrap(field, tape, place))
-    return rebuild(value, made)
-
-
-def _into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
-    return Tangent.of(cls, {key: bar}, length)
-
-
-def wrap(value: Any, tape: Tape, index: int) -> Any:
-    """A value as the result of the record at an index."""
-    return variable_class[type(value)](value, tape, index)
-
-
-def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
-    """The payload of an operand and where its cotangent goes; None where this tape is not in it."""
-    cls = type(x)
-    if is_tracer_type(cls):
-        if isinstance(x, Variable) and x.tape is tape:
-            return x.payload, x.index
-        return x, None
-    if is_structure_type(cls) and any(
-        isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)
-    ):
-        opened = [(key, *_open(field, tape)) for key, field in fields_of(x)]
-        links = {key: link for key, _, link in opened if link is not None}
-        return rebuild(x, [payload for _, payload, _ in opened]), links
-    return x, None
-
-
-def through(
-    primitive: Primitive[..., Any],
-    operands: tuple[Any, ...],
-    options: dict[str, Any],
-    classes: tuple[type, ...],
-    mode: str,
-) -> Any:
-    """A primitive without a rule is differentiated through its body, if it has one."""
-    if primitive.has_body and not primitive.opaque:
-        return primitive.__wrapped__(*operands, **options)
-    return demand_rule(primitive, classes, config, mode)  # which says what there is, and raises
+    def operands(self, tape: Tape) -> list[Any]:
+        """The operands, as variables again."""
+        return [reopen(payload, link, tape) for payload, link in self.opened]

@@ -85,12 +85,26 @@ class Site:
         tracer = highest_tracer(operands)
         if tracer is None:
             return (self.primal or self.primitive)(*operands, **options)
+        if self.primal is not None and any([type(x) in _SEQUENCES for x in operands]):
+            operands = _with_arrays(operands, self.primal)
         operands, options = self.primitive.normalise(operands, options)
         return tracer.__trace__(self.primitive, operands, options, self.primal)
 
     def rule(self, payloads: tuple[type, ...]) -> Any:
         """The rule for payloads of these types, or None."""
         return find_rule(self.primitive, payloads, config)
+
+
+_SEQUENCES = (list, tuple)
+
+
+def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
+    """Lists of numbers as arrays, where the function, or the array beside them, makes them so."""
+    tracers = [dispatch_type(type(x)) for x in operands if is_tracer_type(type(x))]
+    home = next((home for f in (primal, *tracers) if (home := number_home(f)) is not None), None)
+    if home is None:
+        return operands
+    return tuple([home.asarray(x) if type(x) in _SEQUENCES else x for x in operands])
 
 
 _sites: dict[Any, Site] = {}
@@ -186,6 +200,16 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     raise NotDifferentiableError(msg)
 
 
+def read_only(x: Any) -> Any:
+    """A view of an array that cannot be written to, where the library has such."""
+    flags = getattr(x, "flags", None)
+    if is_tracer_type(type(x)) or not hasattr(flags, "writeable") or not x.shape:
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 class ArrayLike(Tracer):
     """A tracer that can be used as the array, or number, that it stands for."""
 
@@ -198,6 +222,11 @@ class ArrayLike(Tracer):
     def __payload__(self) -> Any:
         """The value that it stands for."""
         return self.payload
+
+    @property
+    def value(self) -> Any:
+        """What it stands for, as it is outside of the differentiation; not to be written to."""
+        return read_only(self.payload)
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -364,6 +393,8 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 def _defers(self: Any, other: Any) -> bool:
     """Whether the other operand is no array, number or tracer: its class may know what to do."""
     cls = type(other)
+    if cls in _SEQUENCES:
+        return number_home(dispatch_type(type(self))) is None
     return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
 
 

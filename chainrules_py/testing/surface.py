@@ -144,8 +144,8 @@ class _Point:
     def arguments(self, xs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call, at other points than the one that was drawn."""
         values = [xs[at] if at is not None else value for value, at in self.taken]
-        fill = lambda x: _fill(x, values)
-        return [fill(x) for x in self.operands], {n: fill(x) for n, x in self.keywords.items()}
+        keywords = {name: _fill(x, values) for name, x in self.keywords.items()}
+        return [_fill(x, values) for x in self.operands], keywords
 
     def __call__(self, *xs: Any) -> Any:
         """The parts of the result in which it can be differentiated, a list."""
@@ -158,7 +158,7 @@ class _Point:
         t = self.rng.standard_normal(np.shape(x))
         if np.iscomplexobj(x):
             t = t + 1j * self.rng.standard_normal(np.shape(x))
-        return t if isinstance(x, np.ndarray) else t.item() if np.ndim(t) == 0 else float(t)
+        return t if isinstance(x, np.ndarray) else np.asarray(t).item()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -315,6 +315,9 @@ def _direct(point: _Point) -> tuple[Any, list[int]] | None:
     if sample.gauge or point.call.name.startswith("ndarray.") or not _smooth(point):
         return None
     if any(isinstance(x, Draw) or type(x) in (list, tuple) for x in sample.options.values()):
+        return None
+    # To a ufunc a list of numbers is an array; to a rule it is a structure.
+    if isinstance(point.f, np.ufunc) and any(type(x) is list for x in sample.operands):
         return None
     places = [
         i

@@ -1,0 +1,50 @@
+"""From a result to where its cotangent enters the tape, and the cotangent of a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py.errors import describe
+from chainrules_py.primitive import find_tracers
+from chainrules_py.project import Space, space, zero_tangent
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_tape.variables import Variable
+
+if TYPE_CHECKING:
+    from chainrules_tape.tape import Tape
+
+__all__ = ["check_scalar", "lower", "one"]
+
+
+def lower(
+    y: Any, tape: Tape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]
+) -> Any:
+    """A result without its variables; where they were is noted."""
+    if isinstance(y, Variable) and y.tape is tape:
+        starts.append((path, y.index))
+        return y.payload
+    if is_structure_type(type(y)) and find_tracers(y):
+        return rebuild(y, [lower(field, tape, (*path, key), starts) for key, field in fields_of(y)])
+    return y
+
+
+def check_scalar(y: Any) -> None:
+    """Raise unless a result is one real number."""
+    of = space(y)
+    if type(of) is Space and of.kind == "real" and of.size == 1:
+        return
+    msg = (
+        f"grad is of a function with one real number for a result, and this one gave "
+        f"{describe(y)}; vjp takes a cotangent of any result, jacobian gives all partial "
+        f"derivatives"
+    )
+    raise NotDifferentiableError(msg)
+
+
+def one(y: Any) -> Any:
+    """The cotangent of a number: one, in its shape and dtype."""
+    of = space(y)
+    if of.dtype is None:
+        return 1.0
+    return zero_tangent(y) + 1

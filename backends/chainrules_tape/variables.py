@@ -1,0 +1,418 @@
+"""The variables of reverse mode: each call on them is recorded on their tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chainrules_py import Tangent, bind
+from chainrules_py.arrays import (
+    dispatch_type,
+    is_array_type,
+    is_number_type,
+    is_tracer_type,
+    on_registration,
+)
+from chainrules_py.bind import Bound
+from chainrules_py.dispatch import Cache
+from chainrules_py.loading import see
+from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.registry import demand_rule
+from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
+from chainrules_tape.backward import Into, Several
+from chainrules_tape.config import config
+from chainrules_tape.tracing import ArrayLike, Site, members
+
+if TYPE_CHECKING:
+    from chainrules_tape.tape import Tape
+
+__all__ = [
+    "Variable",
+    "is_leaf_type",
+    "kept_class",
+    "reopen",
+    "through",
+    "variable_class",
+    "wrap",
+]
+
+
+class Variable(ArrayLike):
+    """A value on a tape. It has a subclass for each type of payload."""
+
+    __slots__ = ("index", "payload", "tape")
+    engine = "tape"
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+        self.payload = value
+        self.tape = tape
+        self.index = index
+
+    @property
+    def level(self) -> int:
+        """The level of its tape."""
+        return self.tape.level
+
+    def __trace__(
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Record a call on this tape, which is the highest of the call's."""
+        key = (primitive, primal, *map(type, operands))
+        try:
+            record = _recorders.table[key]
+        except KeyError:
+            table = _recorders.open()
+            record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
+        return record(self.tape, operands, options)
+
+    @property
+    def name(self) -> str:
+        """What it is called in listings of its tape."""
+        from chainrules_tape.listing import name_of
+
+        return name_of(self.tape, self.index)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The fast steps: one or two operands, all options at their defaults."""
+        primitive = site.primitive
+        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
+            return None
+        mine = tuple(issubclass(c, Variable) for c in classes)
+        if len(classes) > 2 or any(
+            is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)
+        ):
+            return None
+        if any(is_structure_type(c) for c in classes):
+            return None
+        payloads = tuple(_payload(c) if m else c for c, m in zip(classes, mine, strict=True))
+        rule = site.rule(payloads)
+        if rule is None or rule.reverse is None:
+            return None
+        bound = bind(rule, payloads, mine, "reverse", primal=site.primal, config=config)
+        if bound is None:
+            return _constant_step(site, mine)
+        if bound.pull_into is not None or bound.wanted != mine:
+            return None
+        if bound.careful:
+            return _careful_step(bound.run, mine, site.general)
+        return _STEPS[mine](bound.run, site.general)
+
+
+class KeptVariable(Variable):
+    """A value on a tape that keeps the calls themselves, to show them or to record them again.
+
+    It has no fast steps: that such tapes exist costs the others nothing.
+    """
+
+    __slots__ = ()
+
+    def __trace__(
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Record a call on this tape, and keep it."""
+        return _record(primitive, primal, self.tape, operands, options)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """None: each call is recorded the general way."""
+        return None
+
+
+_recorders = Cache()
+
+
+def _recorder(
+    primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
+) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
+    """What records calls of a primitive with operands of these classes."""
+
+    def record_any(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _record(primitive, primal, tape, operands, options)
+
+    if any(map(is_structure_type, classes)):
+        return record_any
+    # All variables of the call are most often on one tape; then what they are settles everything.
+    mine = tuple([issubclass(cls, Variable) for cls in classes])
+    payloads = tuple([_payload(cls) if m else cls for cls, m in zip(classes, mine, strict=True)])
+    site = Site(primitive, primal)
+    rule = site.rule(payloads)
+    if rule is None or rule.reverse is None:
+        return record_any
+    bound = bind(rule, payloads, mine, "reverse", primal=primal, config=config)
+    if bound is None:
+        return record_any
+    run, link = bound.run, _linker(bound)
+    places = [i for i, m in enumerate(mine) if m]
+    linked = [i for i in places if bound.wanted[i]]
+
+    def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        payloads = list(operands)
+        for i in places:
+            x = operands[i]
+            if x.tape is not tape:
+                return record_any(tape, operands, options)
+            payloads[i] = x.payload
+        y, record = run(link([operands[i].index for i in linked]), *payloads, **options)
+        index = len(tape)
+        tape.append(record)
+        return variable_class[type(y)](y, tape, index)
+
+    return record_one_tape
+
+
+def _linker(bound: Bound) -> Callable[[list[Any]], Any]:
+    """What a record keeps of its parents: an index, a pair, or an object that sees to the rest."""
+    if bound.careful or sum(bound.wanted) > 2:
+        return lambda links: Several(tuple(links))
+    if bound.pull_into is not None:
+        pull_into = bound.pull_into
+        return lambda links: Into(links[0], pull_into)
+    if sum(bound.wanted) == 1:
+        return lambda links: links[0]
+    return tuple
+
+
+def _record(
+    primitive: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    tape: Tape,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Record a call whose operands may be structures, or variables of several tapes."""
+    opened = [_open(x, tape) for x in operands]
+    payloads = [payload for payload, _ in opened]
+    wanted = tuple([part is not None for _, part in opened])
+    classes = tuple(map(type, payloads))
+    rule = Site(primitive, primal).rule(classes)
+    if rule is None or rule.reverse is None:
+        return through(primitive, operands, options, classes, "reverse")
+    bound = bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+    if bound is None:
+        return (primal or primitive)(*payloads, **options)
+    parts = [part for (_, part), w in zip(opened, bound.wanted, strict=True) if w]
+    flat = all(type(part) is int for part in parts)
+    y, record = bound.run(
+        _linker(bound)(parts) if flat else Several(tuple(parts)), *payloads, **options
+    )
+    index = len(tape)
+    tape.append(record)
+    if tape.notes is not None:
+        tape.notes.keep(index, primitive, primal, opened, options, y)
+    return wrap(y, tape, index)
+
+
+def _payload(cls: Any) -> type:
+    return cls.payload_type  # type: ignore[no-any-return]
+
+
+# The steps of one and two operands are written out: they are what each call of a program costs.
+
+
+def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any) -> Any:
+        tape = a.tape
+        y, record = run(a.index, a.payload)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = a.tape
+        if tape is not b.tape:
+            return general(a, b)
+        y, record = run((a.index, b.index), a.payload, b.payload)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = a.tape
+        y, record = run(a.index, a.payload, b)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    classes = variable_class
+
+    def step(a: Any, b: Any) -> Any:
+        tape = b.tape
+        y, record = run(b.index, a, b.payload)
+        index = len(tape)
+        tape.append(record)
+        return classes[type(y)](y, tape, index)
+
+    return step
+
+
+_STEPS: dict[tuple[bool, ...], Callable[..., Callable[..., Any]]] = {
+    (True,): _step_of_one,
+    (True, True): _step_of_both,
+    (True, False): _step_of_left,
+    (False, True): _step_of_right,
+}
+"""What makes the step of a call, by which of its operands are variables."""
+
+
+def _careful_step(
+    run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]
+) -> Callable[..., Any]:
+    places = tuple(i for i, m in enumerate(mine) if m)
+
+    def step(*operands: Any) -> Any:
+        tape = operands[places[0]].tape
+        if any(operands[i].tape is not tape for i in places):
+            return general(*operands)
+        links = Several(tuple([operands[i].index for i in places]))
+        y, record = run(
+            links, *[x.payload if m else x for x, m in zip(operands, mine, strict=True)]
+        )
+        index = len(tape)
+        tape.append(record)
+        return wrap(y, tape, index)
+
+    return step
+
+
+def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
+    f = site.primal or site.primitive
+
+    def step(*operands: Any) -> Any:
+        tapes = [x.tape for x, m in zip(operands, mine, strict=True) if m]
+        if any(t is not tapes[0] for t in tapes):
+            return site.general(*operands)
+        return f(*[x.payload if m else x for x, m in zip(operands, mine, strict=True)])
+
+    return step
+
+
+def is_leaf_type(cls: type) -> bool:
+    """Whether values of a class can be differentiated in: arrays, numbers, and tracers of them."""
+    return (is_array_type(cls) or is_number_type(cls)) and dispatch_type(cls) is not bool
+
+
+class _VariableClasses(dict[type, Any]):
+    """From the type of a value to what puts it on a tape: a class of variables, or a function."""
+
+    def __init__(self, base: type[Variable]) -> None:
+        super().__init__()
+        self.base = base
+
+    def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
+        if is_leaf_type(cls):
+            made: Any = type(
+                f"Variable[{dispatch_type(cls).__name__}]",
+                (self.base,),
+                members(dispatch_type(cls))
+                | {
+                    "__slots__": (),
+                    "__module__": __name__,
+                    "__dispatch_type__": dispatch_type(cls),
+                    "payload_type": cls,
+                },
+            )
+        elif is_structure_type(cls):
+            made = _wrap_fields
+        else:
+            made = _constant
+        self[cls] = made
+        return made
+
+
+variable_class = _VariableClasses(Variable)
+kept_class = _VariableClasses(KeptVariable)
+on_registration(variable_class.clear)
+on_registration(kept_class.clear)
+
+
+def _constant(value: Any, tape: Tape, index: int) -> Any:
+    return value
+
+
+def _wrap_fields(value: Any, tape: Tape, index: int) -> Any:
+    cls = type(value)
+    made = []
+    structure = structure_of(cls)
+    length = len(value) if structure is not None and structure.kind == "positions" else None
+    for key, field in fields_of(value):
+        place = len(tape)
+        tape.append((_into_field, index, cls, key, length))
+        made.append(wrap(field, tape, place))
+    return rebuild(value, made)
+
+
+def _into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
+    return Tangent.of(cls, {key: bar}, length)
+
+
+def wrap(value: Any, tape: Tape, index: int) -> Any:
+    """A value as the result of the record at an index."""
+    return tape.classes[type(value)](value, tape, index)
+
+
+def reopen(payload: Any, link: Any, tape: Tape) -> Any:
+    """A payload as the variable, or the structure of variables, that it was opened from."""
+    if link is None:
+        return payload
+    if type(link) is int:
+        return wrap(payload, tape, link)
+    fields = [reopen(field, link.get(key), tape) for key, field in fields_of(payload)]
+    return rebuild(payload, fields)
+
+
+def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
+    """The payload of an operand and where its cotangent goes; None where this tape is not in it."""
+    cls = type(x)
+    if is_tracer_type(cls):
+        if isinstance(x, Variable) and x.tape is tape:
+            return x.payload, x.index
+        return x, None
+    if is_structure_type(cls) and any(
+        isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)
+    ):
+        opened = [(key, *_open(field, tape)) for key, field in fields_of(x)]
+        links = {key: link for key, _, link in opened if link is not None}
+        return rebuild(x, [payload for _, payload, _ in opened]), links
+    return x, None
+
+
+def through(
+    primitive: Primitive[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    classes: tuple[type, ...],
+    mode: str,
+) -> Any:
+    """A primitive without a rule is differentiated through its body, if it has one."""
+    if primitive.has_body and not primitive.opaque:
+        return primitive.__wrapped__(*operands, **options)
+    return demand_rule(primitive, classes, config, mode)  # which says what there is, and raises
