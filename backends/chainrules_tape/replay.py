@@ -32,14 +32,10 @@ def replayed(tape: Tape) -> Callable[[int], Any]:
             return record
         if record[0].statement.recipe.pen in SAVES_VALUES:
             values = [*call.opened, (call.value, index)]
-            known = {id(payload): (payload, link) for payload, link in values}
-            if len(known) == len(values) and not any(
-                is_ambiguous(payload) for payload, _ in values
-            ):
-                return (
-                    *record[:2],
-                    *[reopen(*known.get(id(s), (s, None)), tape) for s in record[2:]],
-                )
+            known = {id(value): (value, link) for value, link in values}
+            if len(known) == len(values) and not any(is_ambiguous(value) for value, _ in values):
+                found = [known.get(id(s), (s, None)) for s in record[2:]]
+                return (*record[:2], *[reopen(value, link, tape) for value, link in found])
         return recorded_again(tape, record, call)
 
     return fetch
