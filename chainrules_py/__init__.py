@@ -19,10 +19,18 @@ from chainrules_py.arrays import (
 from chainrules_py.bind import bind
 from chainrules_py.calling import frule, rrule
 from chainrules_py.config import Capability, Config, ForwardMode, Mutation, ReverseMode
+from chainrules_py.custom import (
+    CustomFunction,
+    augmented_rule,
+    custom_jvp,
+    custom_vjp,
+    user_grad,
+)
 from chainrules_py.errors import (
     AmbiguousRuleError,
     ChainRulesError,
     ContractError,
+    ConvergenceError,
     DegeneracyWarning,
     MutationError,
     NanError,
@@ -73,6 +81,8 @@ __all__ = [
     "ChainRulesError",
     "Config",
     "ContractError",
+    "ConvergenceError",
+    "CustomFunction",
     "DegeneracyWarning",
     "ForwardMode",
     "LinearMap",
@@ -99,12 +109,15 @@ __all__ = [
     "accumulate",
     "add_tangents",
     "alias",
+    "augmented_rule",
     "bilinear_rule",
     "bind",
     "builtins",
     "composites",
     "canonicalize",
     "coverage",
+    "custom_jvp",
+    "custom_vjp",
     "explain",
     "find_rule",
     "frule",
@@ -131,6 +144,7 @@ __all__ = [
     "scale",
     "space",
     "unthunk",
+    "user_grad",
     "vocabulary",
     "zero_tangent",
 ]

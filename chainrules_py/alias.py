@@ -8,6 +8,7 @@ signatures by hand is how keywords come to be ignored in silence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
 
 from chainrules_py.dispatch import invalidate
@@ -15,7 +16,7 @@ from chainrules_py.errors import RuleError, UnsupportedKeywordError
 from chainrules_py.primitive import Primitive
 from chainrules_py.signature import REQUIRED, parameters_of
 
-__all__ = ["Alias", "Call", "Lowering", "alias", "aliases"]
+__all__ = ["Alias", "AsOperand", "AsOption", "Call", "Lowering", "alias", "aliases"]
 
 
 class Call:
@@ -51,11 +52,70 @@ class Call:
         return result
 
 
-Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
-"""Where a word's operands, and its options by name, stand in a native call: place or keyword."""
+Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any, Any, Any], ...]]
+"""Where a word's operands stand in a native call, place or keyword; and where its options do.
+
+Of an option its name, its place, its default, and what converts it, or None. The place of one that
+takes all further positional arguments is a slice.
+"""
+
+Composite = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+"""Calls a composite with the operands and keywords of the native function."""
 
 Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
+
+
+class AsOption:
+    """A lowering to an option, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The option of the word.
+    convert : callable
+        Gives its value from that of the keyword.
+    """
+
+    __slots__ = ("convert", "name")
+
+    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.convert = convert
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """As any lowering."""
+        call.options[self.name] = self.convert(value)
+
+
+class AsOperand:
+    """A lowering to an operand, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The operand of the word or composite.
+    convert : callable
+        Gives its value from that of the argument.
+    place : callable
+        ``place(call, name, value)`` puts it into a call that is rewritten in other ways as well.
+    """
+
+    __slots__ = ("convert", "name", "place")
+
+    def __init__(
+        self,
+        name: str,
+        convert: Callable[[Any], Any],
+        place: Callable[[Call, str, Any], None],
+    ) -> None:
+        self.name = name
+        self.convert = convert
+        self.place = place
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """As any lowering."""
+        self.place(call, self.name, self.convert(value))
 
 
 class Alias:
@@ -64,7 +124,10 @@ class Alias:
     __slots__ = (
         "_direct",
         "defaults",
+        "fewer",
         "gather",
+        "gathers_lists",
+        "hands_on",
         "leftover",
         "lower",
         "names",
@@ -84,8 +147,15 @@ class Alias:
         parameters: Mapping[str, Any] | None,
         positional: tuple[str, ...] | None,
         gather: str | None,
+        fewer: Callable[..., Any] | None,
     ) -> None:
         self.gather = gather
+        of_static = gather is not None and isinstance(lower.get(gather), AsOption)
+        self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
+        # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
+        whole = not (rename or lower or refuse or isinstance(word, Primitive))
+        self.hands_on = whole and parameters_of(word).keywords is not None
+        self.fewer = fewer
         self.native = native
         self.word = word
         self.lower = dict(lower)
@@ -124,36 +194,96 @@ class Alias:
 
     @property
     def __name__(self) -> str:
-        return str(getattr(self.native, "__name__", self.native))
+        name = str(getattr(self.native, "__name__", self.native))
+        owner = getattr(self.native, "__self__", None)  # of np.add.reduce
+        return f"{owner.__name__}.{name}" if hasattr(owner, "nin") else name
 
     def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
         """How a call with n positional arguments and these keywords is the word's, if it renames.
 
-        None where a keyword is lowered or refused, where operands come in a sequence, and where
-        the call does not fit: `call` sees to all that.
+        None where a keyword is refused, or lowered to more than an option, where operands come in
+        a sequence, and where the call does not fit: `call` sees to all that.
         """
         key = (n, keywords)
-        if key not in self._direct:
-            self._direct[key] = self._find_direct(n, keywords)
-        return self._direct[key]
+        try:
+            return self._direct[key]
+        except KeyError:
+            found = self._direct[key] = self._find_direct(n, keywords)
+            return found
 
     def _find_direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
         word = self.word
-        if not isinstance(word, Primitive) or word.variadic or n > len(self.positional):
+        if not isinstance(word, Primitive) or word.variadic:
+            return None
+        rest = len(self.positional) if self.gather is None else self.positional.index(self.gather)
+        if n > rest and (self.gather is None or self.gathers_lists):
             return None
         given: dict[str, Any] = {name: i for i, name in enumerate(self.positional[:n])}
+        if n > rest:
+            given[self.positional[rest]] = slice(rest, None)
+        if not given.keys().isdisjoint(keywords) or self.gather in keywords:
+            return None
         given |= {name: name for name in keywords}
-        if len(given) != n + len(keywords) or self.gather in given:
+        if not given.keys() <= self.names.keys() or given.keys() & self.refuse:
             return None
-        if not given.keys() <= self.names.keys() or given.keys() & (
-            self.refuse | self.lower.keys()
-        ):
+        lowered = {name: self.lower[name] for name in given if name in self.lower}
+        if not all(isinstance(lower, AsOption) for lower in lowered.values()):
             return None
-        source = {self.names[name]: where for name, where in given.items()}
+        converts = {lower.name: lower.convert for lower in lowered.values()}
+        names = {n: lowered[n].name if n in lowered else self.names[n] for n in given}
+        source = {names[name]: where for name, where in given.items()}
+        defaults = {names[name]: self.defaults.get(name, REQUIRED) for name in given}
         if not set(word.operands) <= source.keys():
             return None
         operands = tuple([source.pop(name) for name in word.operands])
-        return (operands, tuple(source.items())) if source.keys() <= word.options.keys() else None
+        if not source.keys() <= word.options.keys():
+            return None
+        options = [(n, where, defaults[n], converts.get(n)) for n, where in source.items()]
+        return operands, tuple(options)
+
+    def composite(self, n: int, keywords: tuple[str, ...]) -> Composite | None:
+        """What makes such calls of a composite, if arguments only change their names and forms.
+
+        None where the row is of a word, and where `call` has more to see to.
+        """
+        given = (*self.positional[:n], *keywords)
+        lowered = [self.lower.get(name) for name in given]
+        if (
+            isinstance(self.word, Primitive)
+            or self.hands_on
+            or self.gather is not None
+            or len({*given}) != n + len(keywords)
+            or not {*given} <= self.names.keys() - self.refuse
+            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
+        ):
+            return None
+        names = [
+            self.names[name] if lower is None else lower.name  # type: ignore[attr-defined]
+            for name, lower in zip(given, lowered, strict=True)
+        ]
+        parameters = parameters_of(self.word)
+        if parameters.variadic or len({*names}) != len(names):
+            return None
+        ahead = n if parameters.positional[:n] == tuple(names[:n]) else 0
+        sources = [*range(n), *keywords]
+        rows = [
+            (name, source, self.defaults.get(native, REQUIRED), getattr(lower, "convert", None))
+            for name, source, native, lower in zip(names, sources, given, lowered, strict=True)
+        ]
+        word, first, rest = self.word, rows[:ahead], rows[ahead:]
+        if not rest and not any(convert for *_, convert in first):
+            return lambda operands, keywords: word(*operands)
+
+        def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            def value(source: Any, default: Any, convert: Any) -> Any:
+                x = operands[source] if type(source) is int else keywords[source]
+                return x if convert is None or _is_default(x, default) else convert(x)
+
+            return word(
+                *[value(*how) for _, *how in first], **{name: value(*how) for name, *how in rest}
+            )
+
+        return call
 
     def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         """Rewrite a call of the native function into words.
@@ -165,8 +295,14 @@ class Alias:
         TypeError
             If the call does not fit the native signature.
         """
+        if self.hands_on:
+            return Call(self.word, {str(i): x for i, x in enumerate(operands)}, keywords)
         if self.gather is not None:
-            operands = self._gathered(operands, self.positional.index(self.gather))
+            start = self.positional.index(self.gather)
+            if not self.gathers_lists:
+                operands = self._gathered(operands, start)
+            elif len(operands) > start:
+                operands = (*operands[:start], operands[start:])
         if len(operands) > len(self.positional):
             msg = (
                 f"{self.__name__}() takes {len(self.positional)} positional arguments, "
@@ -218,6 +354,7 @@ class Alias:
                 ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
             else:
                 ordered = {n: named[n] for n in word.operands if n in named}
+                self._fill(ordered)
             call = Call(word, ordered, options)
         else:
             parameters = parameters_of(word)
@@ -232,13 +369,27 @@ class Alias:
         if call.word is word and isinstance(word, Primitive) and not word.variadic:
             defaults = parameters_of(word.__wrapped__).defaults
             missing = [n for n in word.operands if n not in call.operands and n not in defaults]
-            if missing:
+            if missing and self.fewer is not None:
+                call.word = self.fewer
+            elif missing:
                 msg = (
                     f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
                     f"word {word.__name__}({', '.join(word.operands)}) here, and nothing else"
                 )
                 raise TypeError(msg)
         return call
+
+    def _fill(self, ordered: dict[str, Any]) -> None:
+        """Put the defaults of operands between those that are given, which go by position."""
+        if tuple(ordered) != self.word.operands[: len(ordered)]:  # type: ignore[attr-defined]
+            word: Any = self.word
+            last = max(map(word.operands.index, ordered))
+            defaults = parameters_of(word.__wrapped__).defaults
+            given = dict(ordered)
+            ordered.clear()
+            for name in word.operands[: last + 1]:
+                if name in given or name in defaults:
+                    ordered[name] = given[name] if name in given else defaults[name]
 
     def __repr__(self) -> str:
         return f"<alias {self.__name__} of {self.word!r}>"
@@ -248,6 +399,14 @@ def _is_default(value: Any, default: Any) -> bool:
     if value is default:
         return True
     return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+
+
+def _variadic_of(native: Callable[..., Any]) -> str | None:
+    """The ``*parameter`` of a function, in which a list is one argument as any other."""
+    try:
+        return parameters_of(native).variadic
+    except (TypeError, ValueError):
+        return None
 
 
 def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -285,6 +444,7 @@ def alias(
     parameters: Mapping[str, Any] | None = None,
     positional: tuple[str, ...] | None = None,
     gather: str | None = None,
+    fewer: Callable[..., Any] | None = None,
 ) -> Alias:
     """Say which word a library's function is.
 
@@ -307,6 +467,8 @@ def alias(
     gather : str, optional
         The last of these, where it takes all further positional arguments as a tuple, as the
         shape of ``x.reshape(2, 3)`` does.
+    fewer : callable, optional
+        What a call is that gives fewer operands than the word has, as ``np.where(condition)``.
 
     Raises
     ------
@@ -314,7 +476,9 @@ def alias(
         If a parameter that has to be given is left over. One with a default is refused where it
         is used, and stands in ``leftover``, which a house test wants to be empty.
     """
-    row = Alias(native, to, rename or {}, lower or {}, refuse, parameters, positional, gather)
+    row = Alias(
+        native, to, rename or {}, lower or {}, refuse, parameters, positional, gather, fewer
+    )
     aliases[native] = row
     invalidate()
     return row

@@ -72,7 +72,8 @@ class Bound:
     ----------
     run : callable
         In reverse mode ``run(links, *operands, **options) -> (y, record)``; in forward mode
-        ``run(tangents, *operands, **options) -> (y, y_dot)``, one tangent per wanted operand.
+        ``run(tangents, *operands, **options) -> (y, y_dot)``, one tangent per wanted operand; to
+        linearize as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in the record.
     wanted : tuple of bool
         The mask that tangents are given for, or cotangents come back for.
     pull_into : callable or None
@@ -123,8 +124,8 @@ def bind(
         The types of the payloads.
     wanted : tuple of bool
         For which operands tangents are given, or cotangents asked.
-    mode : {"forward", "reverse"}
-        Which half.
+    mode : {"forward", "reverse", "linearize"}
+        Which half: tangents at once, cotangents later, or tangents later.
     primal : callable, optional
         The function that was called, where it is not the primitive: it computes the value, so
         that tracing does not change a bit of it.
@@ -156,7 +157,7 @@ def bind(
         return rule.bound[key]  # type: ignore[no-any-return]
     except KeyError:
         pass
-    statement = rule.statement(mode)
+    statement = rule.statement("forward" if mode == "linearize" else mode)
     if statement is None:
         other = rule.forward or rule.reverse
         msg = f"{rule.primal.__name__} has no {mode} rule; only {other!r}"
@@ -164,9 +165,28 @@ def bind(
     if primal is None:
         primal = _primal_function(rule.primal, operands)
     request = Request(statement, operands, wanted, primal, config)
-    bound: Bound | None = getattr(statement.recipe, mode)(request) if request.active else None
+    make = getattr(statement.recipe, mode, None) or _rerun
+    bound: Bound | None = make(request) if request.active else None
     rule.bound[key] = bound
     return bound
+
+
+def _rerun(request: Request) -> Bound | None:
+    """What has no push apart from its value is linearized by being run again for each tangent."""
+    forward: Bound | None = request.statement.recipe.forward(request)
+    if forward is None:
+        return None
+    primal, run_forward = request.primal, forward.run
+
+    def push(tangents: tuple[Any, ...], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return run_forward(tangents, *xs, **options)[1]
+
+    mark(push, request)
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        return primal(*xs, **options), (push, links, xs, options)
+
+    return Bound(request.among(forward.wanted), run)
 
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
@@ -177,14 +197,17 @@ def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[...
     return found
 
 
-def mark(pull: Any, request: Request, parts: tuple[Any, ...] = ()) -> Any:
-    """Write on a pull whose it is, and what gives its cotangents one by one.
+def mark(half: Any, request: Request, parts: tuple[Any, ...] = (), *, batched: Any = None) -> Any:
+    """Write on a half whose it is, what gives cotangents one by one, and what takes a batch.
 
-    Both are read off the hot path only: in error notes, and where somebody wants one cotangent.
+    All are read off the hot path only: in error notes, where somebody wants one cotangent, and
+    where tangents have a leading axis that counts directions: ``batched`` takes these, True says
+    that the half itself does, and without it the directions are taken one by one.
     """
-    pull.statement = request.statement
-    pull.parts = parts
-    return pull
+    half.statement = request.statement
+    half.parts = parts
+    half.batched = batched
+    return half
 
 
 def part(pull: Callable[..., Any], k: int, y_bar: Any, saved: tuple[Any, ...]) -> Any:

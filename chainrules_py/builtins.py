@@ -110,6 +110,11 @@ OF_NUMBERS: Table = (
 OF_REALS: Table = (
     (v.floor_divide, floor_quotient),
     (v.remainder, remainder),
+    (v.divmod, lambda x, y: (floor_quotient(x, y), remainder(x, y))),
+    (v.modf, math.modf),
+    (v.frexp, math.frexp),
+    (v.ldexp, math.ldexp),
+    (v.heaviside, lambda x, h: h if x == 0 else NAN if x != x else float(x > 0)),
     (v.less, operator.lt),
     (v.less_equal, operator.le),
     (v.greater, operator.gt),

@@ -10,11 +10,13 @@ from chainrules_py.alias import Alias, Call, aliases
 from chainrules_py.bind import bind, part
 from chainrules_py.config import Config
 from chainrules_py.dispatch import Cache
+from chainrules_py.engines import demand, pull_through, push_through
 from chainrules_py.errors import NoRuleError, ProjectionError, describe
 from chainrules_py.primitive import Primitive
 from chainrules_py.project import Space, kind_of, project, space
-from chainrules_py.registry import demand_rule, name_of, primal_of, unbind
+from chainrules_py.registry import name_of, primal_of, unbind
 from chainrules_py.rule import register_frule, register_rrule
+from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.tangents import (
     AbstractTangent,
     NoTangent,
@@ -76,7 +78,7 @@ class _Frule:
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
-            return _engine().jvp(native, operands, tangents)  # type: ignore[no-any-return]
+            return push_through(native, operands, tangents)
         if len(tangents) != len(operands):
             msg = (
                 f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
@@ -86,7 +88,7 @@ class _Frule:
         tangents = tuple(map(_entering, operands, tangents))
         classes = tuple(map(type, operands))
         wanted = tuple(not is_zero(t) for t in tangents)
-        rule = demand_rule(f, classes, config, "forward")
+        rule, config = demand(f, classes, config, "forward")
         bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
         if bound is not None and _unchanged(called, f, native, operands):
             plan = plans.setdefault((native or f, classes, "forward"), {})
@@ -143,9 +145,9 @@ class _Rrule:
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
-            return _engine().vjp(native, *operands)  # type: ignore[no-any-return]
+            return pull_through(native, operands)
         classes = tuple(map(type, operands))
-        rule = demand_rule(f, classes, config, "reverse")
+        rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
         if bound is not None and _unchanged(called, f, native, operands):
             plans[native or f, classes] = (bound.run, bound.wanted, name_of(f), options)
@@ -203,7 +205,9 @@ class Pullback:
             else:
                 bars = pull(y_bar, *record[2:])
                 if len(operands) == 1:
-                    return (_leaving(bars, operands[0], (y_bar, self.y, operands[0])),)
+                    theirs = (y_bar, self.y, operands[0])
+                    theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
+                    return (_leaving(bars, operands[0], theirs),)
                 if not all(self.wanted):
                     bars = self._placed(bars if self.wanted.count(True) > 1 else (bars,))
         except Exception as error:
@@ -213,6 +217,7 @@ class Pullback:
             error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
             raise
         theirs = (y_bar, self.y, *operands)
+        theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
         given: list[Any] = []
         for bar, x in zip(bars, operands, strict=True):
             # A rule may give one array for several operands; whoever receives them may write.
@@ -300,10 +305,10 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if not options and isinstance(word, Primitive) and _is_whole(word, operands):
         return word, operands, options, native
     call = row.call(operands, options)
-    if not isinstance(word, Primitive) or _does_more(call, row, operands, options):
-        return None, operands, {}, _applied(native, options)
-    # A keyword may have made it another word.
-    primal = call.word if isinstance(call.word, Primitive) else word
+    words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
+    if not words or _does_more(call, row, operands, options):
+        return None, operands, {}, lambda *xs: row.call(xs, options)()
+    primal: Any = call.word  # a keyword may have made it another word
     return primal, *primal.normalise(tuple(call.operands.values()), call.options), None
 
 
@@ -316,6 +321,8 @@ def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[
     """Whether keywords have made of a call more than one of a word with the same operands."""
     if call.after:
         return True
+    if len(call.operands) < len(operands):
+        return True  # an option by position is one of the operands too, and gets NoTangent()
     same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
     return not same and not options.keys().isdisjoint(row.lower)
 
@@ -326,21 +333,6 @@ def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
         f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
         f"it and state a rule, or differentiate through it with an engine"
     )
-
-
-def _applied(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    return lambda *operands: f(*operands, **options)
-
-
-def _engine() -> Any:
-    engine = loading.default_engine()
-    if engine is None:
-        msg = (
-            "this call is made of several words, and no engine is installed to differentiate "
-            "through them"
-        )
-        raise NoRuleError(msg)
-    return engine
 
 
 def _entering(x: Any, t: Any) -> Any:
@@ -438,10 +430,24 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     if cls in _owners:
         return _owners[cls](x, theirs)
     if isinstance(x, Tangent):
-        return map_fields(lambda field: own(field, theirs), x)
+        flat = held(*theirs)
+        return map_fields(lambda field: own(field, flat), x)
     if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
         return arrays.namespace(x).asarray(x, copy=True)
     return x
+
+
+def held(*values: Any) -> tuple[Any, ...]:
+    """The values themselves, and what structures and their tangents hold in place of these."""
+    found: list[Any] = []
+    for x in values:
+        if isinstance(x, Tangent):
+            found.extend(held(*[t for _, t in x.fields()]))
+        elif is_structure_type(type(x)):
+            found.extend(held(*[field for _, field in fields_of(x)]))
+        else:
+            found.append(x)
+    return tuple(found)
 
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:

@@ -16,6 +16,7 @@ __all__ = [
     "AmbiguousRuleError",
     "ChainRulesError",
     "ContractError",
+    "ConvergenceError",
     "DegeneracyWarning",
     "MutationError",
     "NanError",
@@ -111,6 +112,15 @@ class NanError(ChainRulesError, FloatingPointError):
     """A call, or its derivative, made a NaN out of what was none; raised under a trap for them.
 
     The message names the call and the line of the program; look at the operands there.
+    """
+
+
+class ConvergenceError(ChainRulesError, ArithmeticError):
+    """A solver or an integrator found no solution.
+
+    Raised by the words that solve (``root``, ``linear_solve``, ``odeint``), with how far they came:
+    the norm of the residual, or the time. Start elsewhere, loosen the tolerance, allow more steps,
+    or pass a solver of your own.
     """
 
 

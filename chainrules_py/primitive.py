@@ -6,6 +6,7 @@ user's function becomes one under ``@primitive``; its body is then the implement
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable
@@ -13,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from chainrules_py import arrays
 from chainrules_py.dispatch import Cache, MethodTable, invalidate, operand_types, where_defined
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, RuleError, describe
+from chainrules_py.errors import (
+    NoRuleError,
+    NotDifferentiableError,
+    RuleError,
+    TracerError,
+    describe,
+)
 from chainrules_py.loading import layer_of, see
 from chainrules_py.signature import REQUIRED, Parameters, parameters_of
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
@@ -34,6 +41,25 @@ def _documented() -> None:
 
 
 _STATIC = {type(None), bool, int, str, float}
+"""The classes of options that need no second look; `register_static` adds to them."""
+
+
+def register_static(cls: type) -> None:
+    """Say that instances of a class hold nothing that a derivative is taken in."""
+    _STATIC.add(cls)
+
+
+def is_static(*values: Any) -> bool:
+    """Whether options are plain Python data, or tuples of it."""
+    for value in values:
+        cls = type(value)
+        if cls not in _STATIC and (
+            cls is not tuple or any([type(x) not in _STATIC for x in value])
+        ):
+            return False
+    return True
+
+
 _BODILESS = {_documented.__code__.co_code, (lambda: None).__code__.co_code}
 
 
@@ -131,7 +157,7 @@ class Primitive(Generic[P, R]):
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
-            if type(value) in _STATIC:
+            if type(value) in _STATIC or is_static(value):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 msg = (
@@ -228,6 +254,7 @@ class Primitive(Generic[P, R]):
     def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
         """What traces a call in which the operands of these classes hold nothing inside."""
         places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
+        written = self.has_body
 
         def traced(*operands: Any, **options: Any) -> Any:
             operands, options = self.normalise(operands, options)
@@ -235,7 +262,8 @@ class Primitive(Generic[P, R]):
             for i in places:
                 if operands[i].level > top.level:
                     top = operands[i]
-            return top.__trace__(self, operands, options)
+            y = top.__trace__(self, operands, options)
+            return self._unmixed(y) if written else y
 
         return traced
 
@@ -244,7 +272,25 @@ class Primitive(Generic[P, R]):
         if tracer is None:  # a structure without any inside
             return self.plain_implementation_of(operands)(*operands, **options)
         operands, options = self.normalise(operands, options)
-        return tracer.__trace__(self, operands, options)
+        return self._unmixed(tracer.__trace__(self, operands, options))
+
+    def _unmixed(self, y: Any) -> Any:
+        """A result, unless something that is being differentiated came in by another way.
+
+        What a level traces lies below it. A tracer below one of its own level is no operand: the
+        function, or its rule, captured it.
+        """
+        for tracer in find_tracers(y):
+            if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
+                names = " and ".join(_captured(self.__wrapped__)) or "a value"
+                msg = (
+                    f"the result of {self.__name__} ({where_defined(self)}) depends on "
+                    f"{names} that is being differentiated and is no "
+                    f"operand of it: that gradient would be lost; pass it as an operand, or hold "
+                    f"it fixed with ignore_derivatives"
+                )
+                raise TracerError(msg)
+        return y
 
     def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         """The implementation for operands of which none is, or holds, a tracer."""
@@ -296,11 +342,11 @@ def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
 
 
 def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
-    found = getattr(space, name, None)
-    if found is None:
-        for part in ("linalg", "fft"):
-            found = found or getattr(getattr(space, part, None), name, None)
-    return found
+    for part in (space, getattr(space, "linalg", None), getattr(space, "fft", None)):
+        found = getattr(part, name, None)
+        if callable(found):  # a library has a module fft, with a function fft in it
+            return found  # type: ignore[no-any-return]
+    return None
 
 
 def _declared(declaration: Callable[..., Any]) -> Parameters:
@@ -363,6 +409,17 @@ def find_tracers(x: Any) -> list[arrays.Tracer]:
     if is_structure_type(cls):
         return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
     return []
+
+
+def _captured(function: Any) -> list[str]:
+    """The names from outside under which a function sees tracers."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    found = []
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=True):
+        with contextlib.suppress(ValueError):  # a cell that is still empty
+            if find_tracers(cell.cell_contents):
+                found.append(name)
+    return found
 
 
 def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:

@@ -5,6 +5,7 @@ Shape, dtype, realness, device and structure are put right here, once, so that r
 
 from __future__ import annotations
 
+import contextlib
 from functools import cache
 from typing import Any, final
 
@@ -37,7 +38,9 @@ __all__ = [
     "dtype_kind",
     "fit",
     "kind_of",
+    "mirrored",
     "project",
+    "promoted",
     "space",
     "spread",
     "spread_all",
@@ -83,6 +86,8 @@ def kind_of(x: Any) -> str:
     if payload in _NUMBER_KINDS:
         return _NUMBER_KINDS[payload]
     if arrays.is_array_type(cls) or arrays.is_number_type(cls):
+        if arrays.type_namespace(payload) is None:
+            see(None, (payload,))  # np.float64 is a float before its library is there
         _with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"
@@ -124,6 +129,13 @@ class Space:
         for length in self.shape:
             n *= length
         return n
+
+    def with_shape(self, shape: tuple[int, ...]) -> Space:
+        """The space of arrays like these, in another shape."""
+        of = object.__new__(Space)
+        of.like, of.dtype, of.device, of.kind = self.like, self.dtype, self.device, self.kind
+        of.shape = shape
+        return of
 
     def zeros(self) -> Any:
         """The zero of the space, as a dense array or number."""
@@ -174,6 +186,7 @@ class StructureSpace:
 
 _makers: dict[type, Any] = {}
 arrays.on_registration(_makers.clear)
+arrays.on_registration(lambda: _array_spaces.clear())
 when_registered("spaces", lambda cls: _makers.clear())
 
 
@@ -198,9 +211,23 @@ def _maker(cls: type, x: Any) -> Any:
     return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
 
 
+_array_spaces: dict[Any, Any] = {}
+_KEPT = 1024
+
+
 def _array_space(x: Any) -> Any:
-    of = Space(x)
-    return NoTangent() if of.kind in ("bool", "other") else of
+    """A space holds nothing of its array, so those of one shape, dtype and device share it."""
+    key = (type(x), x.dtype, x.shape, x.device)
+    try:
+        return _array_spaces[key]
+    except (KeyError, TypeError):  # not yet; or a library's own classes that cannot be hashed
+        of = Space(x)
+    found = NoTangent() if of.kind in ("bool", "other") else of
+    with contextlib.suppress(TypeError):
+        if len(_array_spaces) >= _KEPT:
+            _array_spaces.clear()
+        _array_spaces[key] = found
+    return found
 
 
 def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
@@ -238,28 +265,42 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         t = unbroadcast(t, onto.shape, batch)
-    return _convert(t, onto)
+    return _convert(t, onto, batch)
 
 
-def spread(t: Any, onto: Any) -> Any:
-    """Bring a tangent forward to the tangent space of the result: broadcast, with its dtype."""
+def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
+    """Bring a tangent forward to the tangent space of the result: broadcast, with its dtype.
+
+    The first ``batch`` axes count tangents, and are left alone.
+    """
     if isinstance(t, AbstractTangent):
         return t
     onto = space(onto)
     if type(onto) is not Space:
         return onto if is_zero(onto) else t
-    if getattr(t, "shape", ()) != onto.shape:
+    shape = getattr(t, "shape", ())
+    if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):
-            t = broadcast_to(t, shape=onto.shape)
+            if batch and len(shape) - batch < onto.ndim:
+                rest = shape[batch:]
+                shape = (*shape[:batch], *(1,) * (onto.ndim - len(rest)), *rest)
+                t = reshape(t, shape=shape)
+            t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
             t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
-    return _convert(t, onto)
+    return _convert(t, onto, batch)
 
 
-def spread_all(y_dot: Any, y: Any) -> Any:
-    """`spread`, for several outputs as well, whose tangents may come in a plain tuple."""
+def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
+    """`spread`, for several outputs as well, whose tangents may come in a plain tuple.
+
+    ``y`` is the result, or its space.
+    """
+    if type(y) is StructureSpace and not isinstance(y_dot, AbstractZero):
+        y_dot, fields = mirrored(y_dot, y), y.fields
+        return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
     if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
-        return spread(y_dot, y)
+        return spread(y_dot, y, batch=batch)
     y_dot = canonicalize(y, y_dot)
     if not isinstance(y_dot, Tangent):
         return y_dot
@@ -267,15 +308,25 @@ def spread_all(y_dot: Any, y: Any) -> Any:
     return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
 
 
-def fit(x_bar: Any, onto: Any) -> Any:
+def mirrored(t: Any, of: StructureSpace) -> Any:
+    """A tangent that may come in a plain container of the shape of its primal, as a `Tangent`."""
+    if isinstance(t, AbstractTangent):
+        return t
+    items = dict(fields_of(t))
+    if type(t) is not dict:  # a tuple for a namedtuple: by position
+        items = dict(zip(of.fields, items.values(), strict=True))
+    return Tangent.of(of.primal_type, items, of.length)
+
+
+def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
     """As `project`, for what most often fits already."""
     fits = (
         type(onto) is Space
         and getattr(x_bar, "dtype", None) is onto.dtype is not None
-        and x_bar.shape == onto.shape
+        and x_bar.shape[batch:] == onto.shape
         and onto.kind != "int"
     )
-    return x_bar if fits else project(x_bar, onto)
+    return x_bar if fits else project(x_bar, onto, batch=batch)
 
 
 @final
@@ -285,20 +336,20 @@ class Unbroadcast:
     Axes are counted from the end, so that axes in front, which count cotangents, stay.
     """
 
-    __slots__ = ("axes", "drop", "shape")
+    __slots__ = ("axes", "drop", "keepdims", "shape")
 
     def __init__(self, result: tuple[int, ...], shape: tuple[int, ...]) -> None:
-        lead = len(result) - len(shape)
-        self.axes = tuple(range(-len(result), -len(shape))) + tuple(
-            i for i in range(-len(shape), 0) if shape[i] == 1 and result[i] != 1
-        )
-        self.drop = len(result) if lead else 0
+        lead = range(-len(result), -len(shape))
+        stretched = [i for i in range(-len(shape), 0) if shape[i] == 1 and result[i] != 1]
+        axes = (*lead, *stretched)
+        self.axes: Any = axes[0] if len(axes) == 1 else axes
+        self.keepdims = bool(stretched)
+        self.drop = len(result) if lead and stretched else 0
         self.shape = shape
 
     def __call__(self, t: Any) -> Any:
         """Sum along the axes that broadcasting made."""
-        if self.axes:
-            t = sum(t, axis=self.axes, keepdims=True)
+        t = sum(t, axis=self.axes, keepdims=self.keepdims)
         if self.drop:
             t = reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape))
         return t
@@ -330,7 +381,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 
-def _convert(t: Any, onto: Space) -> Any:
+def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     dtype = getattr(t, "dtype", None)
     if dtype is onto.dtype and dtype is not None and onto.kind != "int":
         if onto.device is not None and t.device != onto.device:
@@ -341,6 +392,8 @@ def _convert(t: Any, onto: Space) -> Any:
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
+        if batch:  # several tangents of one Python number are an array
+            return t
         return float(t) if type(t) is int else arrays.as_scalar(t)
     if dtype is None:
         number: Any = t
@@ -354,6 +407,26 @@ def _convert(t: Any, onto: Space) -> Any:
     if onto.device is not None and t.device != onto.device:
         t = to_device(t, device=onto.device)
     return t
+
+
+_RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
+
+
+def promoted(x: Any, like: Any) -> Any:
+    """An operand as the function itself computes with it: of the result's dtype, if that holds it.
+
+    A partial of its own would find a float16 logarithm of int8, and none of a negative real number
+    whose power is complex.
+    """
+    dtype, have = getattr(like, "dtype", None), getattr(x, "dtype", None)
+    if have is dtype and dtype is not None:
+        return x
+    rank, wanted = _RANKS.get(kind_of(x), 4), _RANKS.get(kind_of(like), 0)
+    if rank > wanted or wanted < 2:
+        return x
+    if have is None or dtype is None:
+        return x + 0j if rank < wanted == 3 else x
+    return x if have == dtype else astype(x, dtype=dtype)
 
 
 def _project_tangent(t: Any, onto: Any, batch: int) -> Any:

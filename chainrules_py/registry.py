@@ -109,6 +109,9 @@ class Statement:
         Whose it is.
     override : bool
         Whether it beats more specific statements.
+    transposed : bool
+        Whether it follows from a statement of the other mode: one that a person made of this mode,
+        for the same types and in the same layer, comes first.
     source : Source
         Where a person wrote it.
     recipe : object
@@ -124,6 +127,7 @@ class Statement:
         "requires",
         "signature",
         "source",
+        "transposed",
         "varargs",
     )
 
@@ -138,8 +142,10 @@ class Statement:
         modes: tuple[str, ...] = MODES,
         requires: frozenset[Capability] = frozenset(),
         override: bool = False,
+        transposed: bool = False,
     ) -> None:
         self.primal = primal
+        self.transposed = transposed
         self.signature = signature
         self.varargs = varargs
         self.source = source
@@ -153,6 +159,11 @@ class Statement:
     def where(self) -> str:
         """``file:line`` of what was written."""
         return self.source.where
+
+    @property
+    def rank(self) -> int:
+        """What decides between statements of one signature: the higher."""
+        return 2 * (self.layer + _OVERRIDE * self.override) - self.transposed
 
     def __repr__(self) -> str:
         shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
@@ -190,6 +201,8 @@ class Rule:
 _statements: dict[Primitive[..., Any], list[Statement]] = {}
 _tables: dict[tuple[Primitive[..., Any], str, frozenset[Capability]], MethodTable[Statement]] = {}
 _direct: dict[Any, Primitive[..., Any]] = {}
+_asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
+"""The primals whose rules have been looked up."""
 _caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
 _plain = _caches[frozenset()]
 _OVERRIDE = len(Layer)
@@ -232,7 +245,10 @@ def enter(statement: Statement) -> None:
         _statements[statement.primal] = [*kept, statement]
         for key in [k for k in _tables if k[0] is statement.primal]:
             del _tables[key]
-        invalidate()
+        # What nobody has asked about, nobody remembers: a function that is made and given its rule
+        # over and over does not make the others forget theirs.
+        if statement.primal in _asked:
+            invalidate()
 
 
 def _table(
@@ -245,7 +261,7 @@ def _table(
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(_statements.get(primal, ()), key=lambda s: len(s.requires)):
                 if mode in s.modes and s.requires <= can:
-                    table.add(s.signature, s.varargs, s.layer + _OVERRIDE * s.override, s)
+                    table.add(s.signature, s.varargs, s.rank, s)
             _tables[key] = table
         return _tables[key]
 
@@ -261,7 +277,7 @@ def _best(
     if overriding:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
         for s in overriding:
-            table.add(s.signature, s.varargs, s.layer, s)
+            table.add(s.signature, s.varargs, s.rank, s)
         if (found := table.resolve(operands)) is not None:
             return found
     return _table(primal, mode, can).resolve(operands)
@@ -338,6 +354,7 @@ def _fill(
 def _resolve(
     primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]
 ) -> Rule | None:
+    _asked.add(primal)  # before the statements are read: one that comes now makes this forgotten
     forward = _best(primal, "forward", can, operands)
     reverse = _best(primal, "reverse", can, operands)
     if forward is not None and forward.recipe is None:
@@ -385,6 +402,7 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                     positional=tuple(names),
                 )
             _direct[f].opaque = True
+            invalidate()  # f itself may have been asked about
         return _direct[f]
 
 
@@ -527,6 +545,7 @@ class Explanation:
             state = (
                 "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
             )
+            state += f", requires {set(s.requires)}" if s.requires else ""
             lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
         for module, reason in loading.failures.items():
             lines.append(f"   !!   {module} could not be imported: {reason}")
@@ -535,7 +554,7 @@ class Explanation:
 
 def _how(s: Statement) -> str:
     shown = s.signature if s.varargs is None else (*s.signature, s.varargs)
-    return f"{type(s.recipe).pen} for {signature_text(shown)}"
+    return f"{s.recipe.pen} for {signature_text(shown)}"
 
 
 def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:

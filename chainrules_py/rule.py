@@ -6,15 +6,14 @@ annotations against what can be dispatched on. Nothing is entered before everyth
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
-from chainrules_py.alias import aliases
 from chainrules_py.arrays import Numeric
 from chainrules_py.config import Capability
-from chainrules_py.dispatch import checked_annotation, operand_types, where_defined
+from chainrules_py.dispatch import checked_annotation, where_defined
 from chainrules_py.errors import RuleError
-from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive
 from chainrules_py.recipes import (
     BilinearRecipe,
@@ -25,8 +24,15 @@ from chainrules_py.recipes import (
     RruleRecipe,
     ScalarRecipe,
 )
-from chainrules_py.registry import Source, Statement, declare_direct, enter, name_of, primal_of
+from chainrules_py.registry import Source, Statement, enter
 from chainrules_py.signature import parameters_of
+from chainrules_py.statements import (
+    Types,
+    checked_types,
+    declared_types,
+    find_caller,
+    find_primal,
+)
 
 __all__ = [
     "bilinear_rule",
@@ -42,7 +48,8 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
-Types = tuple[Any, ...] | None
+Batched: TypeAlias = Literal[True, False, "broadcast"]
+Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
 def scalar_rule(
@@ -91,12 +98,12 @@ def scalar_rule(
     >>> y, pullback(1.0)
     (8.0, (12.0,))
     """
-    primal = _primal(f, "scalar_rule")
+    primal = find_primal(f, "scalar_rule")
     if primal.variadic or len(partials) != len(primal.operands):
         msg = (
             f"scalar_rule({primal.__name__}) gives {len(partials)} partials for the operands "
             f"({', '.join(primal.operands)}) of {where_defined(primal)}; "
-            f"give one for each, at {_caller(partials)}"
+            f"give one for each, at {find_caller(partials)}"
         )
         raise RuleError(msg)
     for k, partial in enumerate(partials):
@@ -123,7 +130,7 @@ def scalar_rule(
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    signature, varargs = _declared_types(primal)
+    signature, varargs = declared_types(primal)
     enter(Statement(primal, signature, varargs, source, ScalarRecipe(partials, singular, complex)))
 
 
@@ -131,6 +138,7 @@ def linear_rule(
     f: Primitive[..., Any],
     *transposes: Callable[..., Any] | None,
     pull_into: Callable[..., Any] | None = None,
+    batched: Batched | Rewrite = False,
 ) -> None:
     """State that f is linear, jointly, in the operands that a transpose is given for.
 
@@ -146,6 +154,11 @@ def linear_rule(
     pull_into : callable, optional
         ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
         operand to a buffer, in place.
+    batched : bool, "broadcast" or callable
+        Whether f and the transposes take linear operands (and their spaces) with a leading axis
+        that counts directions: as they are; with further axes of length one, where operands are
+        broadcast against each other; or as ``batched(operands, options)`` says, which gives the
+        operands and options to be taken then, or None for one direction at a time.
 
     Raises
     ------
@@ -162,7 +175,7 @@ def linear_rule(
     >>> rrule(tripled, 2.0)[1](1.0)
     (3.0,)
     """
-    primal = _primal(f, "linear_rule")
+    primal = find_primal(f, "linear_rule")
     expected = len(primal.operands) + (primal.variadic is not None)
     if len(transposes) != expected:
         shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
@@ -178,13 +191,17 @@ def linear_rule(
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    signature, varargs = _declared_types(primal)
-    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into)
+    signature, varargs = declared_types(primal)
+    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
     enter(Statement(primal, signature, varargs, source, recipe))
 
 
 def bilinear_rule(
-    f: Primitive[..., Any], left: Callable[..., Any], right: Callable[..., Any]
+    f: Primitive[..., Any],
+    left: Callable[..., Any],
+    right: Callable[..., Any],
+    *,
+    batched: Literal[False, "broadcast"] | tuple[Callable[..., Any], Callable[..., Any]] = False,
 ) -> None:
     """State that f is linear in each of its two operands.
 
@@ -195,6 +212,10 @@ def bilinear_rule(
     left, right : callable
         The real adjoints, of ``(y_bar, a, b, **options)``. ``left`` may read only shape and dtype
         of a, ``right`` only those of b: the other elements are not kept where nobody needs them.
+    batched : False, "broadcast" or tuple of two callables
+        Whether the adjoints take a ``y_bar`` with a leading axis that counts directions, and how
+        such tangents are pushed: by f, where its operands are broadcast against each other, or by
+        ``(a_dot, a, b, **options)`` and ``(b_dot, a, b, **options)``.
 
     Raises
     ------
@@ -211,16 +232,17 @@ def bilinear_rule(
     >>> rrule(area, 2.0, 3.0)[1](1.0)
     (3.0, 2.0)
     """
-    primal = _primal(f, "bilinear_rule")
+    primal = find_primal(f, "bilinear_rule")
     if primal.variadic or len(primal.operands) != 2:
         msg = (
             f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
             f"and not two operands"
         )
         raise RuleError(msg)
-    signature, varargs = _declared_types(primal)
+    signature, varargs = declared_types(primal)
     source = Source.caller(f"bilinear_rule({primal.__name__})")
-    enter(Statement(primal, signature, varargs, source, BilinearRecipe(left, right)))
+    recipe = BilinearRecipe(left, right, batched)
+    enter(Statement(primal, signature, varargs, source, recipe))
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:
@@ -239,7 +261,7 @@ def non_differentiable(f: Callable[..., Any]) -> None:
     >>> rrule(steps, 2.5)[1](1.0)
     (ZeroTangent(),)
     """
-    primal = _primal(f, "non_differentiable")
+    primal = find_primal(f, "non_differentiable")
     signature, varargs = (object,) * len(primal.operands), object if primal.variadic else None
     source = Source.caller(f"non_differentiable({primal.__name__})")
     enter(Statement(primal, signature, varargs, source, ConstantRecipe()))
@@ -268,7 +290,7 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
     >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
     (True, False)
     """
-    primal = _primal(f, "opt_out")
+    primal = find_primal(f, "opt_out")
     if len(types) < len(primal.operands) or (
         len(types) > len(primal.operands) and not primal.variadic
     ):
@@ -289,6 +311,7 @@ def rule(
     requires: Capability | Iterable[Capability] = (),
     override: bool = False,
     direct: bool = False,
+    batched: Batched = False,
 ) -> Callable[[F], F]:
     """State the value of f and, per operand, one linear map (a decorator).
 
@@ -305,6 +328,9 @@ def rule(
     direct : bool
         States that only explicit use (`rrule`, `frule`, export) shall see it: then f may be any
         Python function.
+    batched : bool or "broadcast"
+        Whether both halves of every map take tangents with a leading axis that counts directions:
+        as they are, or with further axes of length one, as broadcasting against the result would.
 
     Returns
     -------
@@ -336,7 +362,7 @@ def rule(
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
     """
-    form = _Form("rule", GeneralRecipe)
+    form = _Form("rule", functools.partial(GeneralRecipe, batched=batched))
     return _register(form, f, types, requires, override, direct)
 
 
@@ -392,9 +418,9 @@ def _register(
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
 
     def register(function: F) -> F:
-        primal = _primal(f, form.pen, direct=direct, written=function)
+        primal = find_primal(f, form.pen, direct=direct, written=function)
         skip = form.leading + bool(asked)
-        signature, varargs = _checked(primal, function, types, skip)
+        signature, varargs = checked_types(primal, function, types, skip)
         recipe, source = form.recipe(function, bool(asked)), Source.function(function)
         statement = Statement(
             primal,
@@ -410,91 +436,3 @@ def _register(
         return function
 
     return register
-
-
-def _primal(
-    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Any = None
-) -> Primitive[..., Any]:
-    """The primitive that a statement is about.
-
-    A rule for a function that no engine can see being called would be passed by in silence.
-    """
-    if not callable(f):
-        msg = f"{pen}({f!r}): not a function"
-        raise RuleError(msg)
-    primal = primal_of(f)
-    if primal is None:
-        see(f, ())
-        primal = primal_of(f)
-    if primal is None and isinstance(f, type) and primal_of(f.__call__):
-        primal = primal_of(f.__call__)
-    if primal is not None:
-        return primal
-    at = f" at {where_defined(written)}" if written is not None else ""
-    name = name_of(f)
-    try:
-        if f in aliases:
-            msg = (
-                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself "
-                f"a word; state rules for the words, or g = primitive({name}) for a word of its own"
-            )
-            raise RuleError(msg)
-        hash(f)
-    except TypeError:
-        msg = f"{pen}({name}){at}: a rule is kept under its function, and this one is not hashable"
-        raise RuleError(msg) from None
-    if direct or _interceptable(f):
-        return declare_direct(f)
-    msg = (
-        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
-        f"in silence; write @primitive above {name} ({where_defined(f)}), or "
-        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or "
-        f"{pen}({name}, direct=True) if only explicit rrule, frule and export shall use it"
-    )
-    raise RuleError(msg)
-
-
-def _interceptable(f: Any) -> bool:
-    """Whether NumPy's protocols show a call of f to the operands: f is a ufunc or overridable."""
-    kind = type(f)
-    return (
-        kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
-        and kind.__module__.partition(".")[0] == "numpy"
-    )
-
-
-def _declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
-    """The annotations of a declaration: what its rules are for, if they are types of numbers."""
-    try:
-        return operand_types(primal.__wrapped__)
-    except RuleError:
-        return (Numeric,) * len(primal.operands), Numeric if primal.variadic else None
-
-
-def _checked(
-    primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
-) -> tuple[tuple[Any, ...], Any]:
-    """The signature of a written rule, after comparing its parameters with the primal's."""
-    parameters = parameters_of(function)
-    operands = parameters.positional[skip:]
-    variadic = parameters.variadic is not None
-    options = set(parameters.keyword_only)
-    wrong = None
-    if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
-        wrong = f"the operands ({', '.join(operands)})"
-    elif variadic != (primal.variadic is not None):
-        wrong = "variadic operands" if variadic else "no variadic operands"
-    elif parameters.keywords is None and options != set(primal.options):
-        wrong = f"the options {sorted(options)}"
-    if wrong is not None:
-        msg = (
-            f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
-            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
-            f"rule has to have the same operands and options"
-        )
-        raise RuleError(msg)
-    return operand_types(function, skip=skip, types=types)
-
-
-def _caller(partials: tuple[Any, ...]) -> str:
-    return next((where_defined(p) for p in partials if p is not None), "the call")

@@ -221,7 +221,10 @@ def test_eight_threads_lose_no_rule_and_see_no_stale_one():
 
 
 def test_caches_are_replaced_and_not_cleared():
-    cache = Cache()
+    f, cache = fresh(), Cache()
     old = cache.open()
-    rule(fresh())(stated(1.0, float))
+    rule(f)(stated(1.0, float))
+    assert cache.table is old  # nobody has asked about f
+    find_rule(f, (float,))
+    rule(f)(stated(2.0, int))
     assert cache.table is not old

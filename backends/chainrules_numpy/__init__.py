@@ -5,22 +5,32 @@ Importing this registers them.
 
 from chainrules_numpy import (
     arrays,
+    decompositions,
     elementwise,
     functions,
     implementations,
     linalg,
+    memory,
     methods,
+    products,
+    statistics,
     ufuncs,
+    writing,
 )
 
 __all__ = [
     "arrays",
+    "decompositions",
     "elementwise",
     "functions",
     "implementations",
     "linalg",
+    "memory",
     "methods",
+    "products",
+    "statistics",
     "ufuncs",
+    "writing",
 ]
 
 chainrules_contract = 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
 __all__: list[str] = []
@@ -20,6 +21,8 @@ _add: Any = np.add.reduce
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
+_fmax: Any = np.fmax.reduce
+_fmin: Any = np.fmin.reduce
 
 
 @v.sum.implement
@@ -44,6 +47,18 @@ def max_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = 
 def min_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """np.min without its Python half."""
     return _minimum(x, axis=axis, keepdims=keepdims)
+
+
+@v.nanmax.implement
+def nanmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """np.nanmax without its Python half."""
+    return _fmax(x, axis=axis, keepdims=keepdims)
+
+
+@v.nanmin.implement
+def nanmin_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """np.nanmin without its Python half."""
+    return _fmin(x, axis=axis, keepdims=keepdims)
 
 
 @v.cumulative_sum.implement
@@ -152,6 +167,25 @@ def copy_numpy(x: np.ndarray | np.generic) -> Any:
     return x.copy()
 
 
+@v.pad.implement
+def pad_numpy(x: np.ndarray | np.generic, value: np.ndarray | Scalar, *, widths: Any) -> Any:
+    """A tenth of what np.pad costs on a small array."""
+    shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
+    y = (
+        np.zeros(shape, x.dtype)
+        if type(value) is int and not value
+        else np.full(shape, value, x.dtype)
+    )
+    y[tuple([slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True)])] = x
+    return y
+
+
+@v.sliding_window_view.implement
+def sliding_window_view_numpy(x: np.ndarray, *, window_shape: Any, axis: Any) -> Any:
+    """By its own name; a view."""
+    return np.lib.stride_tricks.sliding_window_view(x, window_shape, axis)
+
+
 @v.to_device.implement
 def to_device_numpy(x: np.ndarray | np.generic, *, device: Any) -> Any:
     """There is one device."""
@@ -201,6 +235,39 @@ def eye_like_numpy(
     return np.eye(rows, columns, diagonal, x.dtype if dtype is None else dtype)
 
 
+@v.linspace.implement
+def linspace_numpy(
+    start: np.ndarray | Scalar,
+    stop: np.ndarray | Scalar,
+    *,
+    num: int,
+    endpoint: bool = True,
+    axis: int = 0,
+) -> Any:
+    """Of Python's numbers as well, which have no library of their own."""
+    return np.linspace(start, stop, num, endpoint, axis=axis)
+
+
+@v.geomspace.implement
+def geomspace_numpy(
+    start: np.ndarray | Scalar,
+    stop: np.ndarray | Scalar,
+    *,
+    num: int,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """As `linspace_numpy`."""
+    return np.geomspace(start, stop, num, endpoint, dtype, axis)
+
+
+@v.vander.implement
+def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> Any:
+    """By its own name for the columns."""
+    return np.vander(x, columns, increasing)
+
+
 # ------------------------------------------------------------------------------------ indexing
 
 
@@ -216,6 +283,14 @@ def scatter_add_numpy(x: np.ndarray | np.generic, y: Any, *arrays: Any, index: A
     total = np.array(x, np.result_type(x, y))
     add_at_numpy(total, y, *arrays, index=index)
     return total
+
+
+@v.put_at.implement
+def put_at_numpy(x: np.ndarray, y: Any, *arrays: Any, index: Any) -> Any:
+    """A copy, written to in place."""
+    z = np.array(x, subok=True)
+    z[index.join(arrays)] = y
+    return z
 
 
 @v.add_at.implement

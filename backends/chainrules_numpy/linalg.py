@@ -159,23 +159,4 @@ alias(np.linalg.trace, to=v.trace, refuse=("dtype",))
 alias(np.tril, to=v.tril, rename={"m": "x"})
 alias(np.triu, to=v.triu, rename={"m": "x"})
 
-
-def _values_alone(call: Call, compute_uv: Any) -> None:
-    """compute_uv=False gives the singular values and nothing else."""
-    if not compute_uv:
-        call.word = v.svdvals
-        call.options.clear()
-
-
-alias(
-    np.linalg.svd,
-    to=v.svd,
-    rename={"a": "x"},
-    lower={"compute_uv": _values_alone},
-    refuse=("hermitian",),
-)
-alias(np.linalg.svdvals, to=v.svdvals)
-
-alias(np.linalg.inv, to=v.inv, rename={"a": "x"})
-alias(np.linalg.solve, to=v.solve, rename={"a": "x1", "b": "x2"})
 alias(np.linalg.slogdet, to=v.slogdet, rename={"a": "x"})

@@ -14,30 +14,33 @@ import numpy as np
 
 from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import Call, Lowering
+from chainrules_py.alias import AsOperand, AsOption, Call, Lowering
 from chainrules_py.arrays import is_array_type, is_python_number, is_tracer_type
+from chainrules_py.primitive import find_tracers
 from chainrules_py.signature import parameters_of
 
 __all__ = [
     "as_array",
     "as_arrays",
+    "as_keyword",
     "as_option",
+    "computed_in",
     "converted",
     "ddof",
     "element_order",
     "flattened",
     "masked",
     "masked_extreme",
-    "masked_mean",
     "of_shape",
     "started",
+    "started_extreme",
 ]
 
 
 def static(value: Any) -> Any:
     """An integer or a sequence of them, as an option: hashable, and of Python."""
-    if value is None:
-        return None
+    if value is None or type(value) is int:
+        return value
     if isinstance(value, (tuple, list, np.ndarray)):
         return tuple([operator.index(n) for n in value])
     return operator.index(value)
@@ -46,16 +49,18 @@ def static(value: Any) -> Any:
 def as_option(name: str, *, sequence: bool = False) -> Lowering:
     """An axis, a shape, a shift: a list or an array of NumPy's integers becomes a tuple."""
 
-    def lower(call: Call, value: Any) -> None:
+    def in_sequence(value: Any) -> Any:
         value = static(value)
-        call.options[name] = (value,) if sequence and type(value) is int else value
+        return (value,) if type(value) is int else value
 
-    return lower
+    return AsOption(name, in_sequence if sequence else static)
 
 
 def array_of(value: Any) -> Any:
-    """An operand, where NumPy takes lists and numbers as well."""
+    """An operand, where NumPy takes lists and numbers as well; of lists of tracers, their stack."""
     cls = type(value)
+    if cls in (list, tuple) and find_tracers(value):
+        return v.stack(*[array_of(x) for x in value])
     if is_tracer_type(cls) and is_python_number(cls):
         return v.lift(value, to=np)
     return value if is_tracer_type(cls) or is_array_type(cls) else np.asarray(value)
@@ -64,20 +69,43 @@ def array_of(value: Any) -> Any:
 def as_array(name: str) -> Lowering:
     """An operand that may be a list."""
 
-    def lower(call: Call, value: Any) -> None:
+    def place(call: Call, name: str, value: Any) -> None:
         by_name = not isinstance(call.word, Primitive) and "x" in call.options
-        (call.options if by_name else call.operands)[name] = array_of(value)
+        (call.options if by_name else call.operands)[name] = value
 
-    return lower
+    return AsOperand(name, array_of, place)
 
 
-def as_arrays(call: Call, value: Any) -> None:
-    """A sequence of arrays: variadic operands, or the first operand of a composite."""
-    arrays = [array_of(x) for x in value]
+def as_keyword(
+    name: str, word: Callable[..., Any] | None = None, *, numbers: bool = True
+) -> Lowering:
+    """An operand by its name, where NumPy takes lists, and numbers, as well.
+
+    With ``word`` the call becomes that of a composite, which knows the keyword.
+    """
+
+    def operand(value: Any) -> Any:
+        weak = not numbers and is_python_number(type(value))
+        return value if weak else array_of(value)
+
+    def place(call: Call, name: str, value: Any) -> None:
+        call.options[name] = value
+        call.word = call.word if word is None else word
+
+    if word is None:
+        return AsOperand(name, operand, place)
+    return lambda call, value: place(call, name, operand(value))
+
+
+def _sequence(call: Call, name: str, arrays: Any) -> None:
     if isinstance(call.word, Primitive) or parameters_of(call.word).variadic:
-        call.operands = {f"arrays{i}": x for i, x in enumerate(arrays)}
+        call.operands = {f"{name}{i}": x for i, x in enumerate(arrays)}
     else:
-        call.operands = {"arrays": arrays} | call.operands
+        call.operands = {name: arrays} | call.operands
+
+
+as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _sequence)
+"""A sequence of arrays: variadic operands, or the first operand of a composite."""
 
 
 def converted(call: Call, dtype: Any) -> None:
@@ -85,6 +113,18 @@ def converted(call: Call, dtype: Any) -> None:
     for name, x in call.operands.items():
         if x.dtype != np.dtype(dtype):
             call.operands[name] = v.astype(x, dtype=np.dtype(dtype))
+
+
+def computed_in(call: Call, dtype: Any) -> None:
+    """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
+    dtype = np.dtype(dtype)
+    for name, x in call.operands.items():
+        have = getattr(x, "dtype", dtype)
+        if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
+            msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
+            raise UnsupportedKeywordError(msg)
+        if have != dtype:
+            call.operands[name] = v.astype(x, dtype=dtype)
 
 
 # --------------------------------------------------------------------------------- reductions
@@ -99,6 +139,14 @@ def masked(identity: Any) -> Lowering:
     return lower
 
 
+def _limit(x: Any, sign: float) -> Any:
+    """The number that every element of x is at least (or at most) as great as."""
+    if np.issubdtype(x.dtype, np.integer):
+        info = np.iinfo(x.dtype)
+        return info.min if sign < 0 else info.max
+    return sign * math.inf
+
+
 def masked_extreme(sign: float) -> Lowering:
     """``where=`` of max and min, which have no identity unless ``initial=`` is given as well."""
 
@@ -107,26 +155,24 @@ def masked_extreme(sign: float) -> Lowering:
             msg = f"{call.word!r} has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
         x = call.operands["x"]
-        if np.issubdtype(x.dtype, np.integer):
-            info = np.iinfo(x.dtype)
-            limit: Any = info.min if sign < 0 else info.max
-        else:
-            limit = sign * math.inf
-        call.operands["x"] = v.where(np.asarray(mask), x, limit)
+        call.operands["x"] = v.where(np.asarray(mask), x, _limit(x, sign))
 
     return lower
 
 
-def masked_mean(call: Call, mask: Any) -> None:
-    """``where=`` of the mean: the sum, divided by how many elements there are."""
-    x = call.operands["x"]
-    mask = np.asarray(mask)
-    count = np.sum(np.broadcast_to(mask, x.shape), **call.options)
-    call.word = v.mean if mask.all() else v.sum
-    call.operands["x"] = v.where(mask, x, 0)
-    if call.word is v.sum:
-        dtype = x.dtype if np.issubdtype(x.dtype, np.inexact) else np.dtype(float)
-        call.after.append(lambda y: v.divide(y, count.astype(dtype)))
+def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
+    """``initial=`` of max and min, which are that number where there is no element."""
+    joined = started(word)
+
+    def lower(call: Call, start: Any) -> None:
+        joined(call, start)
+        x, axis = call.operands["x"], call.options.get("axis")
+        if x.size == 0:
+            axes = range(x.ndim) if axis is None else np.atleast_1d(axis) % x.ndim
+            shape = tuple([n or int(a in axes) for a, n in enumerate(x.shape)])
+            call.operands["x"] = v.full_like(x, shape=shape, fill=_limit(x, sign))
+
+    return lower
 
 
 def started(word: Callable[..., Any]) -> Lowering:
@@ -144,6 +190,9 @@ def started(word: Callable[..., Any]) -> Lowering:
 
 def ddof(call: Call, value: Any) -> None:
     """``ddof=``: the standard calls it correction."""
+    if "correction" in call.options:
+        msg = "ddof and correction can't be provided simultaneously."
+        raise ValueError(msg)
     call.options["correction"] = value
 
 

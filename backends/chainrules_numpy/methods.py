@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import ignored
+from chainrules_numpy.functions.indexing import out_of_bounds
+from chainrules_numpy.functions.manipulation import copied
 from chainrules_numpy.functions.sorting import argsort
 from chainrules_py import TracerError, alias
 from chainrules_py import vocabulary as v
+from chainrules_py.alias import aliases
 from chainrules_py.composites import manipulation as m
+from chainrules_py.composites import statistics as s
+from chainrules_py.composites.indexing import compress
 from chainrules_py.signature import parameters_of
 
 __all__: list[str] = []
@@ -19,6 +25,7 @@ __all__: list[str] = []
 _word: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
 _join: Any
+_composite: Any
 
 axis = low.as_option("axis")
 
@@ -49,7 +56,6 @@ VARIANCE = {
     "keepdims": False,
     "where": True,
     "mean": None,
-    "correction": 0,
 }
 TRUTH = {"self": None, "axis": None, "out": None, "keepdims": False, "where": True}
 ARG = {"self": None, "axis": None, "out": None, "keepdims": False}
@@ -94,22 +100,32 @@ for _name, _word, _sign, _join in (
         _word,
         EXTREME,
         refuse=("out",),
-        lower={"axis": axis, "initial": low.started(_join), "where": low.masked_extreme(_sign)},
+        lower={
+            "axis": axis,
+            "initial": low.started_extreme(_join, _sign),
+            "where": low.masked_extreme(_sign),
+        },
     )
 member(
     "mean",
     v.mean,
     MEAN,
     refuse=("out",),
-    lower={"axis": axis, "dtype": low.converted, "where": low.masked_mean},
+    lower={"axis": axis, "dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
 )
-for _name, _word in (("var", v.var), ("std", v.std)):
+for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
     member(
         _name,
         _word,
         VARIANCE,
-        refuse=("out", "where", "mean"),
-        lower={"axis": axis, "dtype": low.converted, "ddof": low.ddof},
+        refuse=("out",),
+        lower={
+            "axis": axis,
+            "dtype": low.computed_in,
+            "ddof": low.ddof,
+            "where": low.as_keyword("where", _composite),
+            "mean": low.as_keyword("mean", _composite, numbers=False),
+        },
     )
 for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
     member(_name, _word, TRUTH, refuse=("out",), lower={"axis": axis, "where": low.masked(_truth)})
@@ -117,6 +133,12 @@ for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
     member(_name, _word, ARG, refuse=("out",), lower={"axis": axis})
 for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
     member(_name, _word, ACCUMULATE, refuse=("out",), lower={"axis": axis, "dtype": low.converted})
+alias(
+    np.ndarray.searchsorted,
+    to=aliases[np.searchsorted].word,
+    parameters={"self": None, "v": None, "side": "left", "sorter": None},
+    rename={"self": "a"},
+)
 
 # ------------------------------------------------------------------------------- manipulation
 
@@ -124,10 +146,13 @@ member(
     "reshape",
     v.reshape,
     {"self": None, "shape": None, "order": "C", "copy": None},
-    refuse=("copy",),
     gather="shape",
     positional=("self", "shape"),
-    lower={"shape": low.as_option("shape", sequence=True), "order": low.element_order},
+    lower={
+        "shape": low.as_option("shape", sequence=True),
+        "order": low.element_order,
+        "copy": copied,
+    },
 )
 member(
     "transpose",
@@ -139,7 +164,14 @@ member(
 member("T", v.permute_dims)
 member("mT", v.matrix_transpose)
 member("ravel", m.ravel, {"self": None, "order": "C"})
-member("flatten", m.ravel, {"self": None, "order": "C"})
+
+
+def _flatten(x: Any, order: str = "C") -> Any:
+    """As ravel, in memory of its own."""
+    return v.copy(m.ravel(x, order))
+
+
+member("flatten", _flatten, {"self": None, "order": "C"})
 member("squeeze", v.squeeze, {"self": None, "axis": None}, lower={"axis": axis})
 member("swapaxes", m.swapaxes, {"self": None, "axis1": None, "axis2": None})
 member(
@@ -152,16 +184,30 @@ member(
     "astype",
     v.astype,
     {"self": None, "dtype": None, "order": "K", "casting": "unsafe", "subok": True, "copy": True},
-    refuse=("order", "casting", "subok"),
-    lower={"copy": lambda call, value: None},
+    refuse=("casting", "subok"),
+    lower={"copy": ignored, "order": ignored},
 )
-member("copy", v.copy, {"self": None, "order": "C"}, refuse=("order",))
+member("copy", v.copy, {"self": None, "order": "C"}, lower={"order": ignored})
+member(
+    "to_device",
+    v.to_device,
+    {"self": None, "device": None, "stream": None},
+    refuse=("stream",),
+)
 member(
     "take",
     v.take,
     {"self": None, "indices": None, "axis": None, "out": None, "mode": "raise"},
-    refuse=("out", "mode"),
-    lower={"indices": low.as_array("indices"), "axis": axis},
+    refuse=("out",),
+    lower={"indices": low.as_array("indices"), "axis": axis, "mode": out_of_bounds},
+)
+member(
+    "compress",
+    compress,
+    {"self": None, "condition": None, "axis": None, "out": None},
+    positional=("self", "condition", "axis", "out"),
+    refuse=("out",),
+    lower={"condition": low.as_array("condition"), "axis": axis},
 )
 member(
     "argsort",
@@ -169,6 +215,28 @@ member(
     {"self": None, "axis": -1, "kind": None, "order": None, "stable": None} | _SINCE_2_5,
     refuse=("order",),
 )
+for _class in (np.ndarray, np.generic):
+    alias(
+        vars(_class)["nonzero"],
+        to=aliases[np.nonzero].word,
+        parameters={"self": None},
+        rename={"self": "a"},
+    )
+alias(
+    np.ndarray.argpartition,
+    to=aliases[np.argpartition].word,
+    parameters={"self": None, "kth": None, "axis": -1, "kind": "introselect", "order": None},
+    rename={"self": "a"},
+)
+
+
+def flat(x: Any) -> Any:
+    """Refused: what it gives writes to x."""
+    msg = f"flat of {x!r} stands for its memory; write x.ravel() to read it, x[...] = y to write"
+    raise TracerError(msg)
+
+
+member("flat", flat)
 
 # ------------------------------------------------------------------------------ complex numbers
 
@@ -177,7 +245,7 @@ member("imag", v.imag)
 member("conj", v.conj)
 member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
-# --------------------------------------------- what would lose the derivative, or write in place
+# ------------------------------------------------------------- what would lose the derivative
 
 
 def _escape(name: str) -> Callable[..., Any]:
@@ -189,17 +257,6 @@ def _escape(name: str) -> Callable[..., Any]:
         raise TracerError(msg)
 
     return escape
-
-
-def _write(name: str) -> Callable[..., Any]:
-    def write(x: Any, *args: Any) -> Any:
-        msg = (
-            f"{name}() writes to {x!r}, which is being differentiated; "
-            f"use the function that returns a new array, as np.sort for sort()"
-        )
-        raise TracerError(msg)
-
-    return write
 
 
 def refused(name: str, refuse: Callable[..., Any]) -> None:
@@ -226,5 +283,3 @@ def refused(name: str, refuse: Callable[..., Any]) -> None:
 
 for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
     refused(_name, _escape(_name))
-for _name in ("sort", "partition", "fill", "put", "itemset", "resize", "setfield", "byteswap"):
-    refused(_name, _write(_name))

@@ -18,6 +18,8 @@ from array_api_strict._array_object import Array as Strict
 from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.calling import register_owner
+from chainrules_py.loading import see
+from chainrules_py.memory import memory_of, register_memory
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import register_mutable
 
@@ -41,6 +43,27 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 register_owner(Strict, own)
+
+
+def _inside(name: str) -> Callable[..., Any]:
+    """What NumPy's backend knows of the memory of the buffers inside."""
+
+    def of_buffers(*operands: Any) -> Any:
+        see(None, (np.ndarray,))
+        memory = memory_of(np.ndarray)
+        buffers = [x._array if isinstance(x, Strict) else x for x in operands]
+        return getattr(memory, name)(*buffers)
+
+    return of_buffers
+
+
+# The standard has no flag that would lock an array.
+register_memory(
+    Strict,
+    owner=_inside("owner"),
+    overlap=_inside("overlap"),
+    fingerprint=_inside("fingerprint"),
+)
 
 
 def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -112,14 +135,14 @@ def _borrow_everywhere(word: Primitive[..., Any]) -> None:
     operand: Any = Strict | Scalar
     n = len(word.operands)
     if word.variadic:
-        word.implement(borrowed, types=(*[Strict] * n, operand if n else Strict))
+        word.implement(borrowed, types=(Strict, *[operand] * n))
         return
     for first in range(n):
         word.implement(borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1)))
 
 
 # The standard has a function of this name that takes less than the word does.
-_NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip)
+_NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip, v.eig, v.eigvals, v.linspace)
 
 
 def _words() -> list[Primitive[..., Any]]:

@@ -1,4 +1,4 @@
-"""What people call."""
+"""What people call first: values with gradients, pullbacks and pushes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,42 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import NoTangent, NotDifferentiableError, ProjectionError, Tangent, ZeroTangent
-from chainrules_py.calling import check_cotangent, own
+from chainrules_py import ProjectionError, TracerError, ZeroTangent
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
-from chainrules_py.project import Space, kind_of, project, space, zero_tangent
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import canonicalize, deliver, is_zero, unthunk
-from chainrules_tape.backward import Bars, backward
+from chainrules_py.primitive import find_tracers, ignore_derivatives
+from chainrules_py.project import Space, project, space
+from chainrules_py.tangents import canonicalize, is_zero, unthunk
+from chainrules_tape.arguments import Arguments, Names, Numbers
 from chainrules_tape.config import config
-from chainrules_tape.forward import dual, open_dual
-from chainrules_tape.seeds import check_scalar, lower, one
-from chainrules_tape.tape import Tape
+from chainrules_tape.forward import Dual, dual
+from chainrules_tape.inplace import check_unwritten, handed_out, snapshot
+from chainrules_tape.leaves import (
+    flatten,
+    flatten_tangent,
+    lowered,
+    own_all,
+    split_aux,
+    tangents_of,
+    values_of,
+)
+from chainrules_tape.linearizing import Linearization
+from chainrules_tape.recording import Recording
+from chainrules_tape.seeds import check_scalar, one
 from chainrules_tape.tracing import new_level
-from chainrules_tape.variables import Variable
 
-__all__ = ["grad", "jvp", "value_and_grad", "vjp"]
+__all__ = [
+    "entering_tangents",
+    "grad",
+    "jvp",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
 
-PLAIN = (tuple, list, dict)
 
-
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function and its pullback.
 
     Parameters
@@ -34,6 +50,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         A function of arrays, numbers, and structures of them.
     *primals
         Where to differentiate it.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
 
     Returns
     -------
@@ -43,6 +62,13 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         ``pullback(y_bar)`` is a tuple with one cotangent per primal; it can be called any number
         of times. Dense zeros where nothing flows, `NoTangent()` for what cannot be perturbed; a
         tuple, list or dict for one, `Tangent[P]` for other structures.
+    aux
+        Only with ``has_aux``.
+
+    Raises
+    ------
+    ProjectionError
+        By the pullback, if a cotangent does not belong to y.
 
     Examples
     --------
@@ -50,68 +76,22 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     >>> y, pullback(1.0)
     (6.0, (3.0, 2.0))
     """
-    tape = Tape()
-    traced = [_lift(x, tape) for x in primals]
-    y_traced = f(*traced)
-    tape.close()
-    starts: list[tuple[tuple[Any, ...], int]] = []
-    y = lower(y_traced, tape, (), starts)
+    run = Recording(f, primals, has_aux=has_aux)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        y_bar = check_cotangent(y, y_bar)
-        bars = Bars(tape)
-        first = -1
-        for path, index in starts:
-            bar = y_bar
-            for key in path:
-                bar = bar if is_zero(bar) else bar[key]
-            if is_zero(bar):
-                continue
-            bars.add(index, bar)
-            first = max(first, index)
-        backward(tape, bars, first)
-        theirs = (y_bar, y, *primals)
-        given: set[int] = set()
-        return tuple(
-            [_gather(x, t, bars, theirs, given) for x, t in zip(primals, traced, strict=True)]
-        )
+        seeds = run.seeds(y_bar)
+        return run.gradient(run.bars(seeds), seeds)  # type: ignore[no-any-return]
 
-    return y, pullback
-
-
-def _lift(x: Any, tape: Tape) -> Any:
-    """A primal with its leaves on the tape."""
-    cls = type(x)
-    if is_structure_type(cls):
-        return rebuild(x, [_lift(field, tape) for _, field in fields_of(x)])
-    return tape.leaf(x) if kind_of(x) in ("real", "complex", "int") else x
-
-
-def _gather(x: Any, traced: Any, bars: list[Any], theirs: tuple[Any, ...], given: set[int]) -> Any:
-    """The cotangent of a primal, as a person gets it; no array of those ``given`` before."""
-    cls = type(x)
-    if is_structure_type(cls):
-        fields = [
-            (key, _gather(field, t, bars, theirs, given))
-            for (key, field), (_, t) in zip(fields_of(x), fields_of(traced), strict=True)
-        ]
-        if cls in PLAIN:
-            return rebuild(x, [bar for _, bar in fields])
-        return Tangent.of(cls, dict(fields))
-    if not isinstance(traced, Variable):
-        return NoTangent()
-    bar = bars[traced.index]
-    bar = deliver(unthunk(bar)) if bar is not None else ZeroTangent()
-    if is_zero(bar):
-        return zero_tangent(x)
-    mine = own(bar, (*theirs, bar) if id(bar) in given else theirs)
-    given.add(id(mine))
-    return mine
+    return (run.y, pullback, run.aux) if has_aux else (run.y, pullback)
 
 
 def jvp(
-    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, Any]:
+    f: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    has_aux: bool = False,
+) -> Any:
     """The value of a function and its derivative in a direction.
 
     Parameters
@@ -122,11 +102,16 @@ def jvp(
         Where to differentiate it.
     tangents : tuple
         The direction: one tangent per primal, ``ZeroTangent()`` for one that is held fixed.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
 
     Returns
     -------
     y, y_dot
         The value and its tangent; a dense zero where nothing flows.
+    aux
+        Only with ``has_aux``.
 
     Raises
     ------
@@ -138,96 +123,189 @@ def jvp(
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    if len(primals) != len(tangents):
-        msg = f"jvp takes one tangent for each of {len(primals)} primals, got {len(tangents)}"
-        raise ProjectionError(msg)
+    leaves: list[Any] = []
+    tree = flatten(primals, leaves)
+    ts = entering_tangents("jvp", tree, primals, tangents)
     level = new_level()
-    entered = []
-    for x, t in zip(primals, tangents, strict=True):
-        t = unthunk(canonicalize(x, t))
-        if not is_zero(t):
-            of = space(x)
-            if is_zero(of):
-                msg = (
-                    f"{describe(x)} cannot be perturbed, "
-                    f"and a tangent {describe(t)} was given for it"
-                )
-                raise ProjectionError(msg)
-            if type(of) is not Space or of.kind != "int":
-                t = project(t, of)
-        entered.append(dual(x, t, level))
-    y, y_dot = open_dual(f(*entered), level)
-    if is_zero(y_dot):
-        return y, _plain(y, zero_tangent(y))
-    return y, _plain(y, own(deliver(y_dot), (*primals, *tangents, y)))
+    given, leaves = leaves, [snapshot(x) for x in leaves]
+    entered = [dual(x, snapshot(t), level) for x, t in zip(leaves, ts, strict=True)]
+    y = f(*values_of(tree, entered))
+    check_unwritten(given, leaves)
+    y, aux = split_aux(f, y) if has_aux else (y, None)
+
+    def opened(x: Any) -> tuple[Any, Any]:
+        if not (isinstance(x, Dual) and x.level == level):
+            return x, _ZERO
+        t = x.tangent
+        if is_tracer_type(type(t)) and t.level >= level:
+            msg = (
+                f"the derivative of {describe(x.payload)} depends on a value that is being "
+                f"differentiated and that a rule captured: that gradient would be lost; pass it "
+                f"to the function as an operand"
+            )
+            raise TracerError(msg)
+        return handed_out(x), t
+
+    traced: list[Any] = []
+    y_tree = flatten(y, traced)
+    y_leaves, dots = zip(*map(opened, traced), strict=True) if traced else ((), ())
+    if not all(map(is_zero, dots)):
+        y = values_of(y_tree, y_leaves)
+    dots = own_all(y_leaves, dots, (*leaves, *ts, *y_leaves))
+    y_dot = tangents_of(y_tree, dots)
+    if not has_aux:
+        return y, y_dot
+    return y, y_dot, lowered(aux, lambda x: opened(x)[0], leaves)
 
 
-def _plain(y: Any, t: Any) -> Any:
-    """Tangents of tuples, lists and dicts in the same container, with zeros filled in."""
-    cls = type(y)
-    if not is_structure_type(cls):
-        return zero_tangent(y) if is_zero(t) and not is_zero(space(y)) else t
-    fields = {key: _plain(field, t if is_zero(t) else t[key]) for key, field in fields_of(y)}
-    return rebuild(y, list(fields.values())) if cls in PLAIN else Tangent.of(cls, fields)
+_ZERO = ZeroTangent()
+
+
+def entering_tangents(
+    what: str, tree: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> list[Any]:
+    """The tangents that a person gave, checked and taken apart, leaf by leaf."""
+    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
+        msg = (
+            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
+            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
+        )
+        raise ProjectionError(msg)
+    ts: list[Any] = []
+    leaves: list[Any] = []
+    for x, t, child in zip(primals, tangents, tree.children, strict=True):
+        flatten(x, leaves)
+        flatten_tangent(child, canonicalize(x, t), ts)
+    return [_entering(x, unthunk(t)) for x, t in zip(leaves, ts, strict=True)]
+
+
+def _entering(x: Any, t: Any) -> Any:
+    if is_zero(t):
+        return t
+    of = space(x)
+    if is_zero(of):
+        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+        raise ProjectionError(msg)
+    return t if type(of) is Space and of.kind == "int" else project(t, of)
+
+
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function and its push: the derivative at this point, as a linear function.
+
+    f is run once, when it is linearized; what pushing costs is its linear part alone.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, numbers, and structures of them.
+    *primals
+        Where to linearize it.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
+
+    Returns
+    -------
+    y
+        ``f(*primals)``.
+    push : callable
+        ``push(x_dot, ...)``, one tangent per primal, is the tangent of y; it can be called any
+        number of times.
+    aux
+        Only with ``has_aux``.
+
+    Raises
+    ------
+    ProjectionError
+        By the push, if a tangent does not belong to its primal.
+
+    Examples
+    --------
+    >>> y, push = linearize(lambda x, y: x * y, 2.0, 3.0)
+    >>> y, push(1.0, 0.0), push(0.0, 1.0)
+    (6.0, 3.0, 2.0)
+    """
+    leaves: list[Any] = []
+    tree = flatten(primals, leaves)
+    run = Linearization(lambda *xs: f(*values_of(tree, xs)), leaves, has_aux=has_aux)
+
+    def push(*tangents: Any) -> Any:
+        ts = entering_tangents("push", tree, primals, tangents)
+        dots = own_all(run.y_leaves, run.push(ts), (*leaves, *ts, *run.y_leaves))
+        return tangents_of(run.y_tree, dots)
+
+    return (run.y, push, run.aux) if has_aux else (run.y, push)
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0
-) -> Callable[..., tuple[Any, Any]]:
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
     """A function that gives the value of f together with its gradient; see `grad`.
+
+    With ``has_aux`` the value is ``(result, aux)``.
 
     Examples
     --------
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
+    arguments = Arguments(f, argnums, argnames)
 
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
-    def value_and_gradient(*operands: Any, **keywords: Any) -> tuple[Any, Any]:
-        chosen = (argnums,) if isinstance(argnums, int) else argnums
-        places = [_place(n, len(operands)) for n in chosen]
-
-        def of_chosen(*xs: Any) -> Any:
-            full = list(operands)
-            for place, x in zip(places, xs, strict=True):
-                full[place] = x
-            return f(*full, **keywords)
-
-        y, pullback = vjp(of_chosen, *[operands[p] for p in places])
-        check_scalar(y)
-        bars = pullback(one(y))
-        return y, bars[0] if isinstance(argnums, int) else bars
+    def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
+        xs, of_chosen = arguments.pick(operands, keywords)
+        run = Recording(of_chosen, xs, has_aux=has_aux, guard="lock", names=arguments.names_of_chosen)
+        try:
+            check_scalar(run.y)
+            seeds = [one(run.y)]
+            bars = run.gradient(run.bars(seeds, consume=True), seeds)
+        finally:
+            run.tape.guard.release()
+        return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
     return value_and_gradient
 
 
-def _place(n: int, count: int) -> int:
-    if not -count <= n < count:
-        msg = f"argnums names argument {n}, and there are {count}"
-        raise NotDifferentiableError(msg)
-    return n % count
-
-
-def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def grad(
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
     """The gradient of a function with one real number for a result.
 
     Parameters
     ----------
     f : callable
-        A function of arrays, numbers, and structures of them.
-    argnums : int or tuple of int
-        The arguments to differentiate in; with a tuple, the gradient is a tuple.
+        A function of arrays, numbers, and structures of them; other arguments may be anything.
+    argnums : int or sequence of int, optional
+        The arguments to differentiate in, by position; the first by default. A negative one counts
+        from the last positional argument of the call.
+    argnames : str or sequence of str, optional
+        The same by name, whether they are given by position, by keyword, or left at their default.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
 
     Returns
     -------
     callable
-        Takes what f takes. Its result has the structure of the argument: dense zeros where nothing
-        flows, `NoTangent()` for what cannot be perturbed, `Tangent[P]` for a dataclass.
+        Takes what f takes. For one argument its result is the gradient, for a sequence of them a
+        tuple, first those of ``argnums``; with ``has_aux``, ``(gradient, aux)``. It has the
+        structure of the argument: dense zeros where nothing flows, `NoTangent()` for what cannot be
+        perturbed, `Tangent[P]` for a dataclass. An integer counts as a number, and gets a floating
+        gradient.
 
     Raises
     ------
     NotDifferentiableError
-        When called, if the result is not one real, floating-point number.
+        When called, if the result is not one real, floating-point number, or an argument that was
+        named is not there.
 
     Examples
     --------
@@ -235,14 +313,45 @@ def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[
     12.0
     >>> grad(lambda x: x * grad(lambda y: x * y * y)(x))(3.0)
     54.0
+    >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
+    (12.0, 4.0)
     """
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux)
 
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def gradient(*operands: Any, **keywords: Any) -> Any:
-        return both(*operands, **keywords)[1]
+        value, found = both(*operands, **keywords)
+        return (found, value[1]) if has_aux else found
 
     return gradient
+
+
+def stop_gradient(x: Any) -> Any:
+    """A value that counts as constant, at all levels of differentiation.
+
+    Parameters
+    ----------
+    x : array, number or structure
+        What stands for the values is taken out; strings, functions and the like are left alone.
+
+    Returns
+    -------
+    same as x
+        Plain values. A function whose *result* is to count as constant is made with
+        `chainrules_py.ignore_derivatives`.
+
+    Examples
+    --------
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
+    6.0
+    """
+    leaves: list[Any] = []
+    tree = flatten(x, leaves)
+    if not find_tracers(leaves):
+        return x
+    return values_of(tree, [ignore_derivatives(v) if find_tracers(v) else v for v in leaves])
 
 
 config.vjp, config.jvp = vjp, jvp  # what rules call back into

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.arrays import is_tracer_type
+from chainrules_py.arrays import is_array_type, is_tracer_type
+from chainrules_py.bind import part
 from chainrules_py.errors import describe
+from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space
 from chainrules_py.tangents import (
     AbstractTangent,
@@ -15,12 +17,15 @@ from chainrules_py.tangents import (
     is_zero,
     unthunk,
 )
+from chainrules_py.vocabulary import copy
 from chainrules_tape.debugging import trap_is_set, trapped
+from chainrules_tape.folding import unfolding
+from chainrules_tape.inplace import share
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
 
-__all__ = ["LEAF", "Bars", "Into", "Leaf", "Several", "backward"]
+__all__ = ["LEAF", "Bars", "Into", "Leaf", "Overwrite", "Several", "backward", "plain_links"]
 
 
 class Bars(list[Any]):
@@ -33,7 +38,11 @@ class Bars(list[Any]):
     __slots__ = ("owned", "plain")
 
     def __init__(self, tape: Sequence[tuple[Any, ...]]) -> None:
-        super().__init__([None] * len(tape))
+        if getattr(tape, "folds", None) is None:
+            super().__init__([None] * len(tape))
+        else:
+            with tape.folds:  # type: ignore[attr-defined]  # while no records are made again
+                super().__init__([None] * len(tape))
         self.plain: set[int] = set()
         self.owned: dict[int, Any] = {}
 
@@ -47,6 +56,8 @@ class Bars(list[Any]):
         self[link], self.owned[link] = total, token
         if token is True and is_mutable_destination(total):
             self.plain.add(link)
+        else:  # a traced cotangent was added to a plain one
+            self.plain.discard(link)
 
     def replace(self, link: int, bar: Any) -> None:
         """Put another cotangent in place of what was collected; None leaves it."""
@@ -54,6 +65,13 @@ class Bars(list[Any]):
             self[link] = None if is_zero(bar) else bar
             self.plain.discard(link)
             self.owned.pop(link, None)
+
+    def disown(self, link: int) -> bool:
+        """Whether what was collected is an array of our own, which nobody writes to from now on."""
+        self_made = self.owned.pop(link, False) is True
+        plain = link in self.plain
+        self.plain.discard(link)
+        return self_made and (plain or is_tracer_type(type(self[link])))
 
     def own(self, link: int, buffer: Any) -> None:
         """Collect into a buffer of our own from now on."""
@@ -91,8 +109,12 @@ class Into:
         of = next((s for s in saved if type(s) is Space), None)
         if dense and of is not None and self._has_buffer(bars, of):
             self.pull_into(bars[link], y_bar, *saved)
-        else:
-            bars.add(link, record[0](y_bar, *saved))
+        elif not self._adds_traced(bars, y_bar, saved[0]):
+            bar, first = record[0](y_bar, *saved), bars[link] is None
+            if first and of is not None and is_tracer_type(type(bar)):
+                bars.own(link, bar)
+            else:
+                bars.add(link, bar)
 
     def _has_buffer(self, bars: Bars, of: Space) -> bool:
         """Whether its parent collects in a buffer of our own; from now on, where that can be."""
@@ -104,6 +126,68 @@ class Into:
             elif not is_tracer_type(type(total)):
                 bars.add(link, of.zeros())
         return link in bars.plain
+
+
+    def _adds_traced(self, bars: Bars, y_bar: Any, options: Any) -> bool:
+        """Add to a small part of a traced buffer of our own, where that is what the pull does."""
+        total, pattern = bars[self.index], options.get("index")
+        small = (
+            pattern is not None
+            and pattern.is_basic
+            and is_tracer_type(type(total))
+            and not isinstance(y_bar, AbstractTangent)
+            and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
+            and bars.owned.get(self.index) is True
+            and all([t.level <= total.level for t in find_tracers(y_bar)])
+        )
+        if small:
+            total[pattern.join(())] += y_bar
+        return small
+
+
+SMALL_PART = 8
+"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
+
+
+class Overwrite:
+    """The link of a write into memory of our own: what was written over gets no cotangent.
+
+    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
+    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
+    cost n on the way back as well.
+    """
+
+    __slots__ = ("links",)
+
+    def __init__(self, x: int, y: int | None) -> None:
+        self.links = (x, y)
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Read what goes to the value, and pass the rest on."""
+        (x, y), pull, saved = self.links, record[0], record[2:]
+        mine = bars.disown(index)
+        bars[index] = None
+        if y is not None:
+            bar = part(pull, 1, y_bar, saved)
+            bars.add(y, copy(bar) if mine and share(bar, y_bar) else bar)
+        if mine:
+            y_bar[saved[0]["index"].join(saved[3:])] = 0
+        else:
+            y_bar = part(pull, 0, y_bar, saved)
+        if bars[x] is None and is_array_type(type(y_bar)):
+            bars.own(x, y_bar)
+        else:
+            bars.add(x, y_bar)
+
+
+def plain_links(links: Any) -> Any:
+    """The links of a record whose pull is called for what it returns, without buffers."""
+    if type(links) is Into:
+        return links.index
+    if type(links) is Overwrite:
+        x, y = links.links
+        return x if y is None else (x, y)
+    return links
 
 
 class Several:
@@ -169,7 +253,14 @@ def backward(
     if consume:
         del tape[start + 1 :]
         fetch = tape.pop
-    fetch = fetch or tape.__getitem__
+    if tape.folds is not None and (consume or fetch is None):
+        fetch = unfolding(tape, bars, fetch)
+
+    def records(top: int, stop: int) -> Iterable[Any]:
+        if fetch is not None:
+            return map(fetch, range(top, stop, -1))
+        return tape[stop + 1 : top + 1][::-1]
+
     notes = tape.notes
     hooks: dict[int, Any] = {}
     found: dict[int, Any] = {}
@@ -183,26 +274,26 @@ def backward(
     for index in sorted({*hooks, *watch}, reverse=True):
         if index > start:
             continue
-        play(fetch, bars, top, index)
+        play(records(top, index), bars, top, index)
         top = index
         if bars[index] is not None:
+            bars.disown(index)  # for others see it
             for hook in hooks.get(index, ()):
                 bars.replace(index, hook(bars[index]))
             if index in watch:
                 found[index] = bars[index]
-    play(fetch, bars, top, -1)
+    play(records(top, -1), bars, top, -1)
     return found
 
 
 # One loop: a call of our own for each record would be much of what playing it back costs.
-def _play(fetch: Callable[[int], Any], bars: Bars, start: int, stop: int) -> None:  # noqa: C901
+def _play(records: Iterable[Any], bars: Bars, start: int, stop: int) -> None:  # noqa: C901
     """Play records backwards from the one at ``start`` to the one before ``stop``."""
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
     try:
-        for index in range(start, stop, -1):
-            record = fetch(index)
+        for index, record in zip(range(start, stop, -1), records, strict=True):
             y_bar = bars[index]
             if y_bar is None:
                 continue
@@ -254,7 +345,7 @@ def _play(fetch: Callable[[int], Any], bars: Bars, start: int, stop: int) -> Non
 
 
 def _note(error: Exception, record: tuple[Any, ...], y_bar: Any) -> None:
-    statement = getattr(record[0], "statement", None)
+    statement = getattr(record[0], "statement", None) if record else None
     if statement is None:
         return
     shown = ", ".join(describe(x) for x in record[2:])

@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py import NanError
@@ -93,11 +93,11 @@ def shown(primitive: Any, payloads: Any) -> str:
 
 def source_line(values: tuple[Any, ...]) -> str:
     """Where the program called what is being recorded: outside of the engine and the libraries."""
-    roots = {dispatch_type(type(x)).__module__.partition(".")[0] for x in values} - {"builtins"}
+    packages = {dispatch_type(type(x)).__module__.partition(".")[0] for x in values} - {"builtins"}
     frame = sys._getframe(1)
     while frame.f_back is not None:
-        root = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if root not in roots and not root.startswith("chainrules_"):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in packages and not package.startswith("chainrules_"):
             break
         frame = frame.f_back
     file, number = frame.f_code.co_filename, frame.f_lineno
@@ -107,11 +107,10 @@ def source_line(values: tuple[Any, ...]) -> str:
 def trapped(play: Callable[..., None], calls: dict[int, Call]) -> Callable[..., None]:
     """What plays records one by one, and looks at the cotangents that each sends on."""
 
-    def play_trapped(fetch: Callable[[int], Any], bars: Any, start: int, stop: int) -> None:
-        for index in range(start, stop, -1):
+    def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:
+        for index, record in zip(range(start, stop, -1), records, strict=True):
             y_bar = bars[index]
-            record = fetch(index)
-            play(lambda _, record=record: record, bars, index, index - 1)
+            play([record], bars, index, index - 1)
             if y_bar is None or index not in calls or has_nan(y_bar):
                 continue
             call = calls[index]

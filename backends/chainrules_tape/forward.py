@@ -10,9 +10,12 @@ from chainrules_py.arrays import dispatch_type, is_tracer_type
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
+from chainrules_py.vocabulary import copy, zeros_like
 from chainrules_tape.config import config
 from chainrules_tape.debugging import check_pushed, trap_is_set
-from chainrules_tape.tracing import ArrayLike, Site, members
+from chainrules_tape.inplace import alone, fits, gives_views, join, share
+from chainrules_tape.members import members
+from chainrules_tape.tracing import ArrayLike, Site
 from chainrules_tape.variables import is_leaf_type, through
 
 __all__ = ["Dual", "dual", "open_dual"]
@@ -22,6 +25,7 @@ class Dual(ArrayLike):
     """A value with its tangent, at one level. It has a subclass for each type of payload."""
 
     __slots__ = ("_level", "payload", "tangent")
+    state = __slots__
     engine = "forward"
     __dispatch_type__: ClassVar[type]
 
@@ -58,7 +62,36 @@ class Dual(ArrayLike):
         y, y_dot = bound.run(tangents, *payloads, **options)
         if trap_is_set():
             check_pushed(primitive, payloads, tangents, y, y_dot)
-        return dual(y, unthunk(y_dot), level)
+        made = dual(y, unthunk(y_dot), level)
+        if isinstance(made, Dual) and gives_views(primitive, bound.statement.recipe.pen):
+            x = operands[0]
+            views = isinstance(x, Dual) and x._level == level and share(y, payloads[0])
+            if views and join(made, x, options):
+                made.payload, made.tangent = copy(y), copy(made.tangent)
+        return made
+
+    # -- writing in place (`chainrules_tape.inplace`)
+
+    def _leaf(self, value: Any) -> Any:
+        """A value with a tangent of zeros, which can be written to as well."""
+        return dual(value, zeros_like(value), self._level)
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Write to the value and to the tangent."""
+        y, y_dot = open_dual(value, self._level)
+        if is_zero(y_dot):
+            y_dot = 0
+        if not (
+            alone(self)
+            and alone(self, "tangent")
+            and fits(self.payload, y)
+            and fits(self.tangent, y_dot)
+        ):
+            return False
+        where = pattern.join(arrays)
+        self.payload[where] = y
+        self.tangent[where] = y_dot
+        return True
 
 
 def open_dual(x: Any, level: int) -> tuple[Any, Any]:

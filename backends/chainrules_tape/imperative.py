@@ -54,6 +54,7 @@ def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
             bars.add(index, bar)
             first = max(first, index)
     try:
+        tape.guard.check()
         found = backward(
             tape,
             bars,

@@ -9,6 +9,7 @@ from chainrules_py.arrays import is_array_type, is_number_type
 from chainrules_py.errors import describe
 from chainrules_py.vocabulary import binary_operators, unary_operators
 from chainrules_tape.debugging import parents
+from chainrules_tape.folding import folded
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
@@ -61,6 +62,8 @@ def operation(tape: Tape, index: int) -> str:
     pull, links = tape[index][:2]
     if pull is None:
         return "input"
+    if pull is folded:
+        return f"{_UNKNOWN}  (checkpointed)"
     statement = getattr(pull, "statement", None)
     calls = tape.notes.calls if tape.notes is not None else None
     if statement is None:  # a field of a structure, which is kept as its key

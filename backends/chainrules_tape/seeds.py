@@ -9,6 +9,7 @@ from chainrules_py.errors import describe
 from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space, space, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_tape.inplace import handed_out
 from chainrules_tape.variables import Variable
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def lower(
     """A result without its variables; where they were is noted."""
     if isinstance(y, Variable) and y.tape is tape:
         starts.append((path, y.index))
-        return y.payload
+        return handed_out(y)
     if is_structure_type(type(y)) and find_tracers(y):
         return rebuild(y, [lower(field, tape, (*path, key), starts) for key, field in fields_of(y)])
     return y

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py.captures import Kept
 from chainrules_py.errors import describe
 from chainrules_py.primitive import Primitive
 from chainrules_py.project import kind_of
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_tape.backward import LEAF
 from chainrules_tape.debugging import check_value, source_line, trap_is_set
+from chainrules_tape.guard import Guard, Mode
+from chainrules_tape.inplace import snapshot
 from chainrules_tape.tracing import new_level
 from chainrules_tape.variables import kept_class, reopen, variable_class, wrap
 
@@ -35,6 +38,10 @@ class Tape(list[tuple[Any, ...]]):
     differentiable : bool
         Whether the gradients are variables of this tape, to be differentiated again, to any
         order. Such a tape keeps all values that it saw, shows them, and is persistent.
+    guard : {"lock", "fingerprint", "full", "off"}
+        How arrays that the gradient depends on are watched, so that none is written to before it is
+        taken: they are read-only meanwhile, and compared by a sample of their elements; only
+        compared; compared byte by byte; or not watched.
 
     Examples
     --------
@@ -54,23 +61,43 @@ class Tape(list[tuple[Any, ...]]):
     (27.0, 18.0)
     """
 
-    __slots__ = ("classes", "level", "notes", "persistent")
+    __slots__ = ("classes", "folds", "guard", "held", "level", "notes", "persistent")
 
-    def __init__(self, *, persistent: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
+    ) -> None:
         super().__init__()
+        self.guard = Guard(guard)
+        self.held = self.guard.held
         self.level = new_level()
         self.persistent = persistent or differentiable
         self.notes: Notes | None = None
+        self.folds: Any = None  # a lock, if records were dropped that can be made again
         self.classes = variable_class
         if differentiable or trap_is_set():
             self.notes = Notes(differentiable, keeps=True)
             self.classes = kept_class
 
-    def leaf(self, value: Any) -> Variable:
+    def leaf(self, value: Any, name: object = None) -> Variable:
         """A variable that nothing flows out of: an input."""
         index = len(self)
         self.append((None, LEAF))
-        return wrap(value, self, index)  # type: ignore[no-any-return]
+        self.guard.hold(value, name)
+        return wrap(snapshot(value), self, index)  # type: ignore[no-any-return]
+
+    def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:
+        """Watch over a plain array that was an operand, if its record saved it."""
+        if id(x) not in self.held:
+            if saved:
+                self.guard.hold(x, record[:1])
+            else:
+                self.guard.capture(x, record)
+
+    def watch(self, record: tuple[Any, ...]) -> None:
+        """Watch over plain arrays that a rule took from outside, if its record says which."""
+        if type(record[-1]) is Kept:
+            for x in record[-1]:
+                self.guard.hold(x, record[:1])
 
     def close(self) -> None:
         """From now on recording a call is an error: a variable has escaped its differentiation."""
@@ -79,6 +106,7 @@ class Tape(list[tuple[Any, ...]]):
 
     def consume(self) -> None:
         """Drop the records; what is asked of the tape from now on is an error."""
+        self.guard.release()
         self.clear()
         object.__setattr__(self, "__class__", ConsumedTape)
 
@@ -90,6 +118,8 @@ class Tape(list[tuple[Any, ...]]):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if error is None:
             self.close()
+            if self.persistent:  # it is to live on, and so are the arrays
+                self.guard.unlock()
         else:
             self.consume()
 
@@ -124,7 +154,8 @@ class Tape(list[tuple[Any, ...]]):
         if kind_of(value) not in ("real", "complex", "int"):
             msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
             raise NotDifferentiableError(msg)
-        made = self.leaf(value)
+        self.guard.unlock_when_dropped()
+        made = self.leaf(value, name)
         if name is not None:
             self.note().names[made.index] = name
         return made

@@ -10,14 +10,13 @@ import itertools
 import operator
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from chainrules_py import NotDifferentiableError, Tracer, TracerError
+from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
     is_array_type,
-    is_number_type,
     is_python_number,
     is_tracer_type,
     number_home,
@@ -25,12 +24,15 @@ from chainrules_py.arrays import (
 from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import failures, see
-from chainrules_py.primitive import Primitive, highest_tracer
+from chainrules_py.memory import makers, memory_of, refuse_plain
+from chainrules_py.primitive import Primitive, highest_tracer, is_static
+from chainrules_py.project import kind_of
 from chainrules_py.registry import find_rule, name_of
-from chainrules_py.vocabulary import binary_operators, index, unary_operators
 from chainrules_tape.config import config
+from chainrules_tape.inplace import assign, innermost, stale_class
+from chainrules_tape.protocols import PythonProtocols
 
-__all__ = ["ArrayLike", "Site", "new_level"]
+__all__ = ["SEQUENCES", "ArrayLike", "Site", "call_native", "new_level"]
 
 new_level = itertools.count(1).__next__
 """Numbers differentiations in the order of their beginning: the innermost has the highest."""
@@ -85,7 +87,7 @@ class Site:
         tracer = highest_tracer(operands)
         if tracer is None:
             return (self.primal or self.primitive)(*operands, **options)
-        if self.primal is not None and any([type(x) in _SEQUENCES for x in operands]):
+        if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
             operands = _with_arrays(operands, self.primal)
         operands, options = self.primitive.normalise(operands, options)
         return tracer.__trace__(self.primitive, operands, options, self.primal)
@@ -95,7 +97,7 @@ class Site:
         return find_rule(self.primitive, payloads, config)
 
 
-_SEQUENCES = (list, tuple)
+SEQUENCES = (list, tuple)
 
 
 def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
@@ -104,7 +106,7 @@ def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
     home = next((home for f in (primal, *tracers) if (home := number_home(f)) is not None), None)
     if home is None:
         return operands
-    return tuple([home.asarray(x) if type(x) in _SEQUENCES else x for x in operands])
+    return tuple([home.asarray(x) if type(x) in SEQUENCES else x for x in operands])
 
 
 _sites: dict[Any, Site] = {}
@@ -143,7 +145,7 @@ def _find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
 _natives = Cache()
 
 
-def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call of a library's function with a tracer among its arguments, in words."""
     try:
         row, home = _natives.table[f]
@@ -156,11 +158,111 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
     direct = row.direct(len(operands), tuple(keywords))
     if direct is None:
         return row.call(operands, keywords)()
-    places, options = direct
-    xs = [operands[p] if type(p) is int else keywords[p] for p in places]
-    if not options and not row.word.options:
+    places, stated = direct
+    xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
+    word = row.word
+    if not stated and not word.options:
         return site_of(f).general(*xs)  # type: ignore[union-attr]
-    return row.word(*xs, **{n: operands[p] if type(p) is int else keywords[p] for n, p in options})
+    return word(*xs, **_stated(stated, operands, keywords, {}))
+
+
+_plans = Cache()
+
+
+def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a library's function with a tracer among its arguments, in words.
+
+    What is the same for all operands of these classes is found once.
+    """
+    key = (f, *keywords, *map(type, operands))
+    try:
+        plan = _plans.table[key]
+    except KeyError:
+        table = _plans.open()
+        plan = table[key] = _find_plan(f, operands, keywords)
+    return plan(operands, keywords)
+
+
+def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What calls a library's function on tracers of one engine, if it only renames."""
+
+    def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return _call_slowly(f, operands, keywords)
+
+    row, home = _natives.table.get(f) or _find_native(f, operands)
+    if row is None or (home is not None and _at_home(operands, home) is not operands):
+        return slow
+    composite = row.composite(len(operands), tuple(keywords))
+    if composite is not None:
+        return composite
+    direct = row.direct(len(operands), tuple(keywords))
+    if direct is None or any(type(p) is not int for p in direct[0]):
+        return slow
+    places, stated = direct
+    xs = [operands[p] for p in places]
+    word, classes = row.word, tuple(map(type, xs))
+    tracers = [cls for cls in classes if is_tracer_type(cls)]
+    engines = {getattr(cls, "engine", None) for cls in tracers}
+    if len(engines) != 1 or None in engines:
+        return slow
+    # What an outer level traces has no method of an array class; its word it has.
+    primal = None if word.options or isinstance(f, _MEMBERS) else f
+    record = tracers[0].make_call(Site(word, primal), classes)
+    if record is None:
+        return slow
+    defaults = word.options
+    if places == (0,) and len(operands) == 1 and not stated:
+        return lambda operands, keywords: record(operands, defaults.copy())
+
+    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        options = _stated(stated, operands, keywords, defaults.copy())
+        xs = tuple([operands[p] for p in places])
+        return record(xs, options) if is_static(*options.values()) else word(*xs, **options)
+
+    return plan
+
+
+def _stated(
+    stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of a call, on top of those that are there."""
+    for name, place, default, convert in stated:
+        kind = type(place)
+        if kind is int:
+            value = operands[place]
+        elif kind is str:
+            value = keywords[place]
+        else:
+            value = _gathered(operands[place])
+        if value is not default:
+            options[name] = value if convert is None else convert(value)
+    return options
+
+
+def _gathered(rest: tuple[Any, ...]) -> Any:
+    """What is given in several arguments, or in one that is a sequence."""
+    (first,) = rest if len(rest) == 1 else (0,)
+    return first if first is None or isinstance(first, (tuple, list)) else rest
+
+
+_INSTEAD = {
+    "at": "where no place repeats, write x[places] = f(x[places], values) with the function itself",
+    "reduceat": "reduce the parts one by one, as in np.stack([np.sum(x[i:j]) for i, j in places])",
+}
+
+
+def _call_method(
+    ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """A call of a ufunc's method, which has a row of its own or is an error."""
+    native = getattr(ufunc, method)
+    if native not in aliases:
+        see(ufunc, [dispatch_type(type(x)) for x in operands])
+    if native in aliases:
+        return call_native(native, operands, keywords)
+    instead = _INSTEAD.get(method, f"write it with {ufunc.__name__}, slice by slice")
+    msg = f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
+    raise TracerError(msg)
 
 
 def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -202,26 +304,29 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
 
 def read_only(x: Any) -> Any:
     """A view of an array that cannot be written to, where the library has such."""
-    flags = getattr(x, "flags", None)
-    if is_tracer_type(type(x)) or not hasattr(flags, "writeable") or not x.shape:
-        return x
-    view = x.view()
-    view.flags.writeable = False
-    return view
+    memory = memory_of(type(x))
+    return x if memory is None or memory.read_only is None else memory.read_only(x)
 
 
-class ArrayLike(Tracer):
+class ArrayLike(PythonProtocols):
     """A tracer that can be used as the array, or number, that it stands for."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__", "family")
     __hash__ = None  # type: ignore[assignment]
     engine: str
     payload: Any
+    family: Any
+    state: ClassVar[tuple[str, ...]]
+    stale: ClassVar[type]
+
+    def __init_subclass__(cls) -> None:
+        if "state" in vars(cls):
+            cls.stale = stale_class(cls, cls.state)
 
     @property
     def __payload__(self) -> Any:
-        """The value that it stands for."""
-        return self.payload
+        """The value that it stands for, not to be written to: records may have saved it."""
+        return read_only(self.payload)
 
     @property
     def value(self) -> Any:
@@ -233,16 +338,51 @@ class ArrayLike(Tracer):
         """The step that traces a call with operands of these classes; None for the general way."""
         return None
 
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What traces a call, of its operands and all its options; None for the general way."""
+        return None
+
+    # -- what writing in place asks of an engine (`chainrules_tape.inplace`)
+
+    def _leaf(self, value: Any) -> Any:
+        """A value at this level that no derivative is asked for."""
+        raise NotImplementedError
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Write a value into the memory itself; False, and nothing done, where others have it."""
+        return False
+
+    def _constant(self, value: Any) -> Any:
+        """A plain value at this level, so that what is traced can be written into it."""
+        if kind_of(value) not in ("real", "complex"):
+            return value
+        inner = self.payload
+        return self._leaf(inner._constant(value) if isinstance(inner, ArrayLike) else value)
+
+    def _become(self, z: Any) -> None:
+        """Take over the value, and all that is known of it, of another tracer or a plain array."""
+        if not isinstance(z, ArrayLike) or z.level != self.level:
+            z = self._constant(z)
+        self.__class__ = type(z)
+        for name in self.state:
+            setattr(self, name, getattr(z, name))
+
+    def _snapshot(self) -> Any:
+        """What it is now, as a tracer that nobody writes to."""
+        made = object.__new__(type(self))
+        for name in self.state:
+            setattr(made, name, getattr(self, name))
+        return made
+
     # -- what NumPy asks of an argument that is not its own
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
         if method != "__call__":
-            msg = (
-                f"np.{ufunc.__name__}.{method} of a traced value; write it with the function of "
-                f"that name, as np.sum for np.add.reduce"
-            )
-            raise TracerError(msg)
+            return _call_method(ufunc, method, operands, keywords)
         if keywords:
+            if any(o is not None for o in keywords.get("out", ())):
+                return _call_with_out(ufunc, operands, keywords)
             return call_native(ufunc, operands, keywords)
         if len(operands) == 1:
             (x,) = operands
@@ -260,150 +400,29 @@ class ArrayLike(Tracer):
     def __array_function__(
         self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        return call_native(function, operands, keywords)
+        y = call_native(function, operands, keywords)
+        if function in makers and not is_tracer_type(type(y)):
+            return self._constant(y)  # np.zeros(n, like=x), which will be written to
+        return y
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        msg = (
-            f"{self!r} is being differentiated and cannot become a plain array: its derivative "
-            f"would be lost. Call functions of the array library on it, or make what you call a "
-            f"primitive with a rule"
-        )
-        raise TracerError(msg)
 
-    def _scalar(self, kind: str) -> Any:
-        msg = (
-            f"{kind}() of {self!r}, which is being differentiated, would lose its derivative; "
-            f"leave it as it is"
-        )
-        raise TracerError(msg)
-
-    def __float__(self) -> float:
-        return self._scalar("float")  # type: ignore[no-any-return]
-
-    def __complex__(self) -> complex:
-        return self._scalar("complex")  # type: ignore[no-any-return]
-
-    def __int__(self) -> int:
-        return self._scalar("int")  # type: ignore[no-any-return]
-
-    def __index__(self) -> int:
-        return self._scalar("int")  # type: ignore[no-any-return]
-
-    def __bool__(self) -> bool:
-        return bool(self.payload)
-
-    def __len__(self) -> int:
-        return len(self.payload)
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
-
-    def __contains__(self, item: Any) -> bool:
-        return item in self.payload
-
-    def __getitem__(self, where: Any) -> Any:
-        return index(self, where)
-
-    def __setitem__(self, where: Any, value: Any) -> None:
-        msg = f"{self!r} cannot be written to: write the new value with where, or join the parts"
-        raise TracerError(msg)
+def _call_with_out(ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a ufunc that writes its result: also ``plain += x``, which NumPy makes one."""
+    if len(keywords["out"]) > 1:
+        return call_native(ufunc, operands, keywords)
+    (target,) = keywords["out"]
+    rest = {name: value for name, value in keywords.items() if name != "out"}
+    if not isinstance(target, ArrayLike):
+        refuse_plain(target, next(x for x in operands if is_tracer_type(type(x))))
+    z = ufunc(*operands, **rest)
+    plain = [innermost(x) for x in operands]
+    assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
+    return target
 
 
 # Every tracer has these; the properties read the payload, in which no derivative is taken.
 for _name in ("shape", "ndim", "dtype", "size", "device", "itemsize", "nbytes"):
     setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}")))
-
-
-class Member:
-    """A method or property of an array class, on a tracer of it.
-
-    They are put on the class of a tracer one by one: a ``__getattr__`` would make every access to
-    its own attributes four times as slow, and those are what a call is made of.
-    """
-
-    __slots__ = ("name", "native")
-
-    def __init__(self, native: Any, name: str) -> None:
-        self.native = native
-        self.name = name
-
-    def __get__(self, x: Any, owner: Any) -> Any:
-        if x is None:
-            return self
-        if self.native not in aliases:
-            msg = (
-                f"{owner.__name__}.{self.name}: this member of "
-                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; "
-                f"write it with functions, or as an alias of a word"
-            )
-            raise AttributeError(msg)
-        if callable(self.native):
-            return lambda *operands, **keywords: call_native(self.native, (x, *operands), keywords)
-        return call_native(self.native, (x,), {})
-
-
-def members(payload: type) -> dict[str, Any]:
-    """The public members of a class of arrays, as those of its tracers."""
-    native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
-    own = vars(ArrayLike)
-    return {n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own}
-
-
-def _unary(site: Site) -> Callable[[Any], Any]:
-    cache = site.cache
-
-    def method(self: Any) -> Any:
-        try:
-            step = cache.table[(type(self),)]
-        except KeyError:
-            step = site.step(self)
-        return step(self)
-
-    return method
-
-
-def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    cache = site.cache
-
-    def method(self: Any, other: Any) -> Any:
-        try:
-            step = cache.table[type(self), type(other)]
-        except KeyError:
-            if _defers(self, other):
-                return NotImplemented
-            step = site.step(self, other)
-        return step(self, other)
-
-    def reflected(self: Any, other: Any) -> Any:
-        try:
-            step = cache.table[type(other), type(self)]
-        except KeyError:
-            if _defers(self, other):
-                return NotImplemented
-            step = site.step(other, self)
-        return step(other, self)
-
-    method.__name__, reflected.__name__ = name, f"__r{name[2:]}"
-    return method, reflected
-
-
-def _defers(self: Any, other: Any) -> bool:
-    """Whether the other operand is no array, number or tracer: its class may know what to do."""
-    cls = type(other)
-    if cls in _SEQUENCES:
-        return number_home(dispatch_type(type(self))) is None
-    return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
-
-
-for _name, (_word, _primal) in unary_operators.items():
-    setattr(ArrayLike, _name, _unary(Site(_word, _primal)))
-for _name, (_word, _primal2) in binary_operators.items():
-    _method, _reflected = _binary(Site(_word, _primal2), _name)
-    setattr(ArrayLike, _name, _method)
-    if hasattr(
-        operator, f"__i{_name[2:]}"
-    ):  # those that Python reflects have a form in place as well
-        setattr(ArrayLike, _reflected.__name__, _reflected)

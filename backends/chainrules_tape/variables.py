@@ -16,12 +16,25 @@ from chainrules_py.arrays import (
 from chainrules_py.bind import Bound
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
+from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive, find_tracers
-from chainrules_py.registry import demand_rule
+from chainrules_py.registry import demand_rule, find_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
-from chainrules_tape.backward import Into, Several
+from chainrules_py.vocabulary import copy, put_at
+from chainrules_tape.backward import LEAF, Into, Overwrite, Several
 from chainrules_tape.config import config
-from chainrules_tape.tracing import ArrayLike, Site, members
+from chainrules_tape.guard import plain_arrays
+from chainrules_tape.inplace import (
+    alone,
+    fits,
+    gives_views,
+    join,
+    share,
+    snapshot,
+)
+from chainrules_tape.members import members
+from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
+from chainrules_tape.tracing import ArrayLike, Site
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
@@ -41,8 +54,10 @@ class Variable(ArrayLike):
     """A value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ("index", "payload", "tape")
+    state = __slots__
     engine = "tape"
     __dispatch_type__: ClassVar[type]
+    payload_type: ClassVar[type]
 
     def __init__(self, value: Any, tape: Tape, index: int) -> None:
         self.payload = value
@@ -100,8 +115,81 @@ class Variable(ArrayLike):
         if bound.pull_into is not None or bound.wanted != mine:
             return None
         if bound.careful:
-            return _careful_step(bound.run, mine, site.general)
-        return _STEPS[mine](bound.run, site.general)
+            return _careful_step(bound.run, classes, site.general)
+        if any(memory_of(c) for c, m in zip(classes, mine, strict=True) if not m):
+            return STEPS_BESIDE_PLAIN[mine](bound.run, site.general, variable_class)
+        return STEPS[mine](bound.run, site.general, variable_class)
+
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What records a call with options whose operands are arrays, numbers and variables."""
+        mine = [issubclass(c, Variable) for c in classes]
+        if any(is_structure_type(c) for c in classes) or any(
+            is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True)
+        ):
+            return None
+        record = _recorder(site.primitive, site.primal, classes)
+        first, *others = [i for i, m in enumerate(mine) if m]
+        if not others:
+            return lambda operands, options: record(operands[first].tape, operands, options)
+
+        def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            tape = operands[first].tape
+            if any([operands[i].tape is not tape for i in others]):
+                return site.general(*operands, **options)
+            return record(tape, operands, options)
+
+        return call
+
+
+    # -- writing in place (`chainrules_tape.inplace`)
+
+    def _leaf(self, value: Any) -> Any:
+        """An input that no gradient is asked for."""
+        tape = self.tape
+        tape.append((None, LEAF))
+        return wrap(value, tape, len(tape) - 1)
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Record a write whose result is the memory that was written to."""
+        tape = self.tape
+        mine = isinstance(value, Variable) and value.tape is tape
+        y = value.payload if mine else value
+        if not (alone(self) and fits(self.payload, y)) or tape.classes is not variable_class:
+            return False
+        classes = (self.payload_type, type(y), *map(type, arrays))
+        try:
+            run = _writers.table[classes, mine]
+        except KeyError:
+            run = _writer(classes, mine)
+        if run is None:
+            return False
+        links = Overwrite(self.index, value.index if mine else None)
+        record = run(links, self.payload, y, *arrays, index=pattern)[1]
+        tape.append(record)
+        self.index = len(tape) - 1
+        for a in arrays:
+            tape.guard.capture(a, record)
+        return True
+
+
+_writers = Cache()
+
+
+def _writer(classes: tuple[type, ...], mine: bool) -> Any:
+    """What runs and records a write to an array of our own; None if there is no rule."""
+    table = _writers.open()
+    rule = find_rule(put_at, classes, config)
+    wanted = (True, mine, *[False] * (len(classes) - 2))
+    bound = rule and bind(rule, classes, wanted, "reverse", primal=_written, config=config)
+    run = table[classes, mine] = bound.run if bound else None
+    return run
+
+
+def _written(x: Any, y: Any, *arrays: Any, index: Any) -> Any:
+    """`put_at`, by writing to x itself."""
+    x[index.join(arrays)] = y
+    return x
 
 
 class KeptVariable(Variable):
@@ -125,6 +213,11 @@ class KeptVariable(Variable):
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """None: each call is recorded the general way."""
+        return None
+
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """None, as for steps."""
         return None
 
 
@@ -154,6 +247,10 @@ def _recorder(
     run, link = bound.run, _linker(bound)
     places = [i for i, m in enumerate(mine) if m]
     linked = [i for i in places if bound.wanted[i]]
+    plain = [i for i, cls in enumerate(classes) if i not in places and memory_of(cls)]
+    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+    careful = bound.careful
+    others = [i for i, cls in enumerate(classes) if not mine[i] and is_tracer_type(cls)]
 
     def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
@@ -162,10 +259,19 @@ def _recorder(
             if x.tape is not tape:
                 return record_any(tape, operands, options)
             payloads[i] = x.payload
+        for i in others:
+            payloads[i] = snapshot(operands[i])
         y, record = run(link([operands[i].index for i in linked]), *payloads, **options)
         index = len(tape)
         tape.append(record)
-        return variable_class[type(y)](y, tape, index)
+        for i in plain:
+            tape.capture(operands[i], record, careful)
+        if careful:
+            tape.watch(record)
+        made = variable_class[type(y)](y, tape, index)
+        if views and share(y, payloads[0]) and join(made, operands[0], options):
+            made.payload = copy(y)
+        return made
 
     return record_one_tape
 
@@ -207,85 +313,31 @@ def _record(
     )
     index = len(tape)
     tape.append(record)
+    keeps = tape.notes is not None and tape.notes.calls is not None
+    for x, (_, part) in zip(operands, opened, strict=True):
+        if type(part) is not int:
+            for array in plain_arrays(x):
+                tape.capture(array, record, keeps or bound.careful)
+    tape.watch(record)
     if tape.notes is not None:
         tape.notes.keep(index, primitive, primal, opened, options, y)
-    return wrap(y, tape, index)
+    made = wrap(y, tape, index)
+    views = opened and type(opened[0][1]) is int and isinstance(made, Variable)
+    if views and gives_views(primitive, bound.statement.recipe.pen) and share(y, payloads[0]):
+        join(made, operands[0], options)
+    return made
 
 
 def _payload(cls: Any) -> type:
     return cls.payload_type  # type: ignore[no-any-return]
 
 
-# The steps of one and two operands are written out: they are what each call of a program costs.
-
-
-def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.index, a.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        if tape is not b.tape:
-            return general(a, b)
-        y, record = run((a.index, b.index), a.payload, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.index, a.payload, b)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    classes = variable_class
-
-    def step(a: Any, b: Any) -> Any:
-        tape = b.tape
-        y, record = run(b.index, a, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-_STEPS: dict[tuple[bool, ...], Callable[..., Callable[..., Any]]] = {
-    (True,): _step_of_one,
-    (True, True): _step_of_both,
-    (True, False): _step_of_left,
-    (False, True): _step_of_right,
-}
-"""What makes the step of a call, by which of its operands are variables."""
-
-
 def _careful_step(
-    run: Callable[..., Any], mine: tuple[bool, ...], general: Callable[..., Any]
+    run: Callable[..., Any], classes: tuple[type, ...], general: Callable[..., Any]
 ) -> Callable[..., Any]:
+    mine = tuple(issubclass(c, Variable) for c in classes)
     places = tuple(i for i, m in enumerate(mine) if m)
+    plain = tuple(i for i, c in enumerate(classes) if not mine[i] and memory_of(c))
 
     def step(*operands: Any) -> Any:
         tape = operands[places[0]].tape
@@ -297,6 +349,9 @@ def _careful_step(
         )
         index = len(tape)
         tape.append(record)
+        for i in plain:
+            tape.capture(operands[i], record, True)
+        tape.watch(record)
         return wrap(y, tape, index)
 
     return step
@@ -374,6 +429,9 @@ def _into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
     return Tangent.of(cls, {key: bar}, length)
 
 
+_into_field.batched = True  # type: ignore[attr-defined]
+
+
 def wrap(value: Any, tape: Tape, index: int) -> Any:
     """A value as the result of the record at an index."""
     return tape.classes[type(value)](value, tape, index)
@@ -395,7 +453,7 @@ def _open(x: Any, tape: Tape) -> tuple[Any, Any]:
     if is_tracer_type(cls):
         if isinstance(x, Variable) and x.tape is tape:
             return x.payload, x.index
-        return x, None
+        return snapshot(x), None
     if is_structure_type(cls) and any(
         isinstance(t, Variable) and t.tape is tape for t in find_tracers(x)
     ):

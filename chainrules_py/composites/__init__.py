@@ -1,5 +1,5 @@
 """NumPy-like functions written in words, shared by every library."""
 
-from chainrules_py.composites import elementwise, standard
+from chainrules_py.composites import decompositions, elementwise, higher_order, standard
 
-__all__ = ["elementwise", "standard"]
+__all__ = ["decompositions", "elementwise", "higher_order", "standard"]

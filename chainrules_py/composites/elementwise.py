@@ -3,42 +3,124 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import vocabulary as v
 from chainrules_py.arrays import Array, Numeric, namespace
-from chainrules_py.vocabulary import (
-    atan2,
-    clip,
-    clip_above,
-    clip_below,
-    imag,
-    positive,
-    real,
-)
+from chainrules_py.primitive import ignore_derivatives
+from chainrules_py.project import kind_of
 
-__all__ = ["angle", "bounded"]
+__all__ = [
+    "angle",
+    "bounded",
+    "choose",
+    "interp",
+    "interp_periodic",
+    "logaddexp2_reduce",
+    "logaddexp_reduce",
+    "select",
+]
 
 
-def angle(x: Numeric, deg: bool = False) -> Any:
+def angle(z: Numeric, deg: bool = False) -> Any:
     """The angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""
-    radians = atan2(imag(x), real(x))
+    x = z if kind_of(z) == "complex" else ignore_derivatives(z)
+    radians = v.atan2(v.imag(x), v.real(x))
     return radians * (180 / math.pi) if deg else radians
 
 
 def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) -> Any:
     """x between bounds, each of which may be absent."""
     if lo is None:
-        return positive(x) if hi is None else clip_above(x, hi)
-    return clip_below(x, lo) if hi is None else clip(x, lo, hi)
+        return v.positive(x) if hi is None else v.clip_above(x, hi)
+    return v.clip_below(x, lo) if hi is None else v.clip(x, lo, hi)
 
 
-@clip_below.implement
+@v.clip_below.implement
 def clip_below_standard(x: Array, lo: Numeric) -> Any:
     """One function in the standard."""
     return namespace(x).clip(x, min=lo)
 
 
-@clip_above.implement
+@v.clip_above.implement
 def clip_above_standard(x: Array, hi: Numeric) -> Any:
     """One function in the standard."""
     return namespace(x).clip(x, max=hi)
+
+
+# ---------------------------------------------------------------------------------- choosing
+
+
+def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
+    """The choice of the first condition that holds, or the default."""
+    if len(conditions) != len(choices) or not conditions:
+        msg = f"select takes a choice for each condition, and got {len(conditions)}, {len(choices)}"
+        raise ValueError(msg)
+    y = default
+    for i, (condition, x) in enumerate(reversed(list(zip(conditions, choices, strict=True)))):
+        if kind_of(condition) != "bool":
+            msg = f"condition {len(choices) - 1 - i} is {condition.dtype}, and has to be boolean"
+            raise TypeError(msg)
+        y = v.where(condition, x, y)
+    return y
+
+
+def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
+    """Of each place the element of the choice that a names there.
+
+    ``mode`` says what a names that is no choice: ``"raise"``, or the nearest one, ``"clip"``, or
+    the one that is met in turning around, ``"wrap"``.
+    """
+    n = len(choices)
+    if mode == "wrap":
+        a = v.remainder(a, n)
+    elif mode == "clip":
+        a = v.clip(a, 0, n - 1)
+    elif mode != "raise":
+        msg = f"choose(mode={mode!r}): mode is 'raise', 'wrap' or 'clip'"
+        raise ValueError(msg)
+    return v.choose(a, *choices)
+
+
+# ------------------------------------------------------------------------------ interpolation
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """What straight lines between the points (xp, fp) give at x; ``left``, ``right`` beyond."""
+    y = v.interp(x, xp, fp)
+    if left is not None:
+        y = v.where(v.less(x, v.index(xp, 0)), left, y)
+    return y if right is None else v.where(v.greater(x, v.index(xp, -1)), right, y)
+
+
+def interp_periodic(x: Any, xp: Any, fp: Any, period: Any) -> Any:
+    """The same, of points that come again after a period, in any order."""
+    period = v.abs(period)
+    x, xp = v.remainder(x, period), v.remainder(xp, period)
+    order = v.argsort(xp)
+    xp, fp = v.take(xp, order, axis=0), v.take(fp, order, axis=0)
+    first, last = slice(0, 1), slice(-1, None)
+    before, after = v.index(xp, last) - period, v.index(xp, first) + period
+    fp = v.concat(v.index(fp, last), fp, v.index(fp, first))
+    return v.interp(x, v.concat(before, xp, after), fp)
+
+
+# --------------------------------------------------------------------------------- reductions
+
+
+def _log_of_sum(exp: Callable[[Any], Any], log: Callable[[Any], Any]) -> Callable[..., Any]:
+    def log_of_sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        # Nothing flows through the shift: what it adds, the logarithm subtracts.
+        shift: Any = 0
+        if 0 not in x.shape:
+            shift = v.max(ignore_derivatives(x), axis=axis, keepdims=True)
+            shift = v.where(v.isfinite(shift), shift, 0)
+        total = log(v.sum(exp(x - shift), axis=axis, keepdims=True)) + shift
+        return total if keepdims else v.sum(total, axis=axis)
+
+    return log_of_sum
+
+
+logaddexp_reduce = _log_of_sum(v.exp, v.log)
+logaddexp2_reduce = _log_of_sum(v.exp2, v.log2)

@@ -1,8 +1,9 @@
-"""Functions that rearrange, cut and join arrays, written in words."""
+"""Functions that rearrange the elements of an array, written in words."""
 
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from typing import Any
 
@@ -10,34 +11,31 @@ from chainrules_py import vocabulary as v
 from chainrules_py.errors import UnsupportedKeywordError
 
 __all__ = [
-    "append",
-    "array_split",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
     "broadcast_arrays",
-    "column_stack",
-    "diff",
-    "dsplit",
-    "dstack",
+    "diag",
+    "diagflat",
     "fliplr",
     "flipud",
-    "full_of",
-    "hsplit",
-    "hstack",
     "moveaxis",
-    "ptp",
     "ravel",
+    "resize",
     "rollaxis",
-    "split",
+    "rot90",
     "swapaxes",
-    "unstack",
-    "vsplit",
-    "vstack",
 ]
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """An axis, or several, counted from the front.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    """
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for a in axes:
         if not -ndim <= a < ndim:
@@ -64,7 +62,7 @@ def ravel(x: Any, order: str = "C") -> Any:
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """x with two axes exchanged."""
-    (i,), (j,) = _axes(axis1, x.ndim), _axes(axis2, x.ndim)
+    (i,), (j,) = normal_axes(axis1, x.ndim), normal_axes(axis2, x.ndim)
     order = [*range(x.ndim)]
     order[i], order[j] = j, i
     return v.permute_dims(x, axes=tuple(order))
@@ -72,7 +70,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     """x with some axes at other places, and the rest in their order."""
-    sources, destinations = _axes(source, x.ndim), _axes(destination, x.ndim)
+    sources, destinations = normal_axes(source, x.ndim), normal_axes(destination, x.ndim)
     order = [a for a in range(x.ndim) if a not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)
@@ -81,7 +79,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
     """x with an axis moved before another."""
-    (i,) = _axes(axis, x.ndim)
+    (i,) = normal_axes(axis, x.ndim)
     start = start + x.ndim if start < 0 else start
     return moveaxis(x, i, start - (i < start))
 
@@ -96,12 +94,74 @@ def flipud(x: Any) -> Any:
     return v.flip(x, axis=0)
 
 
+def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """x turned k times by a right angle, from the first axis towards the second."""
+    if len(axes) != 2:
+        msg = "len(axes) must be 2."
+        raise ValueError(msg)
+    i, j = normal_axes(axes, x.ndim)
+    if i == j:
+        msg = "Axes must be different."
+        raise ValueError(msg)
+    turns = k % 4
+    if turns == 0:
+        return v.copy(x)
+    if turns == 2:
+        return v.flip(x, axis=(i, j))
+    if turns == 1:
+        return swapaxes(v.flip(x, axis=j), i, j)
+    return v.flip(swapaxes(x, i, j), axis=j)
+
+
+def resize(x: Any, new_shape: Any) -> Any:
+    """The elements of x, over and over, in another shape and of another number."""
+    shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    size = math.prod(shape)
+    if builtins.any(length < 0 for length in shape):
+        msg = "all elements of `new_shape` must be non-negative"
+        raise ValueError(msg)
+    if x.size == 0 or size == 0:
+        return v.full_like(x, shape=shape, fill=0)
+    flat = v.reshape(x, shape=(-1,))
+    if size > x.size:
+        flat = v.tile(flat, repetitions=(-(-size // x.size),))
+    return v.reshape(v.index(flat, slice(size)), shape=shape)
+
+
+def diag(x: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix; of a vector, the matrix that has it there."""
+    if x.ndim == 2:
+        return v.diagonal(x, offset=k)
+    if x.ndim != 1:
+        msg = "Input must be 1- or 2-d."
+        raise ValueError(msg)
+    n = x.shape[0] + builtins.abs(k)
+    return v.from_diagonal(x, rows=n, columns=n, offset=k)
+
+
+def diagflat(x: Any, k: int = 0) -> Any:
+    """The matrix that has the elements of x, in C order, on its k-th diagonal."""
+    return diag(v.reshape(x, shape=(-1,)), k)
+
+
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """Each array in the shape that all of them broadcast to."""
-    shape: tuple[int, ...] = ()
-    for x in arrays:
-        shape = _broadcast(shape, x.shape)
+    shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple([x if x.shape == shape else v.broadcast_to(x, shape=shape) for x in arrays])
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    shape: tuple[int, ...] = ()
+    for one in shapes:
+        shape = _broadcast(shape, one)
+    return shape
 
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -141,111 +201,3 @@ def atleast_3d(*arrays: Any) -> Any:
         return v.reshape(x, shape=shapes[x.ndim]) if x.ndim < 3 else x
 
     return _several(arrays, raised)
-
-
-# ------------------------------------------------------------------------------------ joining
-
-
-def vstack(arrays: Any) -> Any:
-    """Arrays above each other."""
-    return v.concat(*[atleast_2d(x) for x in arrays], axis=0)
-
-
-def hstack(arrays: Any) -> Any:
-    """Arrays beside each other."""
-    arrays = [atleast_1d(x) for x in arrays]
-    return v.concat(*arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1)
-
-
-def dstack(arrays: Any) -> Any:
-    """Arrays behind each other."""
-    return v.concat(*[atleast_3d(x) for x in arrays], axis=2)
-
-
-def column_stack(arrays: Any) -> Any:
-    """Arrays beside each other, vectors as columns."""
-    columns = [x if x.ndim >= 2 else v.reshape(x, shape=(-1, 1)) for x in arrays]
-    return v.concat(*columns, axis=1)
-
-
-def append(x: Any, values: Any, axis: int | None = None) -> Any:
-    """Values behind the elements of x."""
-    return v.concat(x, values, axis=axis)
-
-
-# ------------------------------------------------------------------------------------ cutting
-
-
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis."""
-    (a,) = _axes(axis, x.ndim)
-    return tuple([v.index(x, (slice(None),) * a + (i,)) for i in range(x.shape[a])])
-
-
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """The parts of x between these places, or this many parts, the first ones longer."""
-    (a,) = _axes(axis, x.ndim)
-    length = x.shape[a]
-    try:
-        cuts = [operator.index(i) for i in indices_or_sections]
-    except TypeError:
-        sections = operator.index(indices_or_sections)
-        if sections <= 0:
-            msg = "number sections must be larger than 0."
-            raise ValueError(msg) from None
-        each, longer = divmod(length, sections)
-        cuts = [i * each + builtins.min(i, longer) for i in range(1, sections)]
-    bounds = zip([0, *cuts], [*cuts, length], strict=True)
-    return [v.index(x, (slice(None),) * a + (slice(start, stop),)) for start, stop in bounds]
-
-
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """The parts of x between these places, or this many equal parts."""
-    if not hasattr(indices_or_sections, "__len__"):
-        (a,) = _axes(axis, x.ndim)
-        if x.shape[a] % indices_or_sections:
-            msg = "array split does not result in an equal division"
-            raise ValueError(msg)
-    return array_split(x, indices_or_sections, axis)
-
-
-def hsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from left to right."""
-    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
-
-
-def vsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from above to below."""
-    return split(x, indices_or_sections, 0)
-
-
-def dsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from front to back."""
-    return split(x, indices_or_sections, 2)
-
-
-# ----------------------------------------------------------------------------------- the rest
-
-
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest element less the smallest."""
-    largest = v.max(x, axis=axis, keepdims=keepdims)
-    return largest - v.min(x, axis=axis, keepdims=keepdims)
-
-
-def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    """The differences of neighbours, n times over."""
-    (a,) = _axes(axis, x.ndim)
-    before = (slice(None),) * a
-    for _ in range(n):
-        x = v.index(x, (*before, slice(1, None))) - v.index(x, (*before, slice(None, -1)))
-    return x
-
-
-def full_of(
-    x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
-) -> Any:
-    """An array in the shape and dtype of x, filled with a value that may be differentiated in."""
-    dtype = x.dtype if dtype is None else dtype
-    filled = v.broadcast_to(fill_value, shape=x.shape if shape is None else shape)
-    return v.astype(filled, dtype=dtype)

@@ -7,13 +7,16 @@ derivative flows.
 from chainrules_py.recipes.general import FruleRecipe, GeneralRecipe, RruleRecipe
 from chainrules_py.recipes.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
 from chainrules_py.recipes.scalar import ScalarRecipe
+from chainrules_py.recipes.transposed import AugmentedRecipe, PushedRecipe
 
 __all__ = [
+    "AugmentedRecipe",
     "BilinearRecipe",
     "ConstantRecipe",
     "FruleRecipe",
     "GeneralRecipe",
     "LinearRecipe",
+    "PushedRecipe",
     "RruleRecipe",
     "ScalarRecipe",
 ]

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.batch import aligned, batched, one_by_one
 from chainrules_py.bind import Bound, Request, mark
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.linear import LinearMap
-from chainrules_py.project import fit, project, space, spread_all
+from chainrules_py.project import StructureSpace, fit, mirrored, project, space, spread_all
 from chainrules_py.registry import Statement
 from chainrules_py.tangents import (
     NoTangent,
@@ -26,9 +27,12 @@ __all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe"]
 class _Written:
     """A function that a person wrote, which may ask for the engine's config in front."""
 
-    def __init__(self, function: Callable[..., Any], with_config: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], with_config: bool, batched: Any = False
+    ) -> None:
         self.function = function
         self.with_config = with_config
+        self.batched = batched
 
     def _function(self, request: Request) -> Callable[..., Any]:
         return (
@@ -63,6 +67,43 @@ class GeneralRecipe(_Written):
 
         return Bound(request, run)
 
+    def linearize(self, request: Request) -> Bound:
+        """The sum of the pushes, each with its saved values."""
+        stated, statement, align = self._function(request), request.statement, self.batched
+        active, n = request.active, len(request.operands)
+
+        def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
+            term = unthunk(half(t, *saved))
+            return mirrored(term, y) if type(y) is StructureSpace else term
+
+        def alone_many(t: Any, half: Any, y: Any, *saved: Any) -> Any:
+            return alone(aligned(t, y.ndim) if align == "broadcast" else t, half, y, *saved)
+
+        def make(alone: Callable[..., Any], batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
+                y_dot: Any = ZeroTangent()
+                for t, (half, saved) in zip(tangents, kept, strict=True):
+                    if not (is_zero(half) or is_zero(t)):
+                        term = alone(unthunk(t), half, y, *saved)
+                        # Behind an axis of directions, terms do not broadcast against each other.
+                        term = spread_all(term, y, batch=batch) if batch else term
+                        y_dot = add_tangents(y_dot, term)
+                return y if is_zero(y) else spread_all(y_dot, y, batch=batch)
+
+            return push
+
+        many = make(alone_many if self.batched else one_by_one(alone), 1)
+        push = mark(make(alone, 0), request, batched=many)
+
+        def keep(m: Any) -> tuple[Any, tuple[Any, ...]]:
+            return (_half(m.push, "push", statement), m.saved) if type(m) is LinearMap else (m, ())
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            return y, (push, links, space(y), *[keep(maps[i]) for i in active])
+
+        return Bound(request, run)
+
     def reverse(self, request: Request) -> Bound | None:
         """The pulls, each with its saved values."""
         stated, statement = self._function(request), request.statement
@@ -71,14 +112,21 @@ class GeneralRecipe(_Written):
         def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
             return half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto)
 
-        def pull_several(y_bar: Any, *kept: Any) -> Any:
-            return tuple([pull_one(y_bar, half, onto, *saved) for half, onto, saved in kept])
+        def pull_many(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+            return half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto, batch=1)
+
+        def make(pull_one: Callable[..., Any]) -> Any:
+            def pull_several(y_bar: Any, *kept: Any) -> Any:
+                return tuple([pull_one(y_bar, half, onto, *saved) for half, onto, saved in kept])
+
+            return pull_several
 
         def alone(k: int) -> Any:
             return lambda y_bar, *kept: pull_one(y_bar, kept[k][0], kept[k][1], *kept[k][2])
 
-        one = mark(pull_one, request)
-        several = mark(pull_several, request, tuple([alone(k) for k in range(len(active))]))
+        one = mark(pull_one, request, batched=pull_many if self.batched else None)
+        parts = tuple([alone(k) for k in range(len(active))])
+        several = mark(make(pull_one), request, parts, batched=make(batched(one)))
 
         def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...]]:
             if type(m) is not LinearMap:

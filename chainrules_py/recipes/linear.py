@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.bind import Bound, Request, mark
 from chainrules_py.project import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents import ZeroTangent, add_tangents, is_zero, unthunk
@@ -23,10 +24,12 @@ class LinearRecipe:
         transposes: tuple[Callable[..., Any] | None, ...],
         variadic: bool,
         pull_into: Callable[..., Any] | None,
+        batched: Any = False,
     ) -> None:
         self.transposes = transposes
         self.variadic = variadic
         self.pull_into = pull_into
+        self.batched = batched
 
     def _linear(self, n: int) -> tuple[bool, ...]:
         """In which of n operands the function is linear."""
@@ -66,6 +69,52 @@ class LinearRecipe:
 
         return Bound(request, run)
 
+    def linearize(self, request: Request) -> Bound | None:
+        """The function itself, of tangents that come later."""
+        linear = self._linear(len(request.operands))
+        request = request.among(linear)
+        if not request.active:
+            return None
+        primal, word, active = request.primal, request.statement.primal, request.active
+
+        def moved(tangents: tuple[Any, ...], xs: tuple[Any, ...]) -> list[Any]:
+            given = dict(zip(active, tangents, strict=True))
+            zero = ZeroTangent()
+            return [_dense(given.get(i, zero), x) if linear[i] else x for i, x in enumerate(xs)]
+
+        def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            if all([is_zero(t) for t in tangents]):
+                return ZeroTangent()
+            return spread_all(word(*moved(tangents, xs), **options), y)
+
+        each = one_by_one(push)
+
+        def push_many(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            n = count(tangents)
+            if n is None:
+                return ZeroTangent()
+            long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            found = self._with_directions(moved(tangents, tuple(long)), options, y)
+            if found is None:
+                return each(tangents, options, y, *xs)
+            return spread_all(word(*found[0], **found[1]), y, batch=1)
+
+        mark(push, request, batched=push_many if self.batched else None)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y = primal(*xs, **options)
+            kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            return y, (push, links, options, space(y), *kept)
+
+        return Bound(request, run)
+
+    def _with_directions(self, xs: Any, options: dict[str, Any], y: Any) -> Any:
+        """Operands and options of a call whose linear operands have directions in front."""
+        if self.batched == "broadcast":
+            given = zip(xs, self._linear(len(xs)), strict=True)
+            return [aligned(x, y.ndim) if flag else x for x, flag in given], options
+        return (xs, options) if self.batched is True else self.batched(tuple(xs), options)
+
     def reverse(self, request: Request) -> Bound | None:
         """The transposes, of the cotangent and of the operands' spaces."""
         linear = self._linear(len(request.operands))
@@ -80,7 +129,19 @@ class LinearRecipe:
             def pull_one(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
                 return fit(transpose(y_bar, *xs, **options), xs[i])
 
-            return pull_one
+            each = one_by_one(pull_one)
+
+            def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+                n = count(y_bar) or 0
+                long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+                found = (long, options)
+                if callable(self.batched):
+                    found = self.batched(tuple(long), options)
+                if found is None:
+                    return each(y_bar, options, *xs)
+                return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
+
+            return mark(pull_one, request, batched=pull_many if self.batched else None)
 
         pull = _joined(tuple([make(i) for i in request.active]), request)
 
@@ -107,8 +168,11 @@ class BilinearRecipe:
 
     pen = "bilinear_rule"
 
-    def __init__(self, left: Callable[..., Any], right: Callable[..., Any]) -> None:
+    def __init__(
+        self, left: Callable[..., Any], right: Callable[..., Any], batched: Any = False
+    ) -> None:
         self.adjoints = (left, right)
+        self.batched = batched
 
     def forward(self, request: Request) -> Bound | None:
         """The function itself, with a tangent in the place of its operand."""
@@ -126,6 +190,37 @@ class BilinearRecipe:
 
         return Bound(request, run)
 
+    def linearize(self, request: Request) -> Bound:
+        """The function itself, of one tangent and one operand."""
+        primal, word, active = request.primal, request.statement.primal, request.active
+
+        def term(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
+            return word(*((a, t) if i else (t, b)), **options)
+
+        def term_many(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
+            if self.batched == "broadcast":
+                return term(i, aligned(t, y.ndim), options, y, a, b)
+            return self.batched[i](t, a, b, **options)
+
+        def make(term: Callable[..., Any], batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+                y_dot: Any = ZeroTangent()
+                for i, t in zip(active, tangents, strict=True):
+                    if not is_zero(t):
+                        y_dot = add_tangents(y_dot, term(i, unthunk(t), options, y, *xs))
+                return spread_all(y_dot, y, batch=batch)
+
+            return push
+
+        push = mark(make(term, 0), request, batched=make(term_many, 1) if self.batched else None)
+
+        def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            y = primal(a, b, **options)
+            kept = (a if 1 in active else space(a), b if 0 in active else space(b))
+            return y, (push, links, options, space(y), *kept)
+
+        return Bound(request, run)
+
     def reverse(self, request: Request) -> Bound | None:
         """The adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
@@ -136,7 +231,10 @@ class BilinearRecipe:
             def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any, *spaces: Any) -> Any:
                 return fit(adjoint(y_bar, a, b, **options), spaces[i])
 
-            return pull_one
+            def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any, *spaces: Any) -> Any:
+                return fit(adjoint(y_bar, a, b, **options), spaces[i], batch=1)
+
+            return mark(pull_one, request, batched=pull_many if self.batched else None)
 
         pull = _joined(tuple([make(i) for i in active]), request)
 
@@ -157,13 +255,18 @@ class ConstantRecipe:
         """Nothing flows."""
         return
 
-    reverse = forward
+    linearize = reverse = forward
 
 
 def _joined(parts: tuple[Any, ...], request: Request) -> Any:
     if len(parts) == 1:
-        return mark(parts[0], request, parts)
-    return mark(lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts]), request, parts)
+        return mark(parts[0], request, parts, batched=parts[0].batched)
+
+    def pull_many(y_bar: Any, *kept: Any) -> tuple[Any, ...]:
+        return tuple([batched(p)(y_bar, *kept) for p in parts])
+
+    pull = lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
+    return mark(pull, request, parts, batched=pull_many)
 
 
 def _dense(t: Any, x: Any) -> Any:

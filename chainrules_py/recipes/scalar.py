@@ -11,13 +11,23 @@ zero is needed. What is left for the call is one test of shape and dtype, which 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import arrays
+from chainrules_py.batch import aligned
 from chainrules_py.bind import Bound, Request, mark
 from chainrules_py.errors import NoRuleError
-from chainrules_py.project import dtype_kind, kind_of, project, space, spread, unbroadcasting
+from chainrules_py.project import (
+    dtype_kind,
+    kind_of,
+    project,
+    promoted,
+    space,
+    spread,
+    unbroadcasting,
+)
 from chainrules_py.registry import Statement
 from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
@@ -67,6 +77,7 @@ class ScalarRecipe:
         def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
             y = primal(*xs)
             self._check(statement, y, *xs)
+            xs = tuple([promoted(x, y) for x in xs])
             y_dot: Any = None
             for partial, x_dot in zip(partials, tangents, strict=True):
                 if is_zero(x_dot):
@@ -77,6 +88,49 @@ class ScalarRecipe:
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
         return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound | None:
+        """The partials, for tangents that come later."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        primal, statement = request.primal, request.statement
+        terms = [self._term(i) for i in request.active]
+        computed = [self.partials[i] for i, (_, p) in zip(request.active, terms, strict=True) if p]
+
+        def make(batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+                y_dot: Any = None
+                rest = iter(ps)
+                for t, (term, reads) in zip(tangents, terms, strict=True):
+                    p = next(rest) if reads else None
+                    if is_zero(t):
+                        continue
+                    t = unthunk(t)
+                    part = term(aligned(t, y.ndim) if batch else t, p)
+                    y_dot = part if y_dot is None else y_dot + part
+                return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
+
+            return push
+
+        push = mark(make(0), request, batched=make(1))
+
+        def run(links: Any, *xs: Any) -> Any:
+            y = primal(*xs)
+            self._check(statement, y, *xs)
+            xs = tuple([promoted(x, y) for x in xs])
+            return y, (push, links, space(y), *[p(y, *xs) for p in computed])  # type: ignore[misc]
+
+        return Bound(request, run)
+
+    def _term(self, i: int) -> tuple[Callable[[Any, Any], Any], bool]:
+        """What makes a term of a tangent and a partial, and whether it reads the partial."""
+        form, c = self.forms[i]
+        if form != "constant" or self.singular:
+            return (strong_multiply, True) if self.singular else (operator.mul, True)
+        if c == 1:
+            return lambda t, _: t, False
+        return (lambda t, _: -t, False) if c == -1 else (lambda t, _: t * c, False)
 
     def reverse(self, request: Request) -> Bound | None:
         """For each operand y_bar conj(p), brought to the operand."""
@@ -99,9 +153,9 @@ class ScalarRecipe:
         if len(request.operands) == 1:
             return Bound(request, _run_unary(request.primal, saved, fast, general))
         if len(request.active) == 1:
-            return Bound(
-                request, _run_half(request.primal, request.active[0], saved, fast, general)
-            )
+            k = request.active[0]
+            alike = any(i != k for i in self._computed_with(request))
+            return Bound(request, _run_half(request.primal, k, saved, fast, general, alike))
         return Bound(request, _run_binary(request.primal, saved, fast, general))
 
     def _check(self, statement: Statement, *values: Any) -> None:
@@ -116,23 +170,51 @@ class ScalarRecipe:
         )
         raise NoRuleError(msg)
 
+    def _computed_with(self, request: Request) -> list[int]:
+        """The arrays that a partial does more with than to be multiplied: their dtype matters."""
+        if all([self.forms[i][0] != "computed" for i in request.active]):
+            return []
+        plain = (*NUMBERS, bool)
+        return [i for i, c in enumerate(request.operands) if arrays.dispatch_type(c) not in plain]
+
     def _general(
         self, request: Request, saved: Slots, pulls: _Pulls, broadcast: ByDtype
     ) -> Callable[..., Any]:
         """The record of a call whose operands and result do not agree in shape and dtype."""
         active, statement = request.active, request.statement
         general = pulls.general()
+        alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
             self._check(statement, y, *xs)
             values = (y, *xs)
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
-            if dtype is not None and all([getattr(xs[i], "dtype", None) is dtype for i in active]):
+            if dtype is not None and all([getattr(xs[i], "dtype", None) is dtype for i in alike]):
                 shape = y.shape
                 plans = [unbroadcasting(shape, xs[i].shape) for i in active]
                 return y, (broadcast[dtype], links, *kept, *plans)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
+
+        numbers = [arrays.dispatch_type(cls) in NUMBERS for cls in request.operands]
+        if saved == () and active == alike == (0, 1) and numbers == [False, False]:
+            return self._general_sum(record, broadcast)
+        return record
+
+    def _general_sum(self, general: Any, broadcast: ByDtype) -> Callable[..., Any]:
+        """As `_general`, of two operands of which nothing is saved: what a bias is added by."""
+
+        def record(links: Any, z: Any, x: Any, y: Any) -> Any:
+            dtype = z.dtype
+            if dtype is not x.dtype or dtype is not y.dtype:
+                return general(links, z, x, y)
+            shape, first, second = z.shape, x.shape, y.shape
+            return z, (
+                broadcast[dtype],
+                links,
+                None if first == shape else unbroadcasting(shape, first),
+                None if second == shape else unbroadcasting(shape, second),
+            )
 
         return record
 
@@ -140,8 +222,7 @@ class ScalarRecipe:
         primal, active, statement = request.primal, request.active, request.statement
         fast, general = pulls.fast("real"), pulls.general()
 
-        def run(links: Any, *xs: Any) -> Any:
-            y = primal(*xs)
+        def record(links: Any, y: Any, *xs: Any) -> Any:
             values = (y, *xs)
             kept = [values[slot] for slot in saved]
             if type(y) is float and complex not in map(type, xs):
@@ -149,7 +230,57 @@ class ScalarRecipe:
             self._check(statement, *values)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
-        return run
+        if all([arrays.dispatch_type(cls) is not complex for cls in request.operands]):
+            if len(request.operands) == 1:
+                return _run_number(primal, saved, fast, record)
+            if len(request.operands) == 2:
+                return _run_two_numbers(primal, saved, fast, record)
+        return lambda links, *xs: record(links, primal(*xs), *xs)
+
+
+def _run_number(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
+    """Of one real number of Python."""
+    keep_y, keep_x = 0 in saved, 1 in saved
+
+    def run(links: Any, x: Any) -> Any:
+        y = primal(x)
+        if type(y) is not float:
+            return record(links, y, x)
+        if keep_x:
+            return y, ((fast, links, y, x) if keep_y else (fast, links, x))
+        return y, ((fast, links, y) if keep_y else (fast, links))
+
+    return run
+
+
+def _run_two_numbers(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
+    """Of two real numbers of Python."""
+    if saved == ():
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            return (z, (fast, links)) if type(z) is float else record(links, z, x, y)
+
+    elif saved == (1, 2):
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            return (z, (fast, links, x, y)) if type(z) is float else record(links, z, x, y)
+
+    elif len(saved) == 1:
+        of_x = saved == (1,)
+        if saved == (0,):
+            return lambda links, x, y: record(links, primal(x, y), x, y)
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            if type(z) is not float:
+                return record(links, z, x, y)
+            return z, (fast, links, x if of_x else y)
+
+    else:
+        return lambda links, x, y: record(links, primal(x, y), x, y)
+    return run
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -167,14 +298,20 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
     return run
 
 
-def _run_half(primal: Any, k: int, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
-    """Two operands, the k-th wanted."""
+def _run_half(
+    primal: Any, k: int, saved: Slots, fast: ByDtype, general: Any, alike: bool
+) -> Callable[..., Any]:
+    """Two operands, the k-th wanted; ``alike``: the dtype of the other has to agree as well."""
 
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
-        wanted = y if k else x
+        wanted, other = (y, x) if k else (x, y)
         dtype = z.dtype
-        if dtype is not wanted.dtype or z.shape != wanted.shape:
+        if (
+            dtype is not wanted.dtype
+            or z.shape != wanted.shape
+            or (alike and other.dtype is not dtype)
+        ):
             return general(links, z, x, y)
         values = (z, x, y)
         return z, (fast[dtype], links, *[values[slot] for slot in saved])
@@ -228,6 +365,8 @@ class _Pulls:
         if kind == "complex" and self.recipe.complex is None:
             self.recipe.refuse_complex(self.request.statement)
         parts = self._parts(conjugate=kind == "complex")
+        if kind == "complex" and any(map(arrays.is_python_number, self.request.operands)):
+            parts = tuple([_with_numbers(p) for p in parts])
         forms = [self.recipe.forms[i] for i in self.request.active]
         together = None
         if kind != "complex" and not self.recipe.singular:
@@ -236,7 +375,7 @@ class _Pulls:
             together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
         # A function of its own, for what is written on it differs from rule to rule.
         pull = together if len(parts) == 1 else _copy(together)
-        return mark(pull, self.request, parts)
+        return mark(pull, self.request, parts, batched=True)
 
     def broadcast(self, kind: str) -> Any:
         """For operands and result of one dtype and different shapes: the fast parts, then sums."""
@@ -261,24 +400,28 @@ class _Pulls:
             a, b = first(y_bar), second(y_bar)
             return a if plan is None else plan(a), b if other is None else other(b)
 
-        return mark(pull_two, self.request, made)
+        return mark(pull_two, self.request, made, batched=True)
 
     def general(self) -> Any:
         """For anything: the conjugate is taken, and projection sees to the rest."""
         parts, n = self._parts(conjugate=True), len(self.saved)
 
-        def make(position: int) -> Any:
+        def make(position: int, batch: int = 0) -> Any:
             whole = parts[position]
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
-                return project(whole(y_bar, *kept[:n]), kept[n + position])
+                values = [promoted(x, y_bar) for x in kept[:n]]
+                return project(whole(y_bar, *values), kept[n + position], batch=batch)
 
             return pull_one
 
-        return self._joined(tuple([make(position) for position in range(len(parts))]))
+        places = range(len(parts))
+        many = self._joined(tuple([make(position, 1) for position in places]))
+        return self._joined(tuple([make(position) for position in places]), many)
 
-    def _joined(self, parts: tuple[Any, ...]) -> Any:
-        return mark(parts[0] if len(parts) == 1 else _join(parts, -1), self.request, parts)
+    def _joined(self, parts: tuple[Any, ...], batched: Any = True) -> Any:
+        pull = parts[0] if len(parts) == 1 else _join(parts, -1)
+        return mark(pull, self.request, parts, batched=batched)
 
     def _parts(self, conjugate: bool) -> tuple[Any, ...]:
         return tuple([self._part(i, conjugate) for i in self.request.active])
@@ -314,6 +457,11 @@ _TOGETHER: dict[Any, Callable[..., Any]] = {
     (("slot", 2), ("slot", 1), (1, 2)): lambda z_bar, x, y: (z_bar * y, z_bar * x),
     (("constant", 1), ("constant", 1), ()): lambda z_bar: (z_bar, z_bar),
 }
+
+
+def _with_numbers(pull: Any) -> Any:
+    """A pull of complex numbers that is given Python's real ones as such."""
+    return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept])
 
 
 def _copy(function: Any) -> Any:

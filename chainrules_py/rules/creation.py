@@ -1,7 +1,75 @@
-"""Rules for words that make arrays: of their operand they take no element."""
+"""Rules for words that make arrays, of no element of another, or of a first and a last number."""
 
-from chainrules_py.rule import non_differentiable
-from chainrules_py.vocabulary import arange_like, eye_like, full_like, ones_like, zeros_like
+from chainrules_py.batch import aligned
+from chainrules_py.linear import LinearMap
+from chainrules_py.project import kind_of
+from chainrules_py.rule import linear_rule, non_differentiable, rule
+from chainrules_py.rules.leading import moved
+from chainrules_py.tangents import ZeroTangent
+from chainrules_py.vocabulary import (
+    arange_like,
+    conj,
+    divide,
+    expand_dims,
+    eye_like,
+    full_like,
+    geomspace,
+    linspace,
+    ones_like,
+    reshape,
+    sum,
+    zeros_like,
+)
 
 for _word in (full_like, zeros_like, ones_like, arange_like, eye_like):
     non_differentiable(_word)
+
+
+def weights(like, num, endpoint, axis):
+    """How much of each number between start and stop is the stop: from 0 to 1, along the axis."""
+    zero, one = full_like(like, shape=(), fill=0), full_like(like, shape=(), fill=1)
+    w = linspace(zero, one, num=num, endpoint=endpoint)
+    return reshape(w, shape=(num, *(1,) * (like.ndim - 1 - axis % like.ndim)))
+
+
+def linspace_start(y_bar, start, stop, *, num, endpoint, axis):
+    """y = (1 - w) start + w stop."""
+    return sum(y_bar * (1 - weights(y_bar, num, endpoint, axis)), axis=axis)
+
+
+def linspace_stop(y_bar, start, stop, *, num, endpoint, axis):
+    """The other share."""
+    return sum(y_bar * weights(y_bar, num, endpoint, axis), axis=axis)
+
+
+def between(operands, options):
+    """The call with one more axis in front, that of directions: see `leading`."""
+    ndim = max([len(x.shape) for x in operands]) - 1
+    return [aligned(x, ndim) for x in operands], {**options, "axis": moved(options["axis"])}
+
+
+linear_rule(linspace, linspace_start, linspace_stop, batched=between)
+
+
+@rule(geomspace)
+def geomspace_rule(start, stop, *, num, endpoint, dtype, axis):
+    """y = start^(1 - w) stop^w, so ẏ / y = (1 - w) ṡ / s + w ė / e."""
+    y = geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
+    if kind_of(y) not in ("real", "complex"):
+        return y, (ZeroTangent(), ZeroTangent())
+    w = weights(y, num, endpoint, axis)
+    return y, (
+        LinearMap(_geomspace_push, _geomspace_pull, y * (1 - w), start, axis),
+        LinearMap(_geomspace_push, _geomspace_pull, y * w, stop, axis),
+    )
+
+
+def _geomspace_push(t, share, end, axis):
+    ratio = divide(t, end)
+    ahead = axis % share.ndim - share.ndim  # counted from the end, where broadcasting begins
+    inside = -ahead <= getattr(ratio, "ndim", 0)
+    return share * (expand_dims(ratio, axis=ahead) if inside else ratio)
+
+
+def _geomspace_pull(y_bar, share, end, axis):
+    return divide(sum(conj(share) * y_bar, axis=axis), conj(end))

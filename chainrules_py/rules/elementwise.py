@@ -8,20 +8,28 @@ Python's own ``/`` raises there.
 
 import math
 
-from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, scalar_rule
+from chainrules_py.linear import LinearMap, identity
+from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.tangents import NoTangent, ZeroTangent
 from chainrules_py.vocabulary import (
     add,
     astype,
+    bessel_i,
     cbrt,
+    complex_outside,
     conj,
     divide,
+    divmod,
     exp,
     exp2,
     expm1,
     floor_divide,
     fmod,
+    frexp,
+    full_like,
     hypot,
     imag,
+    ldexp,
     lift,
     log,
     log1p,
@@ -29,11 +37,13 @@ from chainrules_py.vocabulary import (
     log10,
     logaddexp,
     logaddexp2,
+    modf,
     multiply,
     negative,
     positive,
     pow,
     real,
+    real_if_close,
     reciprocal,
     remainder,
     round,
@@ -41,6 +51,7 @@ from chainrules_py.vocabulary import (
     square,
     strong_multiply,
     subtract,
+    unwrap,
     where,
 )
 
@@ -58,19 +69,57 @@ scalar_rule(negative, lambda _y, _x: -1, complex="holomorphic")
 scalar_rule(positive, lambda _y, _x: 1, complex="holomorphic")
 scalar_rule(reciprocal, lambda y, _x: -y * y, singular=True, complex="holomorphic")
 
-# x = n y + z with a whole number n, which is constant wherever z is continuous.
-non_differentiable(floor_divide)
-scalar_rule(remainder, lambda _z, _x, _y: 1, lambda _z, x, y: -floor_divide(x, y))
-scalar_rule(fmod, lambda _z, _x, _y: 1, lambda z, x, y: round(divide(z - x, y)))
-
 # Bilinear, and its own derivative: what is 0 where c is 0 is still linear in a perturbation of c.
 bilinear_rule(
     strong_multiply,
     lambda z_bar, c, p: strong_multiply(z_bar, conj(p)),
     lambda z_bar, c, p: strong_multiply(conj(c), z_bar),
+    batched="broadcast",
 )
 
 linear_rule(lift, lambda y_bar, x, *, to: y_bar)
+
+
+# ------------------------------------------------------------------------------ whole numbers
+
+# x = n y + r with a whole number n, which is constant wherever r is continuous.
+non_differentiable(floor_divide)
+scalar_rule(remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y))
+scalar_rule(fmod, lambda _r, _x, _y: 1, lambda r, x, y: round(divide(r - x, y)))
+
+
+@rule(divmod)
+def divmod_rule(x, y):
+    """n and r = x - n y."""
+    n, r = divmod(x, y)
+    push_x, pull_x = lambda t: (ZeroTangent(), t), lambda z_bar: z_bar[1]
+    push_y, pull_y = lambda t, n: (ZeroTangent(), -(t * n)), lambda z_bar, n: -(z_bar[1] * n)
+    return (n, r), (LinearMap(push_x, pull_x), LinearMap(push_y, pull_y, n))
+
+
+@rule(modf, batched=True)
+def modf_rule(x):
+    """x = r + n, where only r moves."""
+    return modf(x), (LinearMap(lambda x_dot: (x_dot, ZeroTangent()), lambda y_bar: y_bar[0]),)
+
+
+@rule(frexp, batched=True)
+def frexp_rule(x):
+    """m = x 2⁻ⁿ."""
+    m, n = frexp(x)
+    push, pull = lambda t, power: (t * power, NoTangent()), lambda y_bar, power: y_bar[0] * power
+    return (m, n), (LinearMap(push, pull, ldexp(full_like(m, shape=(), fill=1), -n)),)
+
+
+linear_rule(ldexp, lambda y_bar, x, n: ldexp(y_bar, n), None, batched="broadcast")
+
+
+@rule(unwrap, batched="broadcast")
+def unwrap_rule(x, period, *, axis, discont):
+    """y = x + n p with whole numbers n."""
+    y = unwrap(x, period, axis=axis, discont=discont)
+    turns = lambda t, n: n * t
+    return y, (identity, LinearMap(turns, turns, round(divide(y - x, period))))
 
 
 # ---------------------------------------------------------------------------------- powers
@@ -116,6 +165,32 @@ scalar_rule(logaddexp2, lambda z, x, _y: exp2(x - z), lambda z, _x, y: exp2(y - 
 
 # Linear over the reals; the adjoints are those of ℝ², and the projection takes the real part where
 # the operand is real.
-linear_rule(conj, lambda y_bar, x: conj(y_bar))
-linear_rule(real, lambda y_bar, x: y_bar)
-linear_rule(imag, lambda y_bar, x: 1j * astype(y_bar, dtype=x.dtype))
+linear_rule(conj, lambda y_bar, x: conj(y_bar), batched=True)
+linear_rule(real, lambda y_bar, x: y_bar, batched=True)
+linear_rule(imag, lambda y_bar, x: 1j * astype(y_bar, dtype=x.dtype), batched=True)
+
+
+@rule(real_if_close, batched=True)
+def real_if_close_rule(x, *, tol):
+    """The identity, up to the projection, which takes and gives real parts."""
+    return real_if_close(x, tol=tol), (identity,)
+
+
+@rule(complex_outside, batched=True)
+def complex_outside_rule(x, *, low, high):
+    """The identity, as above."""
+    return complex_outside(x, low=low, high=high), (identity,)
+
+
+# ------------------------------------------------------------------------------ Bessel functions
+
+
+@rule(bessel_i, batched=True)
+def bessel_i_rule(x, *, order):
+    """Iₙ′ = (Iₙ₋₁ + Iₙ₊₁) / 2, where I₋₁ = I₁: 9.6.26 and 9.6.6."""
+    return bessel_i(x, order=order), (LinearMap(bessel_i_slope, bessel_i_slope, x, order),)
+
+
+def bessel_i_slope(t, x, order):
+    below = bessel_i(x, order=order - 1 if order else 1)
+    return 0.5 * (below + bessel_i(x, order=order + 1)) * t

@@ -1,17 +1,23 @@
 """Rules for picking elements out, and putting them back: each is the transpose of the other."""
 
+from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule
+from chainrules_py.rules.leading import along_axis, along_places, indexed, scattered
 from chainrules_py.vocabulary import (
     Index,
     add_along_axis,
     add_at,
+    arange_like,
+    equal,
     full_like,
     getitem,
     put_along_axis_add,
+    put_at,
     reshape,
     scatter_add,
     take,
     take_along_axis,
+    where,
 )
 
 
@@ -25,13 +31,41 @@ def getitem_pull_into(buffer, y_bar, *arrays, index):
     add_at(buffer, y_bar, *arrays, index=index)
 
 
-linear_rule(getitem, getitem_transpose, None, pull_into=getitem_pull_into)
+linear_rule(
+    getitem, getitem_transpose, None, pull_into=getitem_pull_into, batched=indexed
+)
 linear_rule(
     scatter_add,
     lambda z_bar, x, y, *arrays, index: z_bar,
     lambda z_bar, x, y, *arrays, index: getitem(z_bar, *arrays, index=index),
     None,
+    batched=scattered,
 )
+
+
+def put_at_transpose(z_bar, x, y, *arrays, index):
+    """The cotangents, but for zeros where x was written over."""
+    return put_at(z_bar, full_like(z_bar, shape=(), fill=0), *arrays, index=index)
+
+
+def put_at_transpose_value(z_bar, x, y, *arrays, index):
+    """The cotangents of the elements that were written, and are still there.
+
+    Only integer arrays name an element twice. Which of its values stayed is found by writing places
+    instead of values, so it is the library that says which one was the last.
+    """
+    y_bar = getitem(z_bar, *arrays, index=index)
+    if any(kind_of(a) == "int" and getattr(a, "size", 1) > 1 for a in arrays):
+        places = reshape(arange_like(z_bar, stop=y_bar.size), shape=y_bar.shape)
+        owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
+        stayed = equal(getitem(owners, *arrays, index=index), places)
+        y_bar = where(stayed, y_bar, 0)
+    # NumPy writes an array with more axes than there are, if they have length one.
+    extra = y.ndim - y_bar.ndim
+    return y_bar if extra <= 0 else reshape(y_bar, shape=(1,) * extra + y_bar.shape)
+
+
+linear_rule(put_at, put_at_transpose, put_at_transpose_value, None)
 
 
 def take_transpose(y_bar, x, indices, *, axis):
@@ -57,7 +91,7 @@ def take_pull_into(buffer, y_bar, indices, *, axis):
         add_at(buffer, y_bar, indices, index=_along(axis, buffer.ndim))
 
 
-linear_rule(take, take_transpose, None, pull_into=take_pull_into)
+linear_rule(take, take_transpose, None, pull_into=take_pull_into, batched=along_axis)
 
 
 def take_along_axis_transpose(y_bar, x, indices, *, axis):
@@ -71,10 +105,17 @@ def take_along_axis_pull_into(buffer, y_bar, indices, *, axis):
     add_along_axis(buffer, y_bar, indices, axis=axis)
 
 
-linear_rule(take_along_axis, take_along_axis_transpose, None, pull_into=take_along_axis_pull_into)
+linear_rule(
+    take_along_axis,
+    take_along_axis_transpose,
+    None,
+    pull_into=take_along_axis_pull_into,
+    batched=along_places,
+)
 linear_rule(
     put_along_axis_add,
     lambda z_bar, x, y, indices, *, axis: z_bar,
     lambda z_bar, x, y, indices, *, axis: take_along_axis(z_bar, indices, axis=axis),
     None,
+    batched=along_places,
 )

@@ -1,6 +1,7 @@
 """Rules for joining arrays: linear in all of them, and each gets its part of the cotangent back."""
 
 from chainrules_py.rule import linear_rule
+from chainrules_py.rules.leading import along_axes, joined
 from chainrules_py.vocabulary import concat, index, reshape, stack
 
 
@@ -19,5 +20,5 @@ def stack_transpose(y_bar, *arrays, axis, argnum):
     return index(y_bar, (slice(None),) * (axis % y_bar.ndim) + (argnum,))
 
 
-linear_rule(concat, concat_transpose)
-linear_rule(stack, stack_transpose)
+linear_rule(concat, concat_transpose, batched=joined)
+linear_rule(stack, stack_transpose, batched=along_axes)

@@ -4,19 +4,33 @@ from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule, rule
 from chainrules_py.rules.indexing import take_transpose
+from chainrules_py.rules.leading import (
+    along_axes,
+    along_axis,
+    broadcasted,
+    permuted,
+    shaped,
+    squeezed,
+    tiled,
+)
 from chainrules_py.tangents import ZeroTangent
 from chainrules_py.vocabulary import (
     arange_like,
     astype,
     broadcast_to,
+    concat,
     copy,
     expand_dims,
     flip,
+    full_like,
+    index,
     matrix_transpose,
+    pad,
     permute_dims,
     repeat,
     reshape,
     roll,
+    sliding_window_view,
     squeeze,
     sum,
     tile,
@@ -60,22 +74,61 @@ def repeat_transpose(y_bar, x, repeats, *, axis):
     return take_transpose(y_bar, x, places, axis=axis)
 
 
-linear_rule(reshape, reshape_transpose)
-linear_rule(expand_dims, reshape_transpose)
-linear_rule(squeeze, reshape_transpose)
-linear_rule(permute_dims, permute_dims_transpose)
-linear_rule(matrix_transpose, lambda y_bar, x: matrix_transpose(y_bar))
-linear_rule(flip, lambda y_bar, x, *, axis: flip(y_bar, axis=axis))
-linear_rule(roll, roll_transpose)
-linear_rule(tile, tile_transpose)
-linear_rule(repeat, repeat_transpose, None)
-linear_rule(copy, lambda y_bar, x: y_bar)
+def unpadded(y, widths):
+    """What stands between the margins."""
+    parts = [slice(a, n - b) for n, (a, b) in zip(y.shape, widths, strict=True)]
+    return index(y, tuple(parts)) if parts else y
+
+
+def pad_value(y_bar, x, value, *, widths):
+    """The sum over the margins."""
+    return sum(y_bar - pad(unpadded(y_bar, widths), 0, widths=widths))
+
+
+def sliding_window_view_transpose(y_bar, x, *, window_shape, axis):
+    """Windows overlap, so what they say of an element is added, window axis by window axis."""
+    for along in axis[::-1]:
+        y_bar = overlapped(y_bar, along % x.ndim)
+    return y_bar
+
+
+def overlapped(y, axis):
+    """Σ y_ik at i + k, where i counts along the axis and k along the last one.
+
+    Rows of c are made r + c long, and read on as rows of r + c - 1: each then starts one to the
+    right of the row above it.
+    """
+    others = [a for a in range(y.ndim - 1) if a != axis]
+    m, w = y.shape[axis], y.shape[-1]
+    r, c = sorted((m, w))
+    rows = permute_dims(y, axes=(*others, *((axis, -1) if m == r else (-1, axis))))
+    before = rows.shape[:-2]
+    zeros = full_like(rows, shape=(*before, r, r), fill=0)
+    long = reshape(concat(rows, zeros, axis=-1), shape=(*before, r * (r + c)))
+    skewed = reshape(index(long, (..., slice(r * (r + c - 1)))), shape=(*before, r, r + c - 1))
+    order = [*range(y.ndim - 2)]
+    order.insert(axis, -1)
+    return permute_dims(sum(skewed, axis=-2), axes=tuple(order))
+
+
+linear_rule(reshape, reshape_transpose, batched=shaped)
+linear_rule(expand_dims, reshape_transpose, batched=along_axes)
+linear_rule(squeeze, reshape_transpose, batched=squeezed)
+linear_rule(permute_dims, permute_dims_transpose, batched=permuted)
+linear_rule(matrix_transpose, lambda y_bar, x: matrix_transpose(y_bar), batched=True)
+linear_rule(flip, lambda y_bar, x, *, axis: flip(y_bar, axis=axis), batched=along_axes)
+linear_rule(roll, roll_transpose, batched=along_axis)
+linear_rule(tile, tile_transpose, batched=tiled)
+linear_rule(repeat, repeat_transpose, None, batched=along_axis)
+linear_rule(pad, lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value)
+linear_rule(sliding_window_view, sliding_window_view_transpose, batched=along_axes)
+linear_rule(copy, lambda y_bar, x: y_bar, batched=True)
 # The projection sums what was broadcast, and moves to the operand's device.
-linear_rule(broadcast_to, lambda y_bar, x, *, shape: y_bar)
-linear_rule(to_device, lambda y_bar, x, *, device: y_bar)
+linear_rule(broadcast_to, lambda y_bar, x, *, shape: y_bar, batched=broadcasted)
+linear_rule(to_device, lambda y_bar, x, *, device: y_bar, batched=True)
 
 
-@rule(astype)
+@rule(astype, batched=True)
 def astype_rule(x, *, dtype):
     """A conversion is linear; one to integers is constant wherever it is continuous."""
     y = astype(x, dtype=dtype)

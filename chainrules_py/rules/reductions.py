@@ -8,6 +8,7 @@ import math
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import linear_rule, non_differentiable, rule
+from chainrules_py.rules.leading import along_axes, along_axis
 from chainrules_py.vocabulary import (
     all,
     any,
@@ -20,6 +21,7 @@ from chainrules_py.vocabulary import (
     count_nonzero,
     cumulative_prod,
     cumulative_sum,
+    divide,
     equal,
     expand_dims,
     flip,
@@ -29,6 +31,8 @@ from chainrules_py.vocabulary import (
     mean,
     min,
     multiply,
+    nanmax,
+    nanmin,
     ones_like,
     permute_dims,
     prod,
@@ -72,8 +76,8 @@ def mean_transpose(y_bar, x, *, axis, keepdims):
     return broadcast_to(_kept(y_bar / _count(x, axis), axis, keepdims), shape=x.shape)
 
 
-linear_rule(sum, sum_transpose)
-linear_rule(mean, mean_transpose)
+linear_rule(sum, sum_transpose, batched=along_axes)
+linear_rule(mean, mean_transpose, batched=along_axes)
 
 
 # ------------------------------------------------------------------------------------ products
@@ -140,7 +144,7 @@ def _extreme_rule(extreme):
 
 def _shares(x, y, axis, keepdims, like):
     hits = astype(equal(x, _kept(y, axis, keepdims)), dtype=like.dtype)
-    return hits / sum(hits, axis=axis, keepdims=True)
+    return divide(hits, sum(hits, axis=axis, keepdims=True))
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):
@@ -151,8 +155,8 @@ def _extreme_pull(y_bar, x, y, axis, keepdims):
     return _shares(x, y, axis, keepdims, y_bar) * _kept(y_bar, axis, keepdims)
 
 
-rule(max)(_extreme_rule(max))
-rule(min)(_extreme_rule(min))
+for _word in (max, min, nanmax, nanmin):
+    rule(_word)(_extreme_rule(_word))
 
 
 # ----------------------------------------------------------------------------------- variances
@@ -218,7 +222,7 @@ def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
     return reshape(x_bar, shape=x.shape)
 
 
-linear_rule(cumulative_sum, cumulative_sum_transpose)
+linear_rule(cumulative_sum, cumulative_sum_transpose, batched=along_axis)
 
 
 @rule(cumulative_prod)

@@ -3,28 +3,43 @@
 At kinks they give the values of docs/conventions.md.
 """
 
+import math
+
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule, rule, scalar_rule
 from chainrules_py.tangents import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
+    arange_like,
+    choose,
     clip,
     clip_above,
     clip_below,
     conj,
     copysign,
+    cumulative_max,
+    cumulative_min,
+    equal,
     fmax,
     fmin,
     full_like,
+    heaviside,
+    imag,
+    isfinite,
+    isnan,
     less,
     less_equal,
     logical_and,
     maximum,
     minimum,
+    nan_to_num,
     nextafter,
+    put_along_axis_add,
     real,
+    reshape,
     sign,
+    take_along_axis,
     where,
 )
 
@@ -34,6 +49,14 @@ linear_rule(
     None,
     lambda z_bar, condition, x, y: where(condition, z_bar, 0),
     lambda z_bar, condition, x, y: where(condition, 0, z_bar),
+    batched="broadcast",
+)
+
+linear_rule(
+    choose,
+    None,
+    lambda z_bar, a, *choices, argnum: where(equal(a, argnum), z_bar, 0),
+    batched="broadcast",
 )
 
 
@@ -52,13 +75,44 @@ scalar_rule(fmax, share, lambda z, x, y: share(z, y, x))
 scalar_rule(fmin, share, lambda z, x, y: share(z, y, x))
 
 
+def _running_rule(running):
+    """Each result is one of the elements, of several equal ones the last."""
+
+    def running_rule(x, *, axis):
+        y = running(x, axis=axis)
+        lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
+        own = reshape(arange_like(x, stop=x.shape[axis]), shape=tuple(lengths))
+        places = cumulative_max(where(equal(x, y), own, 0), axis=axis)
+        return y, (LinearMap(_read, _put_back, places, axis),)
+
+    running_rule.__name__ = running_rule.__qualname__ = f"{running.__name__}_rule"
+    return running_rule
+
+
+def _read(x_dot, places, axis):
+    return take_along_axis(x_dot, places, axis=axis)
+
+
+def _put_back(y_bar, places, axis):
+    zeros = full_like(y_bar, shape=places.shape, fill=0)
+    return put_along_axis_add(zeros, y_bar, places, axis=axis)
+
+
+rule(cumulative_max)(_running_rule(cumulative_max))
+rule(cumulative_min)(_running_rule(cumulative_min))
+
+
 # ----------------------------------------------------------------------------------- bounds
 
 
 def indicator(condition, z):
     """1 where the condition holds and 0 elsewhere, of the dtype of z."""
-    one = full_like(z, shape=(), fill=1)
-    return where(condition, one, 0 * one)
+    return where(condition, full_like(z, shape=(), fill=1), zero(z))
+
+
+def zero(z):
+    """0, of the dtype of z."""
+    return full_like(z, shape=(), fill=0)
 
 
 # At a bound x is not beyond it: all goes to x.
@@ -87,7 +141,7 @@ scalar_rule(
 scalar_rule(abs, lambda _y, x: conj(sign(x)), complex="real")
 
 
-@rule(sign)
+@rule(sign, batched=True)
 def sign_rule(x):
     """y = x / |x|, so ẏ = (ẋ - y Re(ȳ ẋ)) / |x|: across the radius; its own adjoint over ℝ²."""
     y = sign(x)
@@ -103,3 +157,39 @@ def across_radius(t, y, r):
 scalar_rule(copysign, lambda z, x, _y: sign(z) * sign(x), None)
 # The distance to the neighbour is constant between two powers of 2.
 scalar_rule(nextafter, lambda _z, _x, _y: 1, None)
+
+# A step, constant but for the value at the step itself.
+scalar_rule(heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z))
+
+
+# --------------------------------------------------------------------- what is no finite number
+
+
+@rule(nan_to_num, batched="broadcast")
+def nan_to_num_rule(x, nan, posinf, neginf):
+    """What is finite stays, and each of the others is a constant; real and imaginary part apart."""
+    y = nan_to_num(x, nan, posinf, neginf)
+    tests = (isnan, lambda x: equal(x, math.inf), lambda x: equal(x, -math.inf))
+    constants = [LinearMap(spread_over, gather_from, x, test) for test in tests]
+    return y, (LinearMap(keep_finite, keep_finite, x), *constants)
+
+
+def keep_finite(t, x):
+    if kind_of(x) != "complex":
+        return where(isfinite(x), t, 0)
+    return where(isfinite(real(x)), real(t), 0) + 1j * where(isfinite(imag(x)), imag(t), 0)
+
+
+def spread_over(t, x, test):
+    """The tangent of a number, in the parts that it stands in."""
+    if kind_of(x) != "complex":
+        return where(test(x), t, zero(x))
+    none = zero(real(x))
+    return where(test(real(x)), t, none) + 1j * where(test(imag(x)), t, none)
+
+
+def gather_from(y_bar, x, test):
+    """The cotangents of those parts; the projection adds them up."""
+    if kind_of(x) != "complex":
+        return where(test(x), y_bar, 0)
+    return where(test(real(x)), real(y_bar), 0) + where(test(imag(x)), imag(y_bar), 0)

@@ -5,9 +5,11 @@ from chainrules_py.rule import non_differentiable, rule
 from chainrules_py.vocabulary import (
     argsort,
     full_like,
+    partition,
     put_along_axis_add,
     sort,
     take_along_axis,
+    zeros_like,
 )
 
 non_differentiable(argsort)
@@ -28,3 +30,12 @@ def _sort_push(x_dot, order, axis):
 def _sort_pull(y_bar, order, axis):
     zeros = full_like(y_bar, shape=order.shape, fill=0)
     return put_along_axis_add(zeros, y_bar, order, axis=axis)
+
+
+@rule(partition)
+def partition_rule(x, *, kth, axis):
+    """The elements of x at other places: those at which their order finds them in the result."""
+    y = partition(x, kth=kth, axis=axis)
+    whence, whither = argsort(x, axis=axis), argsort(y, axis=axis)
+    order = put_along_axis_add(zeros_like(whence), whence, whither, axis=axis)
+    return y, (LinearMap(_sort_push, _sort_pull, order, axis),)

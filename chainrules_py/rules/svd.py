@@ -11,29 +11,32 @@ from chainrules_py.arrays import Array
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import rule
 from chainrules_py.rules.linalg import adjoint, dense
+from chainrules_py.rules.spectra import (
+    beyond,
+    evenly,
+    inverse,
+    off_diagonal,
+    pairs,
+    threshold,
+    unsettled,
+)
 from chainrules_py.tangents import is_zero
 from chainrules_py.vocabulary import (
     abs,
     concat,
     diagonal,
     expand_dims,
-    eye_like,
     from_diagonal,
     greater,
-    less,
     less_equal,
     logical_and,
-    logical_or,
     matmul,
-    maximum,
     real,
     report,
     resolution,
-    sum,
     svd,
     svdvals,
     where,
-    zeros_like,
 )
 
 GAUGE = (
@@ -54,7 +57,7 @@ TURNING = (
 )
 
 
-@rule(svd)
+@rule(svd, batched=True)
 def svd_rule(x: Array, *, full_matrices):
     """A = U S Vᴴ, where the first k columns of U and V belong to S."""
     y = svd(x, full_matrices=full_matrices)
@@ -99,7 +102,7 @@ def svd_pull(y_bar, U, S, Vh):
     with X = Uᴴ Ū - Ūᴴ U and Y = Vᴴ V̄ - V̄ᴴ V.
     """
     U_bar, S_bar, Vh_bar = y_bar
-    S_bar = dense(S_bar, S)
+    S_flows, S_bar = not is_zero(S_bar), dense(S_bar, S)
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U1, U2, V1, V2 = halved(U, k), U[..., k:], halved(V := adjoint(Vh), k), V[..., k:]
     if is_zero(U_bar) and is_zero(Vh_bar):
@@ -112,10 +115,12 @@ def svd_pull(y_bar, U, S, Vh):
     limit = threshold(S, U_bar, V_bar)
     report(beyond(tied, X + Y, limit), message=GAUGE)
     report(beyond(both(null), X - Y, limit), message=GAUGE)
-    close, _ = near(S, m, n, errors=8.0)
-    normal = P + adjoint(P) + Q + adjoint(Q)
-    no_sign = m != n or U.dtype != S.dtype
-    report(unsettled(tied, close, null, S_bar, normal, limit, no_sign), message=TIES)
+    if S_flows:
+        close, _ = near(S, m, n, errors=8.0)
+        normal = P + adjoint(P) + Q + adjoint(Q)
+        # Of a real square matrix, a zero value may stand alone: then only a sign is open.
+        alone = both(null) if m != n or U.dtype != S.dtype else off_diagonal(both(null), S)
+        report(unsettled(tied, close, S_bar, normal, limit, alone), message=TIES)
     left = 0.5 * ((X + Y) * gap + (X - Y) * total) + from_diagonal(S_bar, rows=k, columns=k)
     left = matmul(U1, left)
     if m > k:
@@ -141,7 +146,7 @@ def outside(U1, U2, U_bar, P, null, limit):
 # ---------------------------------------------------------------- singular values alone
 
 
-@rule(svdvals)
+@rule(svdvals, batched=True)
 def svdvals_rule(x: Array):
     """dS = Re diag(Uᴴ dA V), evenly among equal ones; 0 at 0, as for the absolute value.
 
@@ -152,9 +157,9 @@ def svdvals_rule(x: Array):
 
 def svdvals_push(x_dot, x):
     U, S, Vh = svd(x, full_matrices=False)
-    _, null = near(S, U.shape[-2], Vh.shape[-1])
+    tied, null = near(S, U.shape[-2], Vh.shape[-1])
     S_dot = real(diagonal(matmul(matmul(adjoint(U), x_dot), adjoint(Vh))))
-    return where(null, 0.0, evenly(S_dot, S, U.shape[-2], Vh.shape[-1]))
+    return where(null, 0.0, evenly(S_dot, S, tied))
 
 
 def svdvals_pull(S_bar, x):
@@ -163,31 +168,12 @@ def svdvals_pull(S_bar, x):
 
 def values_pull(S_bar, U, S, Vh):
     """Ā = U diag(s̄) Vᴴ."""
-    _, null = near(S, U.shape[-2], Vh.shape[-1])
-    S_bar = evenly(where(null, 0.0, S_bar), S, U.shape[-2], Vh.shape[-1])
+    tied, null = near(S, U.shape[-2], Vh.shape[-1])
+    S_bar = evenly(where(null, 0.0, S_bar), S, tied)
     return matmul(U * expand_dims(S_bar, axis=-2), Vh)
 
 
-def evenly(t, S, m, n):
-    """Each element moved towards those that are tied with it, so that exact ties end at their mean.
-
-    The weights 1 / max(how many are tied with i, with j) are symmetric and keep sums and constants,
-    also where "nearly equal" is not transitive, so push and pull are the same.
-    """
-    tied, _ = near(S, m, n)
-    # As numbers of S's dtype: what is counted are ones.
-    ones = where(tied, 1.0 + zeros_like(pairs(S)), 0.0)
-    count = sum(ones, axis=-1)
-    weight = ones / maximum(expand_dims(count, axis=-1), expand_dims(count, axis=-2))
-    return t + sum(weight * (expand_dims(t, axis=-2) - expand_dims(t, axis=-1)), axis=-1)
-
-
 # ---------------------------------------------------------------- what is equal, what is zero
-
-
-def pairs(S):
-    """sⱼ - sᵢ for each pair."""
-    return expand_dims(S, axis=-2) - expand_dims(S, axis=-1)
 
 
 def near(S, m, n, errors=1.0):
@@ -204,54 +190,11 @@ def denominators(S, m, n):
     return tied, null, inverse(pairs(S), tied), inverse(total, both(null)), s
 
 
-def inverse(d, small):
-    """1 / d, and 0 where d is small; the inner `where` keeps infinities out of its derivatives."""
-    return where(small, 0.0, 1.0 / where(small, 1.0, d))
-
-
 def both(null):
     """Which pairs are of two zeros."""
     return logical_and(expand_dims(null, axis=-2), expand_dims(null, axis=-1))
 
 
-def off_diagonal(tied, S):
-    """Which pairs are of two different ones."""
-    return logical_and(tied, less(eye_like(S, rows=S.shape[-1]), 0.5))
-
-
 def halved(U, k):
     """The first k columns."""
     return U if U.shape[-1] == k else U[..., :k]
-
-
-# ---------------------------------------------------------------- what is reported
-
-
-def threshold(S, *tangents):
-    """How small a numerator is that counts as vanished: √ε of the mean column of the tangents."""
-    size = 0.0
-    for t in tangents:
-        size = size + sum(abs(t), axis=(-2, -1), keepdims=True)
-    return size * (resolution(S) ** 0.5 / max(1, S.shape[-1]))
-
-
-def beyond(mask, numerator, limit):
-    """Where a numerator, whose denominator vanishes, does not."""
-    return logical_and(mask, greater(abs(numerator), limit))
-
-
-def unsettled(tied, close, null, S_bar, normal, limit, no_sign):
-    """Where equal or zero singular values leave what stands beside the diagonal of M open.
-
-    A loss ψ(U f(S) Vᴴ) has s̄ᵢ = f' Re Kᵢᵢ and the ``normal`` part P + Pᴴ + Q + Qᴴ = 2 f (K + Kᴴ)
-    between equal ones, where its derivative is f' (K + Kᴴ)/2: that is known if s̄ = 0, or if K is
-    diagonal with equal elements. A zero one may stand alone in a real square matrix, where only the
-    sign of its vectors is open, and nowhere else. Values may also be too close for their quotient.
-    """
-    flow = abs(S_bar)
-    small = (resolution(S_bar) ** 0.5 / max(1, S_bar.shape[-1])) * sum(flow, axis=-1, keepdims=True)
-    flows, small = greater(flow, small), expand_dims(small, axis=-1)
-    split = beyond(tied, pairs(S_bar), small)
-    turned = beyond(off_diagonal(close, S_bar), normal, limit)
-    alone = both(null) if no_sign else off_diagonal(both(null), S_bar)
-    return logical_or(split, logical_and(logical_or(turned, alone), expand_dims(flows, axis=-1)))

@@ -5,6 +5,7 @@ Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to
 
 import math
 
+from chainrules_py.project import kind_of
 from chainrules_py.rule import scalar_rule
 from chainrules_py.vocabulary import (
     abs,
@@ -34,16 +35,28 @@ scalar_rule(sin, lambda _y, x: cos(x), complex="holomorphic")
 scalar_rule(cos, lambda _y, x: -sin(x), complex="holomorphic")
 scalar_rule(tan, lambda y, _x: 1 + y * y, complex="holomorphic")
 
-# (1 - x)(1 + x) instead of 1 - x² keeps all digits near the end points.
+
+# On the cuts of the plane the sign of a zero, of one part of x, says on which side of the cut x is.
+# It is lost where a number is added, 0 + (-0) = 0, and kept where one is subtracted.
+def increased(x):
+    """x + 1, with the signs of zeros."""
+    return x - (-1)
+
+
+def below_circle(x):
+    """1 - x², as a product, which keeps all digits near the end points."""
+    return (1 - x) * (1 + x) if kind_of(x) != "complex" else -(x - 1) * increased(x)
+
+
 scalar_rule(
     asin,
-    lambda _y, x: divide(1, sqrt((1 - x) * (1 + x))),
+    lambda _y, x: divide(1, sqrt(below_circle(x))),
     singular=True,
     complex="holomorphic",
 )
 scalar_rule(
     acos,
-    lambda _y, x: divide(-1, sqrt((1 - x) * (1 + x))),
+    lambda _y, x: divide(-1, sqrt(below_circle(x))),
     singular=True,
     complex="holomorphic",
 )
@@ -66,11 +79,11 @@ scalar_rule(
 scalar_rule(sinh, lambda _y, x: cosh(x), complex="holomorphic")
 scalar_rule(cosh, lambda _y, x: sinh(x), complex="holomorphic")
 scalar_rule(tanh, lambda y, _x: 1 - y * y, complex="holomorphic")
-scalar_rule(asinh, lambda _y, x: divide(1, sqrt(x * x + 1)), complex="holomorphic")
+scalar_rule(asinh, lambda _y, x: divide(1, sqrt(increased(x * x))), complex="holomorphic")
 # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
 scalar_rule(
     acosh,
-    lambda _y, x: divide(1, sqrt(x - 1) * sqrt(x + 1)),
+    lambda _y, x: divide(1, sqrt(x - 1) * sqrt(increased(x))),
     singular=True,
     complex="holomorphic",
 )

@@ -18,6 +18,7 @@ from chainrules_py.errors import (
 )
 from chainrules_py.registry import find_rule, name_of
 from chainrules_py.structure import is_structure_type
+from chainrules_py.testing.batches import check_batched
 from chainrules_py.testing.case import Case
 from chainrules_py.testing.conduct import (
     check_accumulation,
@@ -68,6 +69,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "zeros": check_zeros,
     "accumulation": check_accumulation,
     "laziness": check_laziness,
+    "batched": check_batched,
     "float32": check_single,
     "nested values": check_nested_values,
     "second order": check_second_order,
@@ -114,7 +116,7 @@ def check_rule(
         The names of the checks to run, of `CHECKS`.
     rtol : float, optional
         What may differ from finite differences, relative to the largest derivative: 1e-8 for double
-        precision by default.
+        precision by default. Where f has an option of this name, it is that.
     gauge : callable, optional
         Applied to the result before derivatives are compared, where only that is determined, as of
         singular vectors; written in words, so that it can be differentiated.
@@ -244,6 +246,8 @@ def _judge(
     settings: _Settings,
     pen: str,
 ) -> Report:
+    if settings.rtol is not None and "rtol" in getattr(f, "options", ()):
+        options, settings.rtol = {**options, "rtol": settings.rtol}, None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         case = Case(

@@ -8,6 +8,7 @@ compiler, raises here; and so does one that calls NumPy instead of words.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any, NoReturn, final
 
@@ -205,8 +206,13 @@ class _Space:
 
     __name__ = "distant"
 
+    def __init__(self, of: Any = np) -> None:
+        self._of = of
+
     def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
+        found = getattr(self._of, name)
+        if isinstance(found, types.ModuleType):  # linalg, fft
+            return _Space(found)
         if isinstance(found, type) or not callable(found) or name in ("isdtype", "finfo", "iinfo"):
             return found
 

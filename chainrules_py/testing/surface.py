@@ -179,7 +179,7 @@ def _parts(y: Any) -> Iterator[Any]:
     if is_structure_type(type(y)):
         for _, field in fields_of(y):
             yield from _parts(field)
-    else:
+    elif not isinstance(y, type):
         kind = np.dtype(getattr(y, "dtype", type(y))).kind
         if kind in "fc":
             yield y
@@ -316,8 +316,8 @@ def _direct(point: _Point) -> tuple[Any, list[int]] | None:
         return None
     if any(isinstance(x, Draw) or type(x) in (list, tuple) for x in sample.options.values()):
         return None
-    # To a ufunc a list of numbers is an array; to a rule it is a structure.
-    if isinstance(point.f, np.ufunc) and any(type(x) is list for x in sample.operands):
+    # To NumPy a list of numbers is an array; to a rule it is a structure.
+    if any(type(x) is list and not any(isinstance(i, Draw) for i in x) for x in sample.operands):
         return None
     places = [
         i
@@ -345,8 +345,9 @@ def _check_frule(point: _Point) -> bool:
 
 def _tangent_parts(y: Any, t: Any) -> Iterator[tuple[Any, Any]]:
     if is_structure_type(type(y)):
-        for key, field in fields_of(y):
-            yield from _tangent_parts(field, t if is_zero(t) else t[key])
+        for place, (key, field) in enumerate(fields_of(y)):
+            at = place if isinstance(t, tuple) else key
+            yield from _tangent_parts(field, t if is_zero(t) else t[at])
     else:
         for part in _parts(y):
             yield part, t
@@ -374,7 +375,8 @@ def _check_rrule(point: _Point) -> bool:
 
 def _cotangent(point: _Point, y: Any) -> Any:
     if is_structure_type(type(y)):
-        return tuple([_cotangent(point, field) for _, field in fields_of(y)])
+        parts = [_cotangent(point, field) for _, field in fields_of(y)]
+        return parts if type(y) is list else tuple(parts)
     for part in _parts(y):
         return point.direction(part)
     return ZeroTangent()

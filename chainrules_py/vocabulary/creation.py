@@ -1,17 +1,25 @@
-"""Words that make arrays on the device, and in the library, of another.
+"""Words that make arrays.
 
-Of the operand only library, device and dtype (and, where no shape is given, shape) count, so no
-derivative flows to it.
+Of the operand of those that end in ``_like`` only library, device and dtype (and, where no shape is
+given, shape) count, so no derivative flows to it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Array
+from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
-__all__ = ["arange_like", "eye_like", "full_like", "ones_like", "zeros_like"]
+__all__ = [
+    "arange_like",
+    "eye_like",
+    "full_like",
+    "geomspace",
+    "linspace",
+    "ones_like",
+    "zeros_like",
+]
 
 
 @primitive
@@ -42,3 +50,24 @@ def eye_like(
     x: Array, /, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
     """Ones on a diagonal and zeros elsewhere, where x lives, of x's dtype by default."""
+
+
+@primitive
+def linspace(
+    start: Numeric, stop: Numeric, /, *, num: int, endpoint: bool = True, axis: int = 0
+) -> Any:
+    """Numbers at equal distances from start to stop, on a new axis; the last is stop, or before."""
+
+
+@primitive
+def geomspace(
+    start: Numeric,
+    stop: Numeric,
+    /,
+    *,
+    num: int,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers at equal ratios from start to stop, on a new axis; the last is stop, or before."""

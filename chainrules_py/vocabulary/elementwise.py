@@ -9,16 +9,21 @@ from chainrules_py.primitive import primitive
 
 __all__ = [
     "add",
+    "bessel_i",
     "cbrt",
+    "complex_outside",
     "conj",
     "divide",
+    "divmod",
     "exp",
     "exp2",
     "expm1",
     "floor_divide",
     "fmod",
+    "frexp",
     "hypot",
     "imag",
+    "ldexp",
     "lift",
     "log",
     "log10",
@@ -26,17 +31,20 @@ __all__ = [
     "log2",
     "logaddexp",
     "logaddexp2",
+    "modf",
     "multiply",
     "negative",
     "positive",
     "pow",
     "real",
+    "real_if_close",
     "reciprocal",
     "remainder",
     "sqrt",
     "square",
     "strong_multiply",
     "subtract",
+    "unwrap",
 ]
 
 
@@ -73,6 +81,26 @@ def remainder(x: Numeric, y: Numeric, /) -> Any:
 @primitive
 def fmod(x: Numeric, y: Numeric, /) -> Any:
     """What is left of x after division by y towards zero; it has the sign of x."""
+
+
+@primitive
+def divmod(x: Numeric, y: Numeric, /) -> Any:
+    """``floor_divide`` and ``remainder``, a pair."""
+
+
+@primitive
+def modf(x: Numeric, /) -> Any:
+    """What is behind the point, and what is before it, both with the sign of x, a pair."""
+
+
+@primitive
+def frexp(x: Numeric, /) -> Any:
+    """m and the integer n with x = m 2ⁿ and 1/2 ≤ abs(m) < 1, a pair; zeros of 0."""
+
+
+@primitive
+def ldexp(x: Numeric, n: Numeric, /) -> Any:
+    """x 2ⁿ, for integers n."""
 
 
 @primitive
@@ -186,3 +214,29 @@ def real(x: Numeric, /) -> Any:
 @primitive
 def imag(x: Numeric, /) -> Any:
     """The imaginary part; of real x, zero."""
+
+
+@primitive
+def real_if_close(x: Numeric, /, *, tol: float = 100) -> Any:
+    """The real part, if all imaginary parts are below tol; with tol > 1, below so many epsilons."""
+
+
+@primitive
+def complex_outside(x: Numeric, /, *, low: float, high: float) -> Any:
+    """x, of a complex dtype if a real element of it is outside of an interval."""
+
+
+# ---------------------------------------------------------------------------------- angles, Bessel
+
+
+@primitive
+def unwrap(x: Numeric, period: Numeric, /, *, axis: int = -1, discont: float | None = None) -> Any:
+    """x with multiples of the period added, so that neighbours differ by at most half of it.
+
+    With ``discont``, which is half the period by default, smaller jumps stay.
+    """
+
+
+@primitive
+def bessel_i(x: Numeric, /, *, order: int) -> Any:
+    """The modified Bessel function of the first kind Iₙ, of an integer order n ≥ 0."""

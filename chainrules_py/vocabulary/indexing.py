@@ -18,7 +18,7 @@ from chainrules_py.arrays import (
     is_tracer_type,
     type_namespace,
 )
-from chainrules_py.primitive import primitive
+from chainrules_py.primitive import primitive, register_static
 
 __all__ = [
     "Index",
@@ -27,6 +27,7 @@ __all__ = [
     "getitem",
     "index",
     "put_along_axis_add",
+    "put_at",
     "scatter_add",
     "take",
     "take_along_axis",
@@ -48,8 +49,8 @@ class Index(tuple[Any, ...]):
     (slice(1, 3, None), None, 0)
     """
 
-    __slots__ = ()
     HOLE = ("array",)
+    where: Any
 
     @classmethod
     def split(
@@ -71,15 +72,22 @@ class Index(tuple[Any, ...]):
         """
         entries = index if type(index) is tuple else (index,)
         pattern: list[Any] = []
+        joined = True  # whether the index is its pattern, and needs not be joined again
         arrays: list[Any] = []
         for entry in entries:
             kind = type(entry)
             if kind is int or entry is None or entry is Ellipsis:
                 pattern.append(entry)
             elif kind is slice:
-                pattern.append((slice, *map(_static, (entry.start, entry.stop, entry.step))))
+                start, stop, step = entry.start, entry.stop, entry.step
+                if type(start) in _BOUND and type(stop) in _BOUND and type(step) in _BOUND:
+                    pattern.append((slice, start, stop, step))
+                else:
+                    pattern.append((slice, *map(_static, (start, stop, step))))
+                    joined = False
             elif kind is bool or kind.__name__ in ("bool_", "bool"):
                 pattern.append((bool, bool(entry)))
+                joined = False
             elif is_tracer_type(kind) or is_array_type(kind):
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
@@ -88,10 +96,19 @@ class Index(tuple[Any, ...]):
                 arrays.append(asarray(entry))
             else:
                 pattern.append(_place(entry))
-        return cls(pattern), tuple(arrays)
+                joined = False
+        made = cls(pattern)
+        if joined and not arrays:
+            made.where = entries
+        return made, tuple(arrays)
 
     def join(self, arrays: tuple[Any, ...]) -> Any:
         """The index again, with these arrays in the holes."""
+        if not arrays:
+            try:
+                return self.where
+            except AttributeError:
+                pass
         rest = iter(arrays)
         return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
 
@@ -113,6 +130,10 @@ class Index(tuple[Any, ...]):
             else:
                 shown.append("..." if e is Ellipsis else repr(e))
         return f"Index[{', '.join(shown)}]"
+
+
+register_static(Index)
+_BOUND = frozenset((int, type(None)))
 
 
 def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
@@ -148,6 +169,14 @@ def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
 
 
 @primitive
+def put_at(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
+    """A copy of x with y written at the index, in the dtype of x.
+
+    Of an element that occurs several times in the index, the last one written stays.
+    """
+
+
+@primitive
 def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
     """The slices of x at these places along an axis; of x in C order if there is none."""
 
@@ -178,6 +207,8 @@ def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = 
 def index(x: Any, where: Any) -> Any:
     """The elements x[where], for an index as Python writes it."""
     pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
+    if not arrays and is_tracer_type(type(x)):  # by the shortest way: programs are full of these
+        return x.__trace__(getitem, (x,), {"index": pattern})
     return getitem(x, *arrays, index=pattern)
 
 

@@ -8,15 +8,35 @@ from chainrules_py import arrays
 from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
+# What the standard has in its namespace ``linalg``, which this module is for a tracer.
+from chainrules_py.vocabulary.decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    matrix_rank,
+    pinv,
+    qr,
+)
+
 __all__ = [
     "SVDResult",
+    "cholesky",
     "diagonal",
     "dot",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
     "from_diagonal",
     "inner",
     "inv",
     "matmul",
+    "matrix_rank",
     "outer",
+    "pinv",
+    "qr",
     "resolution",
     "slogdet",
     "solve",

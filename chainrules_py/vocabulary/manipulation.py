@@ -14,10 +14,12 @@ __all__ = [
     "expand_dims",
     "flip",
     "matrix_transpose",
+    "pad",
     "permute_dims",
     "repeat",
     "reshape",
     "roll",
+    "sliding_window_view",
     "squeeze",
     "tile",
     "to_device",
@@ -77,6 +79,18 @@ def tile(x: Array, /, *, repetitions: tuple[int, ...]) -> Any:
 @primitive
 def repeat(x: Array, repeats: Numeric, /, *, axis: int | None = None) -> Any:
     """Each element, or each slice along an axis, several times in a row."""
+
+
+@primitive
+def pad(x: Array, value: Numeric, /, *, widths: tuple[tuple[int, int], ...]) -> Any:
+    """x with so many elements of one value before it and behind it along each axis."""
+
+
+@primitive
+def sliding_window_view(
+    x: Array, /, *, window_shape: tuple[int, ...], axis: tuple[int, ...]
+) -> Any:
+    """All windows of these lengths along the axes, each on new axes behind the others."""
 
 
 @primitive

@@ -23,6 +23,7 @@ unary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any], Any]]] = {
     "__floor__": (p.floor, math.floor),
     "__ceil__": (p.ceil, math.ceil),
     "__trunc__": (p.trunc, math.trunc),
+    "__round__": (p.round, round),
 }
 
 # Each stands for its reflected form too: __add__ for __radd__.
@@ -34,6 +35,7 @@ binary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any, Any], Any]
     "__truediv__": (e.divide, operator.truediv),
     "__floordiv__": (e.floor_divide, operator.floordiv),
     "__mod__": (e.remainder, operator.mod),
+    "__divmod__": (e.divmod, divmod),
     "__pow__": (e.pow, operator.pow),
     "__and__": (p.bitwise_and, operator.and_),
     "__or__": (p.bitwise_or, operator.or_),

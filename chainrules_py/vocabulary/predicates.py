@@ -9,6 +9,7 @@ from chainrules_py.primitive import primitive
 
 __all__ = [
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_or",
@@ -17,11 +18,13 @@ __all__ = [
     "ceil",
     "equal",
     "floor",
+    "gcd",
     "greater",
     "greater_equal",
     "isfinite",
     "isinf",
     "isnan",
+    "lcm",
     "less",
     "less_equal",
     "logical_and",
@@ -165,3 +168,18 @@ def bitwise_left_shift(x: Numeric, y: Numeric, /) -> Any:
 @primitive
 def bitwise_right_shift(x: Numeric, y: Numeric, /) -> Any:
     """The bits of x, moved y places down."""
+
+
+@primitive
+def bitwise_count(x: Numeric, /) -> Any:
+    """How many bits of abs(x) are 1."""
+
+
+@primitive
+def gcd(x: Numeric, y: Numeric, /) -> Any:
+    """The greatest integer that divides both."""
+
+
+@primitive
+def lcm(x: Numeric, y: Numeric, /) -> Any:
+    """The least integer, not negative, that both divide."""

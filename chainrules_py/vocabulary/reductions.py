@@ -18,6 +18,8 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "nanmax",
+    "nanmin",
     "prod",
     "std",
     "sum",
@@ -50,6 +52,16 @@ def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
 @primitive
 def min(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """The smallest element."""
+
+
+@primitive
+def nanmax(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    """The largest element that is not NaN; NaN if there is none."""
+
+
+@primitive
+def nanmin(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    """The smallest element that is not NaN; NaN if there is none."""
 
 
 @primitive

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Numeric
+from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
 __all__ = [
     "abs",
+    "choose",
     "clip",
     "clip_above",
     "clip_below",
     "copysign",
+    "cumulative_max",
+    "cumulative_min",
     "fmax",
     "fmin",
+    "heaviside",
     "maximum",
     "minimum",
+    "nan_to_num",
     "nextafter",
     "sign",
     "where",
@@ -44,6 +49,16 @@ def fmin(x: Numeric, y: Numeric, /) -> Any:
 
 
 @primitive
+def cumulative_max(x: Array, /, *, axis: int) -> Any:
+    """The greatest of the first elements, y_k = max_{j≤k} x_j, along an axis."""
+
+
+@primitive
+def cumulative_min(x: Array, /, *, axis: int) -> Any:
+    """The least of the first elements, y_k = min_{j≤k} x_j, along an axis."""
+
+
+@primitive
 def clip(x: Numeric, lo: Numeric, hi: Numeric, /) -> Any:
     """x, or the bound that it is beyond; hi where the bounds are the wrong way round."""
 
@@ -61,6 +76,21 @@ def clip_above(x: Numeric, hi: Numeric, /) -> Any:
 @primitive
 def where(condition: Numeric, x: Numeric, y: Numeric, /) -> Any:
     """x where the condition holds, y elsewhere."""
+
+
+@primitive
+def choose(a: Numeric, /, *choices: Numeric) -> Any:
+    """The element of the choice that a, an integer from 0 on, names; all broadcast."""
+
+
+@primitive
+def nan_to_num(x: Numeric, nan: Numeric, posinf: Numeric, neginf: Numeric, /) -> Any:
+    """x with numbers in place of NaN, ∞ and -∞; of complex x, in both parts."""
+
+
+@primitive
+def heaviside(x: Numeric, h: Numeric, /) -> Any:
+    """0 for negative x, 1 for positive, h at 0."""
 
 
 @primitive

@@ -7,7 +7,7 @@ from typing import Any
 from chainrules_py.arrays import Array
 from chainrules_py.primitive import primitive
 
-__all__ = ["argsort", "sort"]
+__all__ = ["argsort", "partition", "sort"]
 
 
 @primitive
@@ -18,3 +18,8 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 @primitive
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The places that `sort` takes the elements from."""
+
+
+@primitive
+def partition(x: Array, /, *, kth: int | tuple[int, ...], axis: int = -1) -> Any:
+    """The elements along an axis, those at the places kth as if sorted, lesser ones before them."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import chainrules_tape
+from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.nesting import Loss
 from chainrules_tape import grad, jvp, vjp
 
 STEP = 1e-6
@@ -82,3 +86,40 @@ def agree_second(f, xs, ts, rng, rtol, atol):
 def agree():
     """``agree(f, *xs)``: a program of NumPy calls is differentiated rightly at a point."""
     return check
+
+
+def check_program(f, *operands, rtol=1e-8, second=True, second_rtol=1e-6):
+    """As `check`, of structures and complex numbers too, by differences of five points."""
+    rng = np.random.default_rng(0)
+    y = f(*operands)
+    of, out = Coordinates(operands), Coordinates(y)
+    u = rng.standard_normal(of.size)
+    t = of.tangent(u)
+    tangents = tuple([t[i] for i in range(len(operands))])
+    pushed, y_dot = jvp(f, operands, tangents)
+    pulled, pullback = vjp(f, *operands)
+    for value in (pushed, pulled):
+        np.testing.assert_array_equal(out.vector(value), out.vector(y))
+    expected, _ = derivative(lambda step: out.vector(f(*of.moved(step * u))))
+    close(out.vector(y_dot), expected, rtol)
+    y_bar = rng.standard_normal(out.size)
+    bars = pullback(out.tangent(y_bar))
+    close(of.vector(bars) @ u, y_bar @ out.vector(y_dot), rtol)
+    if not second:
+        return
+    loss = Loss(f, operands, None, rng)
+    v, w = rng.standard_normal((2, loss.inputs.size))
+    bend, _ = derivative(lambda step: loss.gradient(chainrules_tape, loss.moved(step * w)))
+    for nesting, found in loss.products(chainrules_tape, v, w).items():
+        close(found, bend if nesting.startswith("reverse") else v @ bend, second_rtol, nesting)
+
+
+def close(have, want, rtol, what=""):
+    scale = max(1.0, np.max(np.abs(want), initial=0.0))
+    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol * scale, err_msg=what)
+
+
+@pytest.fixture
+def right():
+    """``right(f, *operands)``: as ``agree``, for programs whose operands are structures as well."""
+    return check_program

@@ -16,7 +16,6 @@ import pytest
 from chainrules_py import (
     LinearMap,
     NoTangent,
-    NotDifferentiableError,
     UnsupportedKeywordError,
     ZeroTangent,
     primitive,
@@ -343,8 +342,7 @@ def test_clip_with_bounds_of_two_names():
 
 
 def test_where_with_one_argument():
-    with pytest.raises(TypeError, match=r"where\(\) of a traced value misses x, y"):
-        grad(total(lambda x: np.where(x)[0]))(X)
+    assert grad(total(lambda x: x[np.where(x - 0.5)]))(X).tolist() == [1, 0, 1]
 
 
 def test_condition_gets_no_cotangent():
@@ -359,9 +357,8 @@ def test_condition_gets_no_cotangent():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: np.sin(x, out=np.empty(3)),
         lambda x: np.sin(x, where=np.array([True, False, True])),
-        lambda x: np.add(x, 1.0, dtype=np.float32),
+        lambda x: np.add(x, 1.0, dtype=int),
         lambda x: np.multiply(x, x, casting="unsafe"),
         lambda x: np.exp(x, order="F"),
         lambda x: np.exp(x, subok=False),
@@ -385,9 +382,9 @@ def test_defaults_are_not_refused():
     ).tolist() == [-2, 1, 4]
 
 
-def test_nan_to_num_of_complex():
-    with pytest.raises(NotDifferentiableError, match="both parts"):
-        vjp(np.nan_to_num, np.array([1j]))
+def test_nan_to_num_in_place():
+    with pytest.raises(UnsupportedKeywordError, match="leave copy out"):
+        vjp(lambda x: np.nan_to_num(x, copy=False), X)
 
 
 # ---------------------------------------------------------------------------------------- mixtures

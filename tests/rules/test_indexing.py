@@ -230,3 +230,43 @@ def test_reading_adds_to_a_sum_in_any_memory_order(read, order):
 
     alone = grad(lambda x: np.sum(read(x)))(FLAT)
     np.testing.assert_allclose(grad(f)(x), alone + 2 * w, rtol=1e-13)
+
+
+def test_places_are_plain():
+    def f(x):
+        found = [np.where(x > 0), np.nonzero(x), x.nonzero(), np.argwhere(x), np.flatnonzero(x)]
+        assert not [y for y in found if type(y) not in (tuple, np.ndarray)]
+        return np.sum(x[np.where(x > 0)]) + np.sum(x[np.tril_indices_from(x)])
+
+    gradient = grad(f)(FLAT)
+    np.testing.assert_array_equal(gradient, (FLAT > 0) * 1.0 + np.tri(*FLAT.shape))
+
+
+def test_where_of_a_condition_alone_by_every_engine():
+    assert (
+        jvp(lambda x: x[np.where(x > 0)], (FLAT,), (FLAT,))[1].tolist() == FLAT[FLAT > 0].tolist()
+    )
+
+
+def test_modes_that_take_does_not_know():
+    with pytest.raises(ValueError, match="clipmode"):
+        grad(lambda x: np.sum(np.take(x, [1], mode="nonsense")))(LINE)
+    with pytest.raises(IndexError):
+        grad(lambda x: np.sum(np.compress([0, 0, 0, 0, 0, 0, 0, 1], x)))(LINE)
+    with pytest.raises(ValueError, match="1-d"):
+        grad(lambda x: np.sum(np.compress([[True]], x)))(LINE)
+    with pytest.raises(ValueError, match="unexpected"):
+        grad(lambda x: np.sum(np.trim_zeros(x, "a")))(LINE)
+
+
+def test_inserted_values_take_the_dtype_of_the_array():
+    x = LINE.astype(np.float32)
+    y, pullback = vjp(lambda x, t: np.insert(x, 1, t), x, np.array(0.5))
+    assert y.dtype == np.float32
+    assert [bar.dtype for bar in pullback(y)] == [np.float32, np.float64]
+
+
+def test_zeros_that_are_trimmed_have_no_part_in_the_result():
+    x = np.array([0.0, 0.0, 2.0, 0.0, 3.0, 0.0])
+    _, pullback = vjp(np.trim_zeros, x)
+    np.testing.assert_array_equal(pullback(np.arange(1.0, 4.0))[0], [0, 0, 1, 2, 3, 0])

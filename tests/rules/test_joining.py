@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import UnsupportedKeywordError, frule
+from chainrules_py import NoTangent, ProjectionError, UnsupportedKeywordError, frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, vjp
 
@@ -89,3 +89,67 @@ def test_booleans_among_numbers(agree):
     truth = np.array([True, False, True])
     agree(lambda x: np.concatenate([x, truth]), X)
     agree(lambda x: np.where(truth, x, False), X)
+
+
+def test_dtype_is_checked_as_numpy_does():
+    for f in (np.concatenate, np.stack, np.vstack, np.hstack):
+        with pytest.raises(TypeError, match="Cannot cast"):
+            grad(lambda x, f=f: np.sum(f([x, x], dtype=int)))(X)
+        with pytest.raises(UnsupportedKeywordError, match="casting"):
+            grad(lambda x, f=f: np.sum(f([x, x], dtype=float, casting="unsafe")))(X)
+
+
+def test_blocks_that_do_not_fit():
+    for arrays in (lambda x: [[x], x], lambda x: [x, []]):
+        with pytest.raises(ValueError, match="List"):
+            grad(lambda x, a=arrays: np.sum(np.block(a(x))))(X)
+    with pytest.raises(TypeError, match="tuple"):
+        grad(lambda x: np.sum(np.block([(x, x)])))(X)
+
+
+def test_grids_that_do_not_exist():
+    with pytest.raises(ValueError, match="indexing"):
+        grad(lambda x: np.sum(np.meshgrid(x, X, indexing="kl")[0]))(X)
+
+
+def test_parts_of_a_grid_are_their_own():
+    """As NumPy's, they can be written to, each alone."""
+
+    def f(x):
+        a, b = np.meshgrid(x, np.arange(2.0))
+        b[0, 0] = 5.0
+        return np.sum(a * b)
+
+    np.testing.assert_array_equal(grad(f)(X), [6.0, 1.0, 1.0])
+
+
+# ------------------------------------------------- direct rules of functions made of several words
+
+
+def test_integers_by_position_stand_for_themselves():
+    """They are operands in the contract, and cannot be perturbed: no tracer of an int."""
+    y, pullback = rrule(np.split, BOX, 3, 2)
+    bars = pullback([np.ones_like(part) for part in y])
+    np.testing.assert_array_equal(bars[0], np.ones_like(BOX))
+    assert bars[1:] == (NoTangent(), NoTangent())
+    _, y_dot = frule((BOX, NoTangent(), NoTangent()), np.swapaxes, BOX, np.int64(0), 2)
+    np.testing.assert_array_equal(y_dot, np.swapaxes(BOX, 0, 2))
+    _, pullback = rrule(np.pad, X, {0: (1, 2)})
+    assert pullback(np.ones(6))[1] == NoTangent()
+
+
+def test_options_by_position_have_an_entry_too():
+    """One entry per operand, also where the word takes some of them as options."""
+    _, pullback = rrule(np.reshape, A, (3, 2))
+    bars = pullback(np.ones((3, 2)))
+    assert len(bars) == 2
+    assert bars[1] == NoTangent()
+    _, y_dot = frule((A, NoTangent()), np.sum, A, 1)
+    np.testing.assert_array_equal(y_dot, A.sum(axis=1))
+
+
+def test_integers_that_stand_for_themselves_have_no_tangent():
+    with pytest.raises(ProjectionError, match="stands for itself"):
+        frule((BOX, 1.0, NoTangent()), np.swapaxes, BOX, 0, 2)
+    with pytest.raises(ProjectionError, match="one tangent for each"):
+        frule((BOX,), np.swapaxes, BOX, 0, 2)

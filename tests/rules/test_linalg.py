@@ -142,7 +142,6 @@ def test_what_the_operator_computes_is_what_numpy_computes():
         lambda x: np.matmul(x, x, dtype=np.float32),
         lambda x: np.dot(x, x, out=np.zeros((3, 3))),
         lambda x: np.trace(x, dtype=np.float32),
-        lambda x: np.linalg.svd(x, hermitian=True),
     ],
 )
 def test_keywords_without_a_derivative_are_refused(call):

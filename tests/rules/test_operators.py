@@ -71,6 +71,8 @@ def test_operators(op, a, b):
         (lambda x: 5.5 // x + x, 1),
         (lambda x: math.floor(x) * x, -1),
         (lambda x: math.ceil(x) + math.trunc(x) + x, 1),
+        (lambda x: round(x) * x, -1),
+        (lambda x: divmod(x, 0.3)[1] + divmod(5.5, x)[1], 1 - math.floor(5.5 / -0.7)),
     ],
 )
 def test_reflected_and_unary_operators(f, expected):

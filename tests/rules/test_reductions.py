@@ -184,6 +184,38 @@ def test_empty():
     assert pullback(y)[0].shape == (0, 2)
 
 
+def test_an_operand_behind_one_that_was_left_out():
+    x, order = np.array([2.0, 0.0, 1.0]), np.array([1, 2, 0])
+    found = []
+    grad(lambda x: (found.append(np.searchsorted(x, [0.5, 1.5], sorter=order)), np.sum(x))[1])(x)
+    np.testing.assert_array_equal(found[0], [1, 2])
+
+
+def test_a_list_is_one_of_several_arguments():
+    """Not all of them: three distances for one axis are no three axes."""
+    x = np.array([0.0, 1.0, 4.0])
+    np.testing.assert_allclose(
+        vjp(lambda x: np.gradient(x, [0.0, 1.0, 3.0]), x)[0], np.gradient(x, [0.0, 1.0, 3.0])
+    )
+
+
+def test_direct_rules_of_a_keyword_that_makes_it_a_composite():
+    where = FLAT > 0
+    y, pullback = rrule(np.mean, FLAT, axis=0, where=where)
+    np.testing.assert_allclose(y, np.mean(FLAT, axis=0, where=where))
+    expected = np.where(where, 1 / np.sum(where, axis=0), 0)
+    np.testing.assert_allclose(pullback(np.ones(4))[0], expected)
+    y, y_dot = frule((FLAT,), np.var, FLAT, mean=0.0)
+    np.testing.assert_allclose(y_dot, 2 * np.mean(FLAT**2))
+
+
+def test_of_no_elements_an_extreme_is_what_it_starts_with():
+    y, bars = vjp(lambda x, c: np.max(x, axis=0, initial=c), np.zeros((0, 3)), 2.0)
+    np.testing.assert_array_equal(y, [2.0] * 3)
+    assert bars(np.ones(3))[1] == 3.0
+    assert vjp(lambda x: np.min(x, axis=(0, 1), initial=5), np.zeros((0, 3), np.float32))[0] == 5
+
+
 def test_refused_keywords_name_themselves():
     out = np.zeros(4)
     for f in (np.sum, np.mean, np.max, np.var, np.cumsum):

@@ -361,7 +361,8 @@ def test_a_tape_frees_its_arrays_when_it_is_dropped():
 
 
 def _tape_of(pullback):
-    return next(c.cell_contents for c in pullback.__closure__ if isinstance(c.cell_contents, Tape))
+    found = [getattr(c.cell_contents, "tape", None) for c in pullback.__closure__]
+    return next(tape for tape in found if isinstance(tape, Tape))
 
 
 # ------------------------------------------------------------------------------ refusals
@@ -401,24 +402,15 @@ def test_a_tracer_that_escapes_is_refused_and_nothing_is_recorded():
     assert type(y) is float
 
 
-def test_writing_to_a_traced_array_is_refused():
-    def f(x):
-        x[0] = 1.0
-        return np.sum(x)
-
-    with pytest.raises(TracerError, match="where"):
-        grad(f)(np.ones(2))
-
-
 def test_unknown_functions_and_keywords_are_named():
-    with pytest.raises(NotDifferentiableError, match=r"unwrap.*primitive\("):
-        grad(lambda x: np.sum(np.unwrap(x)))(np.ones(3))
+    with pytest.raises(NotDifferentiableError, match=r"datetime_as_string.*primitive\("):
+        grad(lambda x: np.datetime_as_string(x))(np.ones(3))
     with pytest.raises(UnsupportedKeywordError, match="casting"):
         grad(lambda x: np.sum(np.sin(x, casting="unsafe")))(np.ones(3))
-    with pytest.raises(UnsupportedKeywordError, match="out"):
+    with pytest.raises(TracerError, match="like=x"):
         grad(lambda x: np.sum(np.sin(x, out=np.empty(3))))(np.ones(3))
-    with pytest.raises(TracerError, match=r"np\.add\.accumulate"):
-        grad(lambda x: np.sum(np.add.accumulate(x)))(np.ones(3))
+    with pytest.raises(TracerError, match=r"np\.subtract\.accumulate"):
+        grad(lambda x: np.sum(np.subtract.accumulate(x)))(np.ones(3))
     with pytest.raises(TracerError, match="tofile"):
         grad(lambda x: x.tofile("nowhere"))(np.ones(3))
     with pytest.raises(AttributeError, match="no_such"):
@@ -432,7 +424,7 @@ def test_a_backend_that_could_not_be_imported_is_named(monkeypatch):
     with pytest.raises(
         NotDifferentiableError, match=r"chainrules_planted .* RuntimeError: planted"
     ):
-        grad(lambda x: np.sum(np.unwrap(x)))(np.ones(3))
+        grad(lambda x: np.datetime_as_string(x))(np.ones(3))
 
 
 def test_an_option_that_is_traced_is_refused_by_name():

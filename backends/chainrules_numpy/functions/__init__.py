@@ -2,20 +2,36 @@
 
 from chainrules_numpy.functions import (
     creation,
+    decompositions,
+    elementwise,
     facts,
+    higher_order,
+    fourier,
     indexing,
     joining,
     manipulation,
+    polynomials,
+    products,
     reductions,
+    sets,
     sorting,
+    statistics,
 )
 
 __all__ = [
     "creation",
+    "decompositions",
+    "elementwise",
     "facts",
+    "higher_order",
+    "fourier",
     "indexing",
     "joining",
     "manipulation",
+    "polynomials",
+    "products",
     "reductions",
+    "sets",
     "sorting",
+    "statistics",
 ]

@@ -7,9 +7,9 @@ from typing import Any
 
 from chainrules_numpy import lowerings as low
 from chainrules_py import alias
-from chainrules_py.alias import Lowering
+from chainrules_py.alias import Call, Lowering
 
-__all__ = ["axis", "row", "shape"]
+__all__ = ["axis", "ignored", "row", "shape"]
 
 
 def row(
@@ -37,3 +37,7 @@ def row(
 
 axis = low.as_option("axis")
 shape = low.as_option("shape", sequence=True)
+
+
+def ignored(call: Call, value: Any) -> None:
+    """A keyword that changes how the result is found or stored, and not what it is."""

@@ -1,4 +1,8 @@
-"""The rows of what makes arrays like others."""
+"""The rows of what makes arrays: like others, of values, and between two numbers.
+
+NumPy lets nobody see a call of np.array, np.asarray, np.full and the like without ``like=``: a
+tracer in one raises, and says what to write.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import row
+from chainrules_numpy.functions.common import ignored, row, shape
+from chainrules_py import alias, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import manipulation as m
+from chainrules_py.composites import creation as c
 
 __all__: list[str] = []
 
@@ -27,7 +32,91 @@ row(
 )
 row(
     np.full_like,
-    m.full_of,
-    refuse=("order", "subok", "device"),
+    c.full_of,
+    refuse=("subok", "device"),
+    order=ignored,
+    fill_value=low.as_array("fill_value"),
+    shape=shape,
+)
+row(
+    np.full,
+    c.full,
+    None,
+    refuse=("device", "like"),
+    order=ignored,
+    shape=shape,
     fill_value=low.as_array("fill_value"),
 )
+
+# Of numbers alone; ``like=`` makes them a tracer's business.
+for _f in (np.zeros, np.ones, np.empty, np.arange, np.eye, np.identity, np.tri):
+    _word = primitive(_f)
+    non_differentiable(_word)
+    alias(_f, to=_word)
+
+
+# --------------------------------------------------------------------------------- of what is given
+
+
+def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """An array of what is given, with another dtype if one is wanted."""
+    x = low.array_of(a)
+    if dtype is not None and x.dtype != np.dtype(dtype):
+        return v.astype(x, dtype=np.dtype(dtype))
+    return v.copy(x) if copy else x
+
+
+def array(object: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:
+    """As `asarray`, in memory of its own and with axes of length one in front."""
+    x = asarray(object, dtype, copy)
+    missing = (1,) * (ndmin - x.ndim)
+    return v.reshape(x, shape=(*missing, *x.shape)) if missing else x
+
+
+def contiguous(a: Any, dtype: Any = None) -> Any:
+    """With one axis at least."""
+    return array(a, dtype, None, 1)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """An array that owns its elements, if that is required; the rest is about memory."""
+    np.require(np.zeros(()), None, requirements)  # which knows what can be required
+    names = [str(name).upper() for name in requirements or ()]
+    return asarray(a, dtype, "O" in names or "OWNDATA" in names)
+
+
+row(np.array, array, None, refuse=("subok", "ndmax", "like"), order=ignored)
+for _f in (np.asarray, np.asanyarray):
+    row(_f, asarray, None, refuse=("device", "like"), order=ignored)
+for _f in (np.ascontiguousarray, np.asfortranarray):
+    row(_f, contiguous, None, refuse=("like",))
+row(np.require, require, None, refuse=("like",))
+
+# ------------------------------------------------------------------------------ between two numbers
+
+
+def number(name: str) -> Any:
+    """An operand that may be a list; a number stays one, for it does not decide the dtype."""
+
+    def lower(call: Any, value: Any) -> None:
+        call.options[name] = low.array_of(value) if isinstance(value, (list, tuple)) else value
+
+    return lower
+
+
+def as_dtype(call: Any, dtype: Any) -> None:
+    """``dtype=`` as NumPy's object for it, which is static."""
+    call.options["dtype"] = np.dtype(dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Keywords by their names."""
+    return v.geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
+
+
+_ends: dict[str, Any] = {"start": number("start"), "stop": number("stop"), "dtype": as_dtype}
+row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
+row(np.logspace, c.logspace, None, base=number("base"), **_ends)
+row(np.geomspace, geomspace, None, **_ends)

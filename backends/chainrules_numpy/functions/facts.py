@@ -17,14 +17,25 @@ for _f in (
     np.shape,
     np.ndim,
     np.size,
-    np.nonzero,
-    np.flatnonzero,
-    np.argwhere,
+    np.isclose,
+    np.allclose,
     np.array_equal,
-    np.iscomplexobj,
+    np.array_equiv,
+    np.isreal,
+    np.iscomplex,
     np.isrealobj,
-    np.searchsorted,
+    np.iscomplexobj,
+    np.isneginf,
+    np.isposinf,
+    np.can_cast,
+    np.min_scalar_type,
+    np.may_share_memory,
+    np.shares_memory,
 ):
     _word = primitive(_f)
     non_differentiable(_word)
-    alias(_f, to=_word)
+    alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
+for _f in (np.common_type, np.result_type):
+    _word = primitive(_f)
+    non_differentiable(_word)
+    alias(_f, to=_word, parameters={_word.variadic: ()}, gather=_word.variadic)

@@ -1,15 +1,85 @@
-"""The rows of what reads elements by their places."""
+"""The rows of what reads elements by their places, and of what gives places."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
+from chainrules_py import alias, ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
+from chainrules_py.composites import indexing as i
 
 __all__: list[str] = []
 
+_f: Any
+_word: Any
 
-row(np.take, v.take, refuse=("out", "mode"), indices=low.as_array("indices"), axis=axis)
+
+def out_of_bounds(call: Call, mode: str) -> None:
+    """``mode=`` of take: places beyond the end go round, or stop there."""
+    x, axis = call.operands["x"], call.options.get("axis")
+    n = x.size if axis is None else x.shape[axis]
+    places = np.asarray(ignore_derivatives(call.operands["indices"]))
+    if mode == "wrap":
+        places = places % n
+    elif mode == "clip":
+        places = np.clip(places, 0, n - 1)
+    elif mode != "raise":
+        msg = f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})"
+        raise ValueError(msg)
+    call.operands["indices"] = places
+
+
+row(
+    np.take,
+    v.take,
+    refuse=("out",),
+    indices=low.as_array("indices"),
+    axis=axis,
+    mode=out_of_bounds,
+)
 row(np.take_along_axis, v.take_along_axis, "arr", axis=low.flattened)
+row(np.compress, i.compress, refuse=("out",), condition=low.as_array("condition"), axis=axis)
+row(np.extract, i.extract, "arr", condition=low.as_array("condition"), arr=low.as_array("x"))
+row(np.trim_zeros, i.trim_zeros, "filt", axis=axis)
+
+
+def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
+    """What NumPy leaves of the places along the axis, as a mask."""
+    x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
+    kept = np.zeros(x.shape[along], bool)
+    kept[np.delete(np.arange(len(kept)), ignore_derivatives(obj))] = True
+    return v.index(x, (*(slice(None),) * along, kept))
+
+
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """NumPy moves places, counted through x and then through the values; elements follow them."""
+    values = values if values.dtype == x.dtype else v.astype(values, dtype=x.dtype)
+    places, more = np.arange(x.size).reshape(x.shape), np.arange(values.size) + x.size
+    places = np.insert(places, ignore_derivatives(obj), more.reshape(values.shape), axis)
+    return v.take(v.concat(x, values, axis=None), places)
+
+
+row(np.delete, delete, "arr")
+row(np.insert, insert, "arr", arr=low.as_array("x"), values=low.as_keyword("values"))
+
+# --------------------------------------------------------------------------------------- places
+
+for _f in (
+    np.nonzero,
+    np.flatnonzero,
+    np.argwhere,
+    np.diag_indices_from,
+    np.tril_indices_from,
+    np.triu_indices_from,
+):
+    _word = primitive(_f)
+    non_differentiable(_word)
+    alias(_f, to=_word)
+_word = primitive(np.ix_)
+non_differentiable(_word)
+alias(np.ix_, to=_word, parameters={"args": ()}, gather="args")

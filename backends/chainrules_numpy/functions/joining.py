@@ -9,44 +9,75 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import manipulation as m
+from chainrules_py.alias import Call
+from chainrules_py.composites import joining as j
 
 __all__: list[str] = []
 
 _f: Any
 _composite: Any
 
-for _f in (np.concatenate, np.concat):
+
+def joined_as(call: Call, dtype: Any) -> None:
+    """``dtype=``: as NumPy, which checks that each array can be cast to it."""
+    dtype = np.dtype(dtype)
+    for name, value in call.operands.items():
+        arrays = value if type(value) is list else [value]
+        for x in arrays:
+            if not np.can_cast(x.dtype, dtype, "same_kind"):
+                msg = f"Cannot cast array data from {x.dtype!r} to {dtype!r} by rule 'same_kind'"
+                raise TypeError(msg)
+        arrays = [x if x.dtype == dtype else v.astype(x, dtype=dtype) for x in arrays]
+        call.operands[name] = arrays if type(value) is list else arrays[0]
+
+
+def nested(call: Call, arrays: Any) -> None:
+    """Arrays in lists of lists."""
+
+    def each(x: Any) -> Any:
+        if type(x) is tuple:
+            msg = "arrays is a tuple. Only lists can be used to arrange blocks"
+            raise TypeError(msg)
+        return [each(item) for item in x] if type(x) is list else low.array_of(x)
+
+    call.operands = {"arrays": each(arrays)}
+
+
+for _f, _composite in (
+    (np.concatenate, v.concat),
+    (np.concat, v.concat),
+    (np.stack, v.stack),
+):
     row(
         _f,
-        v.concat,
+        _composite,
         None,
         refuse=("out", "casting"),
         arrays=low.as_arrays,
         axis=axis,
-        dtype=low.converted,
+        dtype=joined_as,
     )
-row(
-    np.stack,
-    v.stack,
-    None,
-    refuse=("out", "casting"),
-    arrays=low.as_arrays,
-    axis=axis,
-    dtype=low.converted,
-)
-for _f, _composite in ((np.vstack, m.vstack), (np.hstack, m.hstack)):
-    row(_f, _composite, None, refuse=("dtype", "casting"), tup=low.as_arrays)
-for _f, _composite in ((np.dstack, m.dstack), (np.column_stack, m.column_stack)):
+for _f, _composite in ((np.vstack, j.vstack), (np.hstack, j.hstack)):
+    row(_f, _composite, None, refuse=("casting",), tup=low.as_arrays, dtype=joined_as)
+for _f, _composite in ((np.dstack, j.dstack), (np.column_stack, j.column_stack)):
     row(_f, _composite, None, tup=low.as_arrays)
-row(np.append, m.append, "arr", values=low.as_array("values"))
+row(np.append, j.append, "arr", arr=low.as_array("x"), values=low.as_array("values"), axis=axis)
+row(np.block, j.block, None, arrays=nested)
+row(
+    np.meshgrid,
+    j.meshgrid,
+    None,
+    gather="xi",
+    parameters={"xi": None, "copy": True, "sparse": False, "indexing": "xy"},
+    xi=low.as_arrays,
+)
 if hasattr(np, "unstack"):  # since NumPy 2.1
-    row(np.unstack, m.unstack, None)
+    row(np.unstack, j.unstack, None)
 for _f, _composite in (
-    (np.split, m.split),
-    (np.array_split, m.array_split),
-    (np.hsplit, m.hsplit),
-    (np.vsplit, m.vsplit),
-    (np.dsplit, m.dsplit),
+    (np.split, j.split),
+    (np.array_split, j.array_split),
+    (np.hsplit, j.hsplit),
+    (np.vsplit, j.vsplit),
+    (np.dsplit, j.dsplit),
 ):
     row(_f, _composite, "ary")

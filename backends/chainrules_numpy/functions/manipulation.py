@@ -7,19 +7,40 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, row, shape
+from chainrules_numpy.functions.common import axis, ignored, row, shape
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
 from chainrules_py.composites import manipulation as m
+from chainrules_py.composites.padding import pad
 
 __all__: list[str] = []
 
 _f: Any
 _composite: Any
 
-row(np.reshape, v.reshape, refuse=("copy", "newshape"), shape=shape, order=low.element_order)
+
+def copied(call: Call, copy: bool | None) -> None:
+    """``copy=``: what NumPy shares with its operand, nobody else can write to."""
+    if copy:
+        call.after.append(v.copy)
+    elif copy is False:
+        msg = "copy=False asks that memory be shared, which has no derivative; leave copy out"
+        raise UnsupportedKeywordError(msg)
+
+
+row(
+    np.reshape,
+    v.reshape,
+    refuse=("newshape",),
+    shape=shape,
+    order=low.element_order,
+    copy=copied,
+)
 row(np.ravel, m.ravel)
 row(np.transpose, v.permute_dims, axes=low.as_option("axes"))
-row(np.matrix_transpose, v.matrix_transpose, None)
+for _f in (np.matrix_transpose, np.linalg.matrix_transpose):
+    row(_f, v.matrix_transpose, None)
 row(np.swapaxes, m.swapaxes)
 row(np.moveaxis, m.moveaxis)
 row(np.rollaxis, m.rollaxis)
@@ -47,5 +68,99 @@ row(np.flipud, m.flipud, "m")
 row(np.roll, v.roll, shift=low.as_option("shift"), axis=axis)
 row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
 row(np.repeat, v.repeat, axis=axis, repeats=low.as_array("repeats"))
-row(np.astype, v.astype, None, refuse=("copy", "device"))
-row(np.copy, v.copy, refuse=("order", "subok"))
+row(np.rot90, m.rot90, "m")
+row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
+for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
+    row(_f, _composite, "v", v=low.as_array("x"))
+for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
+    row(_f, _composite, "m", m=low.as_array("x"))
+row(np.astype, v.astype, None, copy=ignored, device=ignored)
+row(np.copy, v.copy, refuse=("subok",), order=ignored)
+
+
+# --------------------------------------------------------------------------------------- windows
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """The lengths of windows, and the axes that they are along, as tuples."""
+    lengths = low.static(window_shape)
+    lengths = lengths if type(lengths) is tuple else (lengths,)
+    axes = tuple(range(x.ndim)) if axis is None else m.normal_axes(axis, x.ndim)
+    return v.sliding_window_view(x, window_shape=lengths, axis=axes)
+
+
+row(
+    np.lib.stride_tricks.sliding_window_view,
+    sliding_window_view,
+    None,
+    refuse=("subok", "writeable"),
+)
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """Refused: which elements it reads, the memory of x decides."""
+    msg = (
+        "as_strided() reads the memory of x, which has no derivative; take sliding_window_view, "
+        "broadcast_to, or an index"
+    )
+    raise UnsupportedKeywordError(msg)
+
+
+row(np.lib.stride_tricks.as_strided, as_strided, None, refuse=("subok", "writeable"))
+
+# --------------------------------------------------------------------------------------- padding
+
+
+def pad_call(
+    x: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    constant_values: Any = None,
+    end_values: Any = None,
+    stat_length: Any = None,
+    reflect_type: Any = None,
+) -> Any:
+    """np.pad, with widths and lengths in pairs of Python's integers."""
+    return pad(
+        x,
+        pairs(pad_width, x.ndim),
+        mode,
+        None if constant_values is None else low.array_of(constant_values),
+        None if end_values is None else low.array_of(end_values),
+        None if stat_length is None else pairs(stat_length, x.ndim),
+        reflect_type,
+    )
+
+
+def pairs(widths: Any, ndim: int) -> Any:
+    """One pair for each axis."""
+    if isinstance(widths, dict):
+        given = {axis % ndim: width for axis, width in widths.items()}
+        widths = [given.get(axis, 0) for axis in range(ndim)]
+        widths = [w if isinstance(w, tuple) else (w, w) for w in widths]
+    array = np.asarray(ignore_derivatives(widths))
+    if array.dtype.kind not in "iu":
+        msg = "`pad_width` must be of integral type."
+        raise TypeError(msg)
+    if np.any(array < 0):
+        msg = "index can't contain negative values"
+        raise ValueError(msg)
+    if array.size <= 2 and array.shape != (2, 1):
+        array = array.reshape(-1)
+    return tuple([tuple(pair) for pair in np.broadcast_to(array, (ndim, 2)).tolist()])
+
+
+row(
+    np.pad,
+    pad_call,
+    "array",
+    parameters={
+        "array": None,
+        "pad_width": None,
+        "mode": "constant",
+        "constant_values": None,
+        "end_values": None,
+        "stat_length": None,
+        "reflect_type": None,
+    },
+)

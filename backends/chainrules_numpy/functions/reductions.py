@@ -1,4 +1,4 @@
-"""The rows of NumPy's reductions and cumulative functions."""
+"""The rows of NumPy's reductions, cumulative functions and differences."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
+from chainrules_py import alias, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import manipulation as m
+from chainrules_py.composites import reductions as r
 
 __all__: list[str] = []
 
@@ -20,6 +21,8 @@ _join: Any
 for _f, _word, _identity, _join in (
     (np.sum, v.sum, 0, v.add),
     (np.prod, v.prod, 1, v.multiply),
+    (np.nansum, r.nansum, 0, v.add),
+    (np.nanprod, r.nanprod, 1, v.multiply),
 ):
     row(
         _f,
@@ -35,37 +38,62 @@ for _f, _word, _sign, _join in (
     (np.amax, v.max, -1.0, v.maximum),
     (np.min, v.min, 1.0, v.minimum),
     (np.amin, v.min, 1.0, v.minimum),
+    (np.nanmax, v.nanmax, -1.0, v.fmax),
+    (np.nanmin, v.nanmin, 1.0, v.fmin),
 ):
     row(
         _f,
         _word,
         refuse=("out",),
         axis=axis,
-        initial=low.started(_join),
+        initial=low.started_extreme(_join, _sign),
         where=low.masked_extreme(_sign),
-    )
-row(np.mean, v.mean, refuse=("out",), axis=axis, dtype=low.converted, where=low.masked_mean)
-for _f, _word in ((np.var, v.var), (np.std, v.std)):
-    row(
-        _f,
-        _word,
-        refuse=("out", "where", "mean"),
-        axis=axis,
-        dtype=low.converted,
-        ddof=low.ddof,
     )
 row(np.any, v.any, refuse=("out",), axis=axis, where=low.masked(False))
 row(np.all, v.all, refuse=("out",), axis=axis, where=low.masked(True))
 row(np.argmax, v.argmax, refuse=("out",), axis=axis)
 row(np.argmin, v.argmin, refuse=("out",), axis=axis)
 row(np.count_nonzero, v.count_nonzero, axis=axis)
-row(np.cumsum, v.cumulative_sum, refuse=("out",), axis=axis, dtype=low.converted)
-row(np.cumprod, v.cumulative_prod, refuse=("out",), axis=axis, dtype=low.converted)
+for _f, _word in (
+    (np.cumsum, v.cumulative_sum),
+    (np.cumprod, v.cumulative_prod),
+    (np.nancumsum, r.nancumsum),
+    (np.nancumprod, r.nancumprod),
+):
+    row(_f, _word, refuse=("out",), axis=axis, dtype=low.converted)
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
     for _f, _word in (
         (np.cumulative_sum, v.cumulative_sum),
         (np.cumulative_prod, v.cumulative_prod),
     ):
         row(_f, _word, None, refuse=("out",), axis=axis, dtype=low.converted)
-row(np.ptp, m.ptp, refuse=("out",), axis=axis)
-row(np.diff, m.diff, refuse=("prepend", "append"))
+for _f in (np.nanargmax, np.nanargmin, np.digitize):
+    _word = primitive(_f)
+    non_differentiable(_word)
+    alias(_f, to=_word)
+row(np.ptp, r.ptp, refuse=("out",), axis=axis)
+row(
+    np.diff,
+    r.diff,
+    a=low.as_keyword("x"),
+    prepend=low.as_keyword("prepend"),
+    append=low.as_keyword("append"),
+)
+row(
+    np.ediff1d,
+    r.ediff1d,
+    "ary",
+    ary=low.as_keyword("x"),
+    to_begin=low.as_keyword("to_begin"),
+    to_end=low.as_keyword("to_end"),
+)
+row(np.trapezoid, r.trapezoid, None, y=low.as_keyword("y"), x=low.as_keyword("x"))
+alias(
+    np.gradient,
+    to=r.gradient,
+    parameters={"f": None, "varargs": (), "axis": None, "edge_order": 1},
+    positional=("f", "varargs"),
+    gather="varargs",
+    rename={"f": "x", "varargs": "spacings"},
+    lower={"f": low.as_keyword("x"), "axis": axis},
+)

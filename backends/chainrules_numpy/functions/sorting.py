@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import row
+from chainrules_numpy.functions.common import ignored, row
+from chainrules_py import alias, non_differentiable, primitive
 from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
 
 __all__: list[str] = []
+
+_f: Any
+_word: Any
 
 
 def argsort(
@@ -27,9 +32,22 @@ def argsort(
     return v.argsort(x, axis=axis, descending=bool(descending), stable=in_order)
 
 
-def ignored(call: Any, value: Any) -> None:
-    """A keyword that changes how the result is found, and not what it is."""
+def sort_complex(x: Any) -> Any:
+    """Along the last axis, as complex numbers."""
+    y = v.sort(x)
+    return y if y.dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(y.dtype.type([])).dtype)
+
+
+def places(call: Call, kth: Any) -> None:
+    """``kth=``: one place or several."""
+    call.options["kth"] = low.static(kth)
 
 
 row(np.sort, v.sort, refuse=("order",), axis=low.flattened, kind=ignored, stable=ignored)
 row(np.argsort, argsort, refuse=("order",))
+row(np.sort_complex, sort_complex)
+row(np.partition, v.partition, refuse=("order",), axis=low.flattened, kind=ignored, kth=places)
+for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
+    _word = primitive(_f)
+    non_differentiable(_word)
+    alias(_f, to=_word)

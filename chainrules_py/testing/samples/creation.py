@@ -28,3 +28,16 @@ enter_samples(
     Sample(Draw((2,)), rows=3, complex=True),
     Sample(Draw((2,)), rows=2, columns=3, diagonal=1),
 )
+
+_LOW, _HIGH = Draw((3,), 0.5, 1.0), Draw((2, 1), 2.0, 3.0)
+for _word in (v.linspace, v.geomspace):
+    enter_samples(
+        _word,
+        Sample(Draw((), 0.5, 1.0), Draw((), 2.0, 3.0), num=4, complex=True),
+        Sample(_LOW, _HIGH, num=3, axis=-1, complex=True),
+        Sample(_LOW, _HIGH, num=3, endpoint=False, axis=1),
+        Sample(_LOW, 2.5, num=1),
+        Sample(_LOW, _HIGH, num=0),
+        Sample(Draw(None, 0.5, 1.0), Draw(None, 2.0, 3.0), num=4),
+    )
+enter_samples(v.geomspace, Sample(_LOW, _HIGH, num=3, dtype="int64"))

@@ -12,6 +12,8 @@ from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
+_word: Any
+
 
 def _unary(
     words: Iterable[Primitive[..., Any]], low: float = -2.0, high: float = 2.0, **more: Any
@@ -55,6 +57,21 @@ _binary((v.remainder, v.floor_divide), (5.1, 5.9), (1.1, 1.2))
 _binary((v.fmod,), (5.1, 5.9), (1.1, 1.2))
 enter_samples(v.remainder, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
 enter_samples(v.fmod, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
+_binary((v.divmod,), (5.1, 5.4), (1.1, 1.2))
+enter_samples(v.divmod, Sample([5.5, -5.5, 5.5, -5.5], [1.5, 1.5, -1.5, -1.5]))
+_unary((v.modf,), 1.1, 1.9)
+_unary((v.frexp,), 0.6, 0.9)
+for _word in (v.modf, v.frexp):
+    enter_samples(_word, Sample([-2.7, 12.3, 0.3]), Sample(-1.7))
+_places = Draw((3,), -2, 3, kind="int")
+enter_samples(
+    v.ldexp,
+    Sample(Draw((2, 3)), _places),
+    Sample(Draw((2, 1)), _places),
+    Sample(Draw((3,)), 2),
+    Sample(Draw(()), -1),
+    Sample(1.5, 2),
+)
 _unary((v.negative, v.positive, v.square), complex=True)
 _unary((v.reciprocal,), 0.5, 2.0, complex=True)
 enter_samples(v.lift, Sample(0.5, to="namespace"), Sample(2, to="namespace"))
@@ -99,6 +116,13 @@ enter_samples(
 )
 _binary((v.atan2,))
 enter_samples(v.atan2, Sample(Draw((3,)), Draw((3,), -2.0, -0.5)))
+_turns = Draw((2, 5), -3.0, 30.0)
+enter_samples(
+    v.unwrap,
+    Sample(Draw((7,), -3.0, 30.0), 2 * math.pi),
+    Sample(_turns, 4.0, axis=0),
+    Sample(_turns, Draw((), 3.0, 4.0), axis=-1, discont=5.0),
+)
 _unary((v.deg2rad, v.rad2deg, v.sinc))
 enter_samples(v.sinc, Sample([0.0, 1e-9, -1e-4, 0.3]), Sample(0.0))
 
@@ -139,6 +163,30 @@ enter_samples(
     Sample(-0.2, 0.0, 1.0),
     Sample(1.2, 0.0, 1.0),
 )
+for _word in (v.cumulative_max, v.cumulative_min):
+    enter_samples(
+        _word,
+        Sample(Draw((5,), apart=0.1), axis=0),
+        Sample(Draw((2, 5), apart=0.1), axis=-1),
+        Sample(Draw((3, 2), apart=0.1), axis=0),
+        Sample([1.0, 3.0, 3.0, 0.0], axis=0, smooth=False),
+        Sample(Draw((0,)), axis=0),
+    )
+_binary((v.heaviside,))
+enter_samples(v.heaviside, Sample([-1.0, 0.0, 2.0], 0.3, smooth=False))
+_which = Draw((2, 3), 0, 3, kind="int")
+enter_samples(
+    v.choose,
+    Sample(_which, Draw((2, 3)), Draw((2, 3)), Draw((2, 3)), complex=True),
+    Sample(_which, Draw((2, 1)), Draw((3,)), Draw(())),
+    Sample(Draw((2,), 0, 2, kind="int"), Draw((2, 2)), Draw((2,))),
+)
+enter_samples(
+    v.nan_to_num,
+    Sample(Draw((2, 3)), 0.0, 1.0, -1.0, complex=True),
+    Sample([math.nan, math.inf, -math.inf, 2.0], 3.0, 4.0, 5.0, smooth=False),
+    Sample(Draw((2, 3)), Draw(()), Draw((3,)), Draw((2, 1))),
+)
 _condition = Draw((2, 3), kind="bool")
 enter_samples(
     v.where,
@@ -166,6 +214,28 @@ _unary((v.real,), complex=True)
 for _shape in ((2, 3), (), None):
     enter_samples(v.imag, Sample(Draw(_shape, kind="complex")))
 enter_samples(v.imag, Sample(Draw((2,))), Sample(0.5))
+enter_samples(
+    v.real_if_close,
+    Sample(Draw((2, 3)), complex=True),
+    Sample(Draw((2, 3), kind="complex"), tol=1.0),
+)
+enter_samples(
+    v.complex_outside,
+    Sample(Draw((2, 3), 0.5, 2.0), low=0.0, high=math.inf, complex=True),
+    Sample([0.5, -0.5], low=0.0, high=1.0),
+    Sample(Draw(()), low=2.0, high=3.0),
+)
+
+# --------------------------------------------------------------------------- Bessel functions
+
+for _order in (0, 1, 3):
+    enter_samples(
+        v.bessel_i,
+        Sample(Draw((2, 3), -9.0, 9.0), order=_order),
+        Sample(Draw(()), order=_order),
+        Sample([0.0, 1e-8, 20.0], order=_order),
+        Sample(Draw((0,)), order=_order),
+    )
 
 # --------------------------------------------------------------------- without a derivative
 
@@ -191,4 +261,8 @@ for _word in (
     v.bitwise_right_shift,
 ):
     enter_samples(_word, Sample(_int, Draw((3,), 0, 4, kind="int")), Sample(5, 3))
-enter_samples(v.bitwise_invert, Sample(_int), Sample(5))
+for _word in (v.gcd, v.lcm):
+    enter_samples(_word, Sample(_int, Draw((3,), 0, 4, kind="int")))
+for _word in (v.bitwise_invert, v.bitwise_count):
+    enter_samples(_word, Sample(_int))
+enter_samples(v.bitwise_invert, Sample(5))

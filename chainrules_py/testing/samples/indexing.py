@@ -54,6 +54,19 @@ enter_samples(
     Sample(_FLAT, Draw(()), index=v.Index((1, 2))),
 )
 enter_samples(
+    v.put_at,
+    Sample(_LINE, Draw((3,)), index=v.Index.split(slice(1, 4))[0], complex=True),
+    Sample(_LINE, Draw(()), index=v.Index((2,))),
+    Sample(_FLAT, Draw((2, 1)), index=v.Index.split((slice(1, None), slice(None, None, -2)))[0]),
+    Sample(_FLAT, Draw((1, 1, 4)), index=v.Index((Ellipsis,))),
+    Sample(_FLAT, Draw((1, 4)), index=v.Index((0,))),
+    Sample(_LINE, Draw((4,)), [0, 3, 0, 0], index=v.Index((v.Index.HOLE,)), complex=True),
+    Sample(_FLAT, Draw(()), [0, 1, -3], [2, 2, 2], index=v.Index((v.Index.HOLE,) * 2)),
+    Sample(_FLAT, Draw((4,)), [1, -1, 2], index=v.Index((v.Index.HOLE,))),
+    Sample(_LINE, Draw((3,)), [True, False, True, True, False], index=v.Index((v.Index.HOLE,))),
+    Sample(_FLAT, 2.0, [[True, False, True, True]] * 3, index=v.Index((v.Index.HOLE,))),
+)
+enter_samples(
     v.take,
     Sample(_LINE, [0, 3, 0], axis=0, complex=True),
     Sample(_FLAT, [0, 3, 0], axis=-1, complex=True),

@@ -9,7 +9,7 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
+__all__ = ["determined"]
 
 
 def _m(*shape: int) -> Draw:
@@ -134,7 +134,7 @@ enter_samples(
 )
 
 
-def _determined(y: Any) -> Any:
+def determined(y: Any) -> Any:
     """Of a decomposition, what does not depend on the choice of singular vectors."""
     U, S, Vh = y
     k = S.shape[-1]
@@ -154,7 +154,7 @@ _SHAPES = ((3, 3), (4, 2), (2, 4), (1, 1), (3, 1), (1, 3), (2, 3, 2), (2, 1, 2, 
 enter_samples(
     v.svd,
     *(
-        Sample(_m(*shape), gauge=_determined, complex=True, full_matrices=full)
+        Sample(_m(*shape), gauge=determined, complex=True, full_matrices=full)
         for shape in _SHAPES
         for full in (False, True)
     ),

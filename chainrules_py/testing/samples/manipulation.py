@@ -89,3 +89,19 @@ enter_samples(
 )
 enter_samples(v.copy, Sample(_FLAT, complex=True), Sample(Draw(())))
 enter_samples(v.to_device, Sample(_FLAT, device="same", complex=True))
+enter_samples(
+    v.sliding_window_view,
+    Sample(Draw((5,)), window_shape=(3,), axis=(0,), complex=True),
+    Sample(Draw((5,)), window_shape=(5,), axis=(0,)),
+    Sample(Draw((4, 5)), window_shape=(2, 3), axis=(0, 1), complex=True),
+    Sample(Draw((4, 5)), window_shape=(3, 2), axis=(-1, -1)),
+    Sample(Draw((2, 4)), window_shape=(0,), axis=(1,)),
+)
+enter_samples(
+    v.pad,
+    Sample(_FLAT, Draw(()), widths=((1, 2), (0, 3)), complex=True),
+    Sample(_FLAT, 0, widths=((0, 0), (1, 0))),
+    Sample(_FLAT, 1.5, widths=((0, 0), (0, 0))),
+    Sample(Draw(()), Draw(()), widths=()),
+    Sample(Draw((0, 2)), Draw(None), widths=((1, 1), (0, 0))),
+)

@@ -24,6 +24,17 @@ def _with_zeros(*places: int) -> Callable[[Any], Any]:
     return make
 
 
+def _with_nan(*places: int) -> Callable[[Any], Any]:
+    """Some elements are NaN."""
+
+    def make(x: Any) -> Any:
+        x = np.array(x)
+        x.flat[list(places)] = np.nan
+        return x
+
+    return make
+
+
 def _axes(x: Draw, *, several: bool = True, complex: bool = True, **options: Any) -> list[Sample]:
     """No axis, each sign, keepdims, and several axes."""
     chosen: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1}, {"axis": 1, "keepdims": True}]
@@ -58,7 +69,7 @@ enter_samples(
     Sample(Draw((2, 3), make=_with_zeros(0, 1, 2)), axis=1),
     Sample(Draw((0, 3)), axis=0),
 )
-for _word in (v.max, v.min):
+for _word in (v.max, v.min, v.nanmax, v.nanmin):
     enter_samples(
         _word,
         *_axes(_SPREAD, complex=False),
@@ -66,6 +77,12 @@ for _word in (v.max, v.min):
         Sample(Draw((1,)), axis=0),
         Sample(Draw((4,), kind="int", low=0, high=2), smooth=False),
         Sample(Draw((2, 3), make=_with_zeros(0, 1, 2)), axis=1, smooth=False),
+    )
+for _word in (v.nanmax, v.nanmin):
+    enter_samples(
+        _word,
+        Sample(Draw((3, 4), apart=0.05, make=_with_nan(0, 5, 6)), axis=1),
+        Sample(Draw((4,), apart=0.05, make=_with_nan(0, 2)), keepdims=True),
     )
 enter_samples(
     v.var,

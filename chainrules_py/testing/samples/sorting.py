@@ -15,3 +15,10 @@ for _word in (v.sort, v.argsort):
         Sample(_SPREAD, axis=-2, descending=True),
         Sample(Draw((1,))),
     )
+enter_samples(
+    v.partition,
+    Sample(_SPREAD, kth=1),
+    Sample(_SPREAD, kth=(2, 0), axis=0),
+    Sample(Draw((7,), apart=0.05), kth=-2),
+    Sample(Draw((1,)), kth=0),
+)

@@ -1,0 +1,131 @@
+"""The rows of what factors matrices, and solves with the factors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import row
+from chainrules_py import (
+    UnsupportedKeywordError,
+    alias,
+    ignore_derivatives,
+    non_differentiable,
+    primitive,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
+from chainrules_py.composites import decompositions as m
+
+__all__: list[str] = []
+
+# ---------------------------------------------------------------- factors
+
+
+def triangle(call: Call, UPLO: str) -> None:
+    """``UPLO=``: which triangle is read."""
+    if UPLO.upper() not in ("L", "U"):
+        msg = "UPLO argument must be 'L' or 'U'"
+        raise ValueError(msg)
+    call.options["upper"] = UPLO.upper() == "U"
+
+
+def qr_mode(call: Call, mode: str) -> None:
+    """``mode=``: another word, or a part of the result."""
+    if mode == "full":
+        msg = "The 'full' option is deprecated in favor of 'reduced'."
+        warnings.warn(msg, DeprecationWarning, stacklevel=6)
+    elif mode == "r":
+        call.after.append(lambda y: y.R)
+    elif mode == "raw":
+        call.word = v.qr_raw
+    elif mode == "complete":
+        call.options["mode"] = "complete"
+    elif mode != "f":
+        msg = f"qr(mode={mode!r}) has no derivative here; it is 'reduced', 'complete', 'r' or 'raw'"
+        raise UnsupportedKeywordError(msg)
+
+
+def values_alone(call: Call, compute_uv: Any) -> None:
+    """compute_uv=False gives the singular values and nothing else."""
+    if not compute_uv:
+        call.word = m.hermitian_svdvals if call.word is m.hermitian_svd else v.svdvals
+        call.options.clear()
+
+
+def by_eigenvectors(call: Call, hermitian: Any) -> None:
+    """``hermitian=`` of svd: by other means, and of the lower triangle alone."""
+    if hermitian:
+        call.word = m.hermitian_svd
+        call.options.clear()
+
+
+row(np.linalg.cholesky, v.cholesky)
+row(np.linalg.qr, v.qr, mode=qr_mode)
+row(np.linalg.eigh, v.eigh, UPLO=triangle)
+row(np.linalg.eigvalsh, v.eigvalsh, UPLO=triangle)
+row(np.linalg.eig, v.eig)
+row(np.linalg.eigvals, v.eigvals)
+row(np.linalg.svd, v.svd, hermitian=by_eigenvectors, compute_uv=values_alone)
+row(np.linalg.svdvals, v.svdvals, None)
+
+# ---------------------------------------------------------------- solvers
+
+
+def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = np._NoValue) -> Any:
+    """NumPy's names of the tolerance, which may be one for each matrix."""
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    elif rtol is not np._NoValue:
+        msg = "`rtol` and `rcond` can't be both set."
+        raise ValueError(msg)
+    if rcond is None or np.ndim(rcond) == 0:
+        rcond = None if rcond is None else float(ignore_derivatives(rcond))
+        return v.pinv(x, rtol=rcond, hermitian=bool(hermitian))
+    shape = np.broadcast_shapes(np.shape(rcond), x.shape[:-2])
+    each = v.reshape(v.broadcast_to(x, shape=(*shape, *x.shape[-2:])), shape=(-1, *x.shape[-2:]))
+    limits = np.broadcast_to(ignore_derivatives(rcond), shape).ravel().tolist()
+    found = [v.pinv(each[i], rtol=t, hermitian=bool(hermitian)) for i, t in enumerate(limits)]
+    return v.reshape(v.stack(*found), shape=(*shape, *x.shape[:-3:-1]))
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    """Infinite at singular matrices, where the inverse raises; there it has no derivative."""
+    if 0 in x.shape[-2:]:
+        msg = "cond is not defined on empty arrays"
+        raise np.linalg.LinAlgError(msg)
+    p = ignore_derivatives(p)  # of a direct rule it is an operand, and may be infinity
+    try:
+        return m.cond(x, p)
+    except np.linalg.LinAlgError:
+        plain = np.linalg.cond(ignore_derivatives(x), p)
+    infinite = ~np.isfinite(plain)
+    v.report(infinite, message=m.SINGULAR)
+    regular = v.where(infinite[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    return v.where(infinite, plain, m.cond(regular, p))
+
+
+def as_number(call: Call, value: Any) -> None:
+    """``rcond=`` of lstsq: the rank is constant in it, wherever it has a derivative."""
+    call.options["rcond"] = None if value is None else float(ignore_derivatives(value))
+
+
+row(np.linalg.inv, v.inv)
+alias(np.linalg.solve, to=v.solve, rename={"a": "x1", "b": "x2"})
+alias(
+    np.linalg.lstsq,
+    to=v.lstsq,
+    rename={"a": "x1", "b": "x2"},
+    lower={"a": low.as_array("x1"), "b": low.as_array("x2"), "rcond": as_number},
+)
+row(np.linalg.pinv, pinv)
+row(np.linalg.cond, cond, None)
+row(np.linalg.tensorinv, m.tensorinv, None)
+row(np.linalg.tensorsolve, m.tensorsolve, None, a=low.as_array("a"), b=low.as_array("b"))
+
+matrix_rank = primitive(np.linalg.matrix_rank)
+non_differentiable(matrix_rank)
+alias(np.linalg.matrix_rank, to=matrix_rank)

@@ -1,0 +1,223 @@
+"""The rows of NumPy's functions, and methods, that act element by element and are no ufuncs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import row
+from chainrules_py import UnsupportedKeywordError, alias
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call
+from chainrules_py.arrays import is_python_number
+from chainrules_py.composites import elementwise as e
+from chainrules_py.primitive import ignore_derivatives
+from chainrules_py.project import kind_of
+
+__all__: list[str] = []
+
+_f: Any
+_ufunc: Any
+
+
+def operand(value: Any) -> Any:
+    """A list as an array; a number of Python's, whose dtype gives way, and None as they are."""
+    return value if value is None or is_python_number(type(value)) else low.array_of(value)
+
+
+# ---------------------------------------------------------------------------------- rounding
+
+
+def to_decimals(call: Call, decimals: Any) -> None:
+    """``decimals=`` is another word: the standard's round has none."""
+    call.word = v.round_decimals
+    call.options["decimals"] = decimals
+
+
+for _f in (np.round, np.around):
+    row(_f, v.round, refuse=("out",), decimals=to_decimals)
+row(np.fix, v.trunc, None, refuse=("out",))
+for _f in (np.ndarray.round, np.generic.round):
+    alias(
+        _f,
+        to=v.round,
+        parameters={"self": None, "decimals": 0, "out": None},
+        rename={"self": "x"},
+        lower={"decimals": to_decimals},
+        refuse=("out",),
+    )
+
+
+# ---------------------------------------------------------------------------------- choosing
+
+
+def clip_call(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> Any:
+    """np.clip, whose bounds have two names."""
+    if min is not None or max is not None:
+        if a_min is not None or a_max is not None:
+            msg = "clip() takes the bounds as a_min and a_max or as min and max, not as both"
+            raise ValueError(msg)
+        a_min, a_max = min, max
+    return e.bounded(operand(a), operand(a_min), operand(a_max))
+
+
+def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
+    """The method, which has one name for each."""
+    return clip_call(x, min, max)
+
+
+def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """np.select of lists."""
+    conditions = [low.array_of(c) for c in condlist]
+    return e.select(conditions, [operand(x) for x in choicelist], operand(default))
+
+
+def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """np.choose of a list, or along the first axis of an array."""
+    if not isinstance(choices, (list, tuple)):
+        choices = low.array_of(choices)
+        choices = [choices[i] for i in range(len(choices))]
+    return e.choose(low.array_of(a), [low.array_of(x) for x in choices], mode)
+
+
+def nan_to_num_call(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """np.nan_to_num, with the bounds of the dtype for infinities."""
+    if not copy:
+        msg = (
+            "nan_to_num(copy=False) writes to its argument, which is being differentiated; "
+            "leave copy out, and use what is returned"
+        )
+        raise UnsupportedKeywordError(msg)
+    x = low.array_of(x)
+    if kind_of(x) not in ("real", "complex"):
+        return v.positive(x)
+    bounds = np.finfo(x.dtype)
+    posinf = bounds.max if posinf is None else posinf
+    neginf = bounds.min if neginf is None else neginf
+    return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
+
+
+# np.where of a condition alone finds places.
+alias(np.where, to=v.where, fewer=np.nonzero)
+alias(np.clip, to=clip_call, refuse=("out",))
+for _f in (np.ndarray.clip, np.generic.clip):
+    alias(
+        _f,
+        to=clip_method,
+        parameters={"self": None, "min": None, "max": None, "out": None},
+        rename={"self": "x"},
+        refuse=("out",),
+    )
+alias(np.select, to=select_call)
+alias(np.choose, to=choose_call, refuse=("out",))
+alias(
+    np.ndarray.choose,
+    to=choose_call,
+    parameters={"self": None, "choices": None, "out": None, "mode": "raise"},
+    rename={"self": "a"},
+    refuse=("out",),
+)
+alias(np.nan_to_num, to=nan_to_num_call)
+
+
+# --------------------------------------------------------- complex numbers where there is no real
+
+
+def in_complex(ufunc: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
+    """The ufunc, of complex numbers where a real one is outside of an interval."""
+
+    def function(x: Any) -> Any:
+        return ufunc(v.complex_outside(low.array_of(x), low=low_, high=high))
+
+    return function
+
+
+log_call = in_complex(np.log)
+
+
+def logn_call(n: Any, x: Any) -> Any:
+    """The logarithm to base n."""
+    return log_call(x) / log_call(n)
+
+
+def power_call(x: Any, p: Any) -> Any:
+    """The power; integers have none that is negative."""
+    p = low.array_of(p)
+    if kind_of(p) == "int" and np.any(ignore_derivatives(p) < 0):
+        p = p * 1.0
+    return np.power(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
+
+
+for _f, _ufunc in (
+    (np.lib.scimath.sqrt, np.sqrt),
+    (np.lib.scimath.log, np.log),
+    (np.lib.scimath.log2, np.log2),
+    (np.lib.scimath.log10, np.log10),
+):
+    alias(_f, to=in_complex(_ufunc))
+for _f, _ufunc in (
+    (np.lib.scimath.arcsin, np.arcsin),
+    (np.lib.scimath.arccos, np.arccos),
+    (np.lib.scimath.arctanh, np.arctanh),
+):
+    alias(_f, to=in_complex(_ufunc, -1.0, 1.0))
+alias(np.lib.scimath.logn, to=logn_call)
+alias(np.lib.scimath.power, to=power_call)
+
+alias(np.real, to=v.real, rename={"val": "x"})
+alias(np.imag, to=v.imag, rename={"val": "x"})
+alias(np.angle, to=e.angle)
+row(np.real_if_close, v.real_if_close)
+
+
+def sort_complex_call(a: Any) -> Any:
+    """np.sort, of complex numbers."""
+    y = v.sort(low.array_of(a), axis=-1)
+    if kind_of(y) == "complex":
+        return y
+    return v.astype(y, dtype=np.dtype(np.complex64 if y.dtype.char in "bhBH" else np.complex128))
+
+
+alias(np.sort_complex, to=sort_complex_call)
+
+
+# --------------------------------------------------------------------------------- the rest
+
+
+def unwrap_call(
+    p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * math.pi
+) -> Any:
+    """np.unwrap, whose period may be traced."""
+    discont = ignore_derivatives(discont)  # a threshold
+    return v.unwrap(low.array_of(p), period, axis=low.static(axis), discont=discont)
+
+
+def interp_call(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """np.interp, which computes in double precision."""
+    x, xp = [v.astype(low.array_of(t), dtype=np.dtype(float)) for t in (x, xp)]
+    fp = low.array_of(fp)
+    fp = v.astype(fp, dtype=np.dtype(complex if kind_of(fp) == "complex" else float))
+    if period is not None:
+        return e.interp_periodic(x, xp, fp, period)
+    return e.interp(x, xp, fp, left, right)
+
+
+def i0_call(x: Any) -> Any:
+    """np.i0."""
+    return v.bessel_i(low.array_of(x), order=0)
+
+
+alias(np.sinc, to=v.sinc)
+alias(np.unwrap, to=unwrap_call)
+alias(np.interp, to=interp_call)
+alias(np.i0, to=i0_call)

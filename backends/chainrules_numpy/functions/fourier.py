@@ -1,0 +1,42 @@
+"""The rows of numpy.fft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy.functions.common import axis, row
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import AsOption
+from chainrules_py.composites import fourier as f
+
+__all__: list[str] = []
+
+_f: Any
+_word: Any
+
+norm = AsOption("norm", lambda value: value or "backward")
+
+for _f, _word in (
+    (np.fft.fft, v.fft),
+    (np.fft.ifft, v.ifft),
+    (np.fft.rfft, v.rfft),
+    (np.fft.irfft, v.irfft),
+):
+    row(_f, _word, refuse=("out",), axis=axis, norm=norm)
+for _f, _word in (
+    (np.fft.fft2, f.fft2),
+    (np.fft.fftn, f.fftn),
+    (np.fft.ifft2, f.ifft2),
+    (np.fft.ifftn, f.ifftn),
+    (np.fft.irfft2, f.irfft2),
+    (np.fft.irfftn, f.irfftn),
+    (np.fft.rfft2, f.rfft2),
+    (np.fft.rfftn, f.rfftn),
+    (np.fft.hfft, f.hfft),
+    (np.fft.ihfft, f.ihfft),
+):
+    row(_f, _word, refuse=("out",))
+row(np.fft.fftshift, f.fftshift, "x")
+row(np.fft.ifftshift, f.ifftshift, "x")

@@ -1,0 +1,14 @@
+"""The rows of what applies a function of the user's to parts of an array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chainrules_numpy.functions.common import row
+from chainrules_py.composites import mapping as m
+
+__all__: list[str] = []
+
+row(np.apply_along_axis, m.apply_along_axis, None)
+row(np.apply_over_axes, m.apply_over_axes, None)
+row(np.piecewise, m.piecewise, None)

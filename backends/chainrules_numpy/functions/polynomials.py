@@ -1,0 +1,129 @@
+"""The rows of polynomials.
+
+Of np.polynomial NumPy shows two functions. The others that have a row take plain arrays, in `rrule`
+and `frule`; a tracer in them raises, and says what to write.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polynomial as ascending
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import row
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import Call, Lowering
+from chainrules_py.composites import polynomials as p
+
+__all__: list[str] = []
+
+_f: Any
+_composite: Any
+
+
+def coefficients(name: str) -> Lowering:
+    """Numbers, lists and arrays; a poly1d computes with objects of its own."""
+    as_operand = low.as_keyword(name)
+
+    def lower(call: Call, value: Any) -> None:
+        if isinstance(value, np.poly1d):
+            msg = f"{name}= is a poly1d, next to a traced value; write {name}.coeffs"
+            raise UnsupportedKeywordError(msg)
+        as_operand(call, value)
+
+    return lower
+
+
+def order(name: str) -> Lowering:
+    """A degree, or how often: an integer."""
+
+    def lower(call: Call, value: Any) -> None:
+        call.options[name] = operator.index(value)
+
+    return lower
+
+
+def poly(zeros: Any) -> Any:
+    """Of a dtype that its eigenvalues, too, would have."""
+    if zeros.ndim == 1:
+        zeros = v.astype(zeros, dtype=np.dtype(np.mintypecode(zeros.dtype.char)))
+    return p.poly(zeros)
+
+
+row(np.poly, poly, None, seq_of_zeros=coefficients("zeros"))
+for _f, _composite in ((np.polyadd, p.polyadd), (np.polysub, p.polysub), (np.polymul, p.polymul)):
+    row(_f, _composite, None, a1=coefficients("p"), a2=coefficients("q"))
+row(np.polydiv, p.polydiv, None, u=coefficients("p"), v=coefficients("q"))
+row(np.polyder, p.polyder, None, p=coefficients("p"), m=order("m"))
+row(np.polyint, p.polyint, None, p=coefficients("p"), m=order("m"), k=coefficients("k"))
+row(np.polyval, p.polyval, None, p=low.as_keyword("p"), x=coefficients("x"))
+row(np.roots, v.roots, None, p=low.as_array("p"))
+row(np.vander, p.vander, None, x=low.as_array("x"), N=order("columns"))
+row(
+    np.polyfit,
+    p.polyfit,
+    None,
+    x=coefficients("x"),
+    y=coefficients("y"),
+    w=coefficients("w"),
+    deg=order("deg"),
+)
+
+
+# ------------------------------------------------------------------------------- several variables
+
+
+def polyval2d(x: Any, y: Any, c: Any) -> Any:
+    """At points."""
+    return p.polyval_at(c, x, y)
+
+
+def polyval3d(x: Any, y: Any, z: Any, c: Any) -> Any:
+    """At points."""
+    return p.polyval_at(c, x, y, z)
+
+
+def polyvalnd(pts: Any, c: Any) -> Any:
+    """At points, whose coordinates come one after the other."""
+    return p.polyval_at(c, *[low.array_of(x) for x in pts])
+
+
+def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+    """On a grid."""
+    return p.polygrid(c, x, y)
+
+
+def polygrid3d(x: Any, y: Any, z: Any, c: Any) -> Any:
+    """On a grid."""
+    return p.polygrid(c, x, y, z)
+
+
+def polyval1d(x: Any, c: Any, tensor: bool = True) -> Any:
+    """At points; without tensor, of the column of coefficients that belongs to each."""
+    return p.polyval_at(c, x) if tensor else p.ascending(x, c, outer=False)
+
+
+def polyvander(x: Any, deg: int) -> Any:
+    """The powers on a new last axis."""
+    x = (x if x.ndim else v.reshape(x, shape=(1,))) + 0.0
+    rows = v.vander(v.reshape(x, shape=(-1,)), columns=deg + 1, increasing=True)
+    return v.reshape(rows, shape=(*x.shape, deg + 1))
+
+
+_xyzc: dict[str, Any] = {name: low.as_keyword(name) for name in ("x", "y", "z", "c")}
+for _f, _composite in (
+    (ascending.polyval, polyval1d),
+    (ascending.polyval2d, polyval2d),
+    (ascending.polyval3d, polyval3d),
+    (ascending.polygrid2d, polygrid2d),
+    (ascending.polygrid3d, polygrid3d),
+):
+    row(_f, _composite, None, **_xyzc)
+row(ascending.polyvander, polyvander, None, x=low.as_keyword("x"), deg=order("deg"))
+_f = vars(ascending).get("polyvalnd")  # since NumPy 2.5
+if _f is not None:
+    row(_f, polyvalnd, None, c=low.as_keyword("c"))

@@ -1,0 +1,99 @@
+"""The rows of set operations: what they give are elements of their operands, in order.
+
+Each element of the result is the first of its operands that is equal to it. It follows that element
+alone: to move one of two that are equal makes two of them, which has no derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import row
+from chainrules_py import ignore_derivatives
+from chainrules_py import vocabulary as v
+
+__all__: list[str] = []
+
+_f: Any
+_composite: Any
+
+
+def found(values: Any, *arrays: Any) -> Any:
+    """Values, as the first elements of the arrays that are equal to them."""
+    flat = v.concat(*arrays, axis=None)
+    plain = ignore_derivatives(flat)
+    order = np.argsort(plain, kind="stable")
+    return v.take(flat, order[np.searchsorted(plain, values, sorter=order)])
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """np.unique; along an axis it has to be asked for the places of whole slices."""
+    plain = ignore_derivatives(ar)
+    keywords: dict[str, Any] = {"axis": axis, "equal_nan": equal_nan, "sorted": sorted}
+    keywords |= {"return_index": return_index or axis is not None}
+    keywords |= {"return_inverse": return_inverse, "return_counts": return_counts}
+    result: Any = np.unique(plain, **keywords)
+    values, *rest = result if type(result) is tuple else (result,)
+    values = found(values, ar) if axis is None else v.take(ar, rest[0], axis=axis)
+    rest = rest[1:] if keywords["return_index"] and not return_index else rest
+    return (values, *rest) if rest else values
+
+
+def standard(native: Callable[..., Any]) -> Callable[[Any], Any]:
+    """One of the standard's four: the values alone, or first in a namedtuple."""
+
+    def function(x: Any) -> Any:
+        y: Any = native(ignore_derivatives(x))
+        return y._replace(values=found(y.values, x)) if hasattr(y, "values") else found(y, x)
+
+    return function
+
+
+def union1d(x: Any, y: Any) -> Any:
+    """The elements of both."""
+    return found(np.union1d(ignore_derivatives(x), ignore_derivatives(y)), x, y)
+
+
+def setdiff1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
+    """The elements of x that are not in y."""
+    plain = ignore_derivatives(x), ignore_derivatives(y)
+    return found(np.setdiff1d(*plain, assume_unique), x)
+
+
+def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
+    """The elements of one that are not in the other."""
+    plain = ignore_derivatives(x), ignore_derivatives(y)
+    return found(np.setxor1d(*plain, assume_unique), x, y)
+
+
+def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The elements of x that are in y as well, and where they are in both."""
+    plain = ignore_derivatives(x), ignore_derivatives(y)
+    values, *places = np.intersect1d(*plain, assume_unique, return_indices=True)
+    values = found(values, x, y)
+    return (values, *places) if return_indices else values
+
+
+_both: dict[str, Any] = {"ar1": low.as_array("x"), "ar2": low.as_array("y")}
+row(np.unique, unique, None, ar=low.as_array("ar"))
+for _f in (np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values):
+    row(_f, standard(_f), None)
+for _f, _composite in (
+    (np.union1d, union1d),
+    (np.setdiff1d, setdiff1d),
+    (np.setxor1d, setxor1d),
+    (np.intersect1d, intersect1d),
+):
+    row(_f, _composite, None, **_both)

@@ -1,0 +1,106 @@
+"""The rows of NumPy's statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import histograms as h
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.functions.common import axis, row
+from chainrules_py import alias
+from chainrules_py import vocabulary as v
+from chainrules_py.composites import quantiles as q
+from chainrules_py.composites import statistics as s
+
+__all__: list[str] = []
+
+_f: Any
+_word: Any
+_composite: Any
+_operand: Any
+
+for _f, _word, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean, s.nanmean)):
+    row(
+        _f,
+        _word,
+        refuse=("out",),
+        axis=axis,
+        dtype=low.computed_in,
+        where=low.as_keyword("where", _composite),
+    )
+for _f, _word, _composite in (
+    (np.var, v.var, s.var),
+    (np.std, v.std, s.std),
+    (np.nanvar, s.nanvar, s.nanvar),
+    (np.nanstd, s.nanstd, s.nanstd),
+):
+    row(
+        _f,
+        _word,
+        refuse=("out",),
+        axis=axis,
+        dtype=low.computed_in,
+        ddof=low.ddof,
+        where=low.as_keyword("where", _composite),
+        mean=low.as_keyword("mean", _composite, numbers=False),
+    )
+row(np.average, s.average, a=low.as_keyword("x"), axis=axis, weights=low.as_keyword("weights"))
+for _f, _composite in ((np.median, q.median), (np.nanmedian, q.nanmedian)):
+    row(_f, _composite, refuse=("out", "overwrite_input"), axis=axis)
+for _f, _composite in (
+    (np.quantile, q.quantile),
+    (np.percentile, q.percentile),
+    (np.nanquantile, q.nanquantile),
+    (np.nanpercentile, q.nanpercentile),
+):
+    row(
+        _f,
+        _composite,
+        refuse=("out", "overwrite_input"),
+        a=low.as_keyword("x"),
+        axis=axis,
+        weights=low.as_keyword("weights"),
+    )
+for _f, _word, _operand in (
+    (np.convolve, v.convolve, low.as_array),
+    (np.correlate, s.correlate, low.as_keyword),
+):
+    alias(
+        _f,
+        to=_word,
+        rename={"a": "x1", "v": "x2"},
+        lower={"a": _operand("x1"), "v": _operand("x2")},
+    )
+row(
+    np.bincount,
+    s.bincount,
+    None,
+    x=low.as_keyword("x"),
+    weights=low.as_keyword("weights"),
+)
+row(
+    np.cov,
+    s.cov,
+    "m",
+    m=low.as_keyword("x"),
+    y=low.as_keyword("y"),
+    fweights=low.as_keyword("fweights"),
+    aweights=low.as_keyword("aweights"),
+)
+row(np.corrcoef, s.corrcoef, None, x=low.as_keyword("x"), y=low.as_keyword("y"))
+for _f, _composite in (
+    (np.histogram, h.histogram),
+    (np.histogram_bin_edges, h.histogram_bin_edges),
+):
+    row(_f, _composite, None, a=low.as_keyword("a"), weights=low.as_keyword("weights"))
+row(
+    np.histogram2d,
+    h.histogram2d,
+    None,
+    x=low.as_keyword("x"),
+    y=low.as_keyword("y"),
+    weights=low.as_keyword("weights"),
+)
+row(np.histogramdd, h.histogramdd, None, weights=low.as_keyword("weights"))

@@ -1,0 +1,138 @@
+"""NumPy's histograms: counts of elements between edges, or sums of their weights.
+
+A histogram is linear in the weights and constant in the data, and the edges are linear in the
+least and the greatest element, or in the range: which element is in which bin, and how many bins
+there are, is read off the values.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import is_array_type, is_tracer_type
+from chainrules_py.composites.reductions import array_of
+from chainrules_py.primitive import find_tracers
+
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """np.histogram."""
+    data, known = ignore_derivatives(a), ignore_derivatives(weights)
+    counts: Any
+    counts, places = np.histogram(
+        data, ignore_derivatives(bins), ignore_derivatives(range), weights=known
+    )
+    edges = _edges(a, bins, range, places)
+    if known is not weights:
+        where, inside = _places(data.reshape(-1), places)
+        weights = v.reshape(weights, shape=(-1,))
+        counts = _sums(where, inside, weights, len(places) - 1)
+        counts = v.astype(counts, dtype=weights.dtype)
+    return (_density(counts, [edges]) if density else counts), edges
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """np.histogram_bin_edges."""
+    plain = [ignore_derivatives(x) for x in (a, bins, range, weights)]
+    return _edges(a, bins, range, np.histogram_bin_edges(*plain))
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any, Any]:
+    """np.histogram2d."""
+    if hasattr(bins, "__len__") and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
+    return counts, x_edges, y_edges
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, list[Any]]:
+    """np.histogramdd."""
+    columns = _columns(sample)
+    known = ignore_derivatives(weights)
+    plain = [np.asarray(ignore_derivatives(x)) for x in columns]
+    counts, places = np.histogramdd(
+        plain, ignore_derivatives(bins), ignore_derivatives(range), weights=known
+    )
+    each_bins = bins if hasattr(bins, "__len__") else [bins] * len(columns)
+    each_range = [None] * len(columns) if range is None else range
+    edges = [_edges(*given) for given in zip(columns, each_bins, each_range, places, strict=True)]
+    if known is not weights:
+        found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
+        inside = np.logical_and.reduce([mask for _, mask in found])
+        where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
+        counts = v.reshape(_sums(where, inside, weights, counts.size), shape=counts.shape)
+    return (_density(counts, edges) if density else counts), edges
+
+
+def _columns(sample: Any) -> list[Any]:
+    """The coordinates of the points, one array for each axis."""
+    if not (is_tracer_type(type(sample)) or is_array_type(type(sample))):
+        return [array_of(x, np.zeros(0)) for x in sample]
+    if sample.ndim == 1:
+        return [sample]
+    return [v.index(sample, (slice(None), i)) for i in np.arange(sample.shape[1]).tolist()]
+
+
+def _places(x: Any, edges: Any) -> tuple[Any, Any]:
+    """In which bin each element is, and whether it is in any; the last edge is in the last bin."""
+    n = len(edges) - 1
+    where = np.searchsorted(edges, x, side="right") - 1
+    where[x == edges[-1]] = n - 1
+    return where, (where >= 0) & (where < n)
+
+
+def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
+    """The weights of the elements in each of n bins."""
+    if inside.all():
+        return v.bincount(where, weights, minlength=n)
+    return v.bincount(where[inside], v.index(weights, inside), minlength=n)
+
+
+def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
+    """The edges that are at these places: those that were given, or equally far from each other."""
+    if np.ndim(ignore_derivatives(bins)):
+        return array_of(bins, places)
+    first, last = _ends(a) if range is None else range
+    if not find_tracers((first, last)):
+        return places
+    if operator.eq(*ignore_derivatives((first, last))):
+        first, last = first - 0.5, last + 0.5
+    edges = v.linspace(first, last, num=len(places))
+    return edges if edges.dtype == places.dtype else v.astype(edges, dtype=places.dtype)
+
+
+def _ends(a: Any) -> tuple[Any, Any]:
+    return (v.min(a), v.max(a)) if a.size else (0.0, 1.0)
+
+
+def _density(counts: Any, edges: list[Any]) -> Any:
+    """The part of the total in each bin, divided by the size of the bin."""
+    y = counts
+    for axis, places in enumerate(edges):
+        widths = v.astype(v.diff(places), dtype=np.dtype(float))
+        shape = [1] * counts.ndim
+        shape[axis] = widths.shape[0]
+        y = y / v.reshape(widths, shape=tuple(shape))
+    return y / v.sum(counts)

@@ -1,0 +1,60 @@
+"""How NumPy computes the words of statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import Scalar
+from chainrules_py import vocabulary as v
+
+__all__: list[str] = []
+
+_ARRAY = np.ndarray | np.generic
+_NUMERIC: Any = np.ndarray | Scalar
+
+
+def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any:
+    """A partition, by the ranks and for the greatest, which is NaN if any element is."""
+    watched = not skip_nan and x.dtype.kind in "fc"
+    kth = (ranks if ranks.size < 100 else np.unique(ranks)).ravel().tolist()
+    part = np.partition(x, [*kth, -1] if watched else kth, axis=-1)
+    if ranks.size == ranks.shape[-1]:
+        y = part[..., ranks.reshape(-1)]
+    else:
+        y = np.take_along_axis(part, ranks, axis=-1)
+    if watched:
+        last = part[..., -1:]
+        lost = np.isnan(last)
+        if np.count_nonzero(lost):
+            y = np.where(lost, last, y)
+    return y
+
+
+def weighted_quantile_numpy(x: Any, q: Any, weights: Any, *, skip_nan: bool = False) -> Any:
+    """By NumPy's own function, which puts the axis of q first."""
+    quantile = np.nanquantile if skip_nan else np.quantile
+    return np.moveaxis(quantile(x, q, axis=-1, method="inverted_cdf", weights=weights), 0, -1)
+
+
+def lerp_numpy(a: Any, b: Any, t: Any) -> Any:
+    """As np.quantile does it, without looking from both ends where there is one t."""
+    step = b - a
+    if np.ndim(t) == 0:
+        return b - step * (1 - t) if t >= 0.5 else a + step * t
+    y = np.where(np.greater_equal(t, 0.5), b - step * (1 - t), a + step * t)
+    return y if y.ndim else y[()]
+
+
+def bincount_numpy(x: Any, weights: Any, *, minlength: int = 0) -> Any:
+    """np.bincount, of complex weights part by part."""
+    if weights.dtype.kind != "c":
+        return np.bincount(x, weights, minlength)
+    return np.bincount(x, weights.real, minlength) + 1j * np.bincount(x, weights.imag, minlength)
+
+
+v.order_statistics.implement(order_statistics_numpy, types=(_ARRAY,) * 2)
+v.weighted_quantile.implement(weighted_quantile_numpy, types=(_ARRAY,) * 3)
+v.lerp.implement(lerp_numpy, types=(_NUMERIC,) * 3)
+v.bincount.implement(bincount_numpy, types=(_ARRAY,) * 2)

@@ -1,0 +1,243 @@
+"""The guard of a tape: arrays that a person can still write to, and that a derivative depends on.
+
+Those are its inputs, and the plain arrays that its records save; what was computed on the way is
+shown as read-only views alone. Each is made read-only for as long as the tape needs it, so that
+the write itself raises, and its fingerprint is taken, for what a lock cannot see is found when the
+tape is played backwards.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import sys
+import threading
+import weakref
+from typing import Any, Literal, TypeAlias, final
+
+from chainrules_py import MutationError
+from chainrules_py.errors import describe
+from chainrules_py.memory import Memory, memory_of
+from chainrules_py.structure import fields_of, is_structure_type
+
+__all__ = ["MODES", "Guard", "Mode", "plain_arrays"]
+
+Mode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
+MODES: tuple[Mode, ...] = ("lock", "fingerprint", "full", "off")
+
+
+@final
+class Guard:
+    """What one tape watches over.
+
+    Parameters
+    ----------
+    mode : {"lock", "fingerprint", "full", "off"}
+        Locks and sampled fingerprints, sampled fingerprints alone, fingerprints of all bytes, or
+        nothing.
+
+    Attributes
+    ----------
+    held : dict
+        From the id of an array to the array, what is known of it, and its fingerprint.
+    """
+
+    __slots__ = ("__weakref__", "finalized", "held", "locked", "mode")
+
+    def __init__(self, mode: Mode = "fingerprint") -> None:
+        if mode not in MODES:
+            msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
+            raise ValueError(msg)
+        self.mode = mode
+        self.finalized = False
+        self.held: dict[int, tuple[Any, Any, Any]] = {}
+        self.locked: list[Any] = []
+
+    def hold(self, x: Any, name: Any = None) -> None:
+        """Watch over an array from now on; nothing happens for what has no memory to watch.
+
+        Parameters
+        ----------
+        x : array
+            It is kept, so that nothing else comes to have its id.
+        name : object or tuple, optional
+            What it is called, as text, or the pull of the record that saved it, in a tuple.
+        """
+        memory, mode, key = memory_of(type(x)), self.mode, id(x)
+        if memory is None or mode == "off" or key in self.held:
+            return
+        if mode == "lock" and memory.lock is not None:
+            owner = memory.owner(x)
+            if owner is not x and covers(x, owner) and lock(owner, memory):
+                self.locked.append(owner)
+            if lock(x, memory):
+                self.locked.append(x)
+        self.held[key] = (x, name, memory.fingerprint(x, mode == "full"))
+
+    def capture(self, x: Any, record: tuple[Any, ...]) -> None:
+        """Watch over an array that was an operand, if the record of the call saved it."""
+        if any([s is x for s in record[2:]]):
+            self.hold(x, record[:1])
+
+    def check(self) -> None:
+        """Raise if an array was written to since it is held.
+
+        Raises
+        ------
+        MutationError
+            It names the array.
+        """
+        full = self.mode == "full"
+        for x, name, fingerprint in self.held.values():
+            memory = memory_of(type(x))
+            if memory is not None and memory.fingerprint(x, full) != fingerprint:
+                msg = (
+                    f"{describe(x)}, {_role(name)}, was written to after that: its derivative "
+                    f"would be taken at values that are gone. Write to a copy (x = x.copy()), "
+                    f"or when the gradient has been taken"
+                )
+                raise MutationError(msg)
+
+    def settle(self, since: int) -> None:
+        """Keep no array that nobody else has: the records that saved them were dropped.
+
+        Parameters
+        ----------
+        since : int
+            How many arrays were held when the first of the records was made.
+        """
+        newest = itertools.islice(reversed(self.held), len(self.held) - since)
+        for key in list(newest):
+            places = [i for i, part in enumerate(self.locked) if id(part) == key]
+            if holders(self.held[key]) <= _ONLY_HERE + 2 * len(places):  # a lock has it twice
+                del self.held[key]
+                unlock_all([self.locked.pop(i) for i in reversed(places)])
+
+    def unlock(self) -> None:
+        """Give every array its flag back; fingerprints stay."""
+        unlock_all(self.locked)
+
+    def release(self) -> None:
+        """Watch over nothing any more."""
+        unlock_all(self.locked)
+        self.held.clear()
+
+    def unlock_when_dropped(self) -> None:
+        """Give every array its flag back when the guard is gone, at the latest."""
+        if self.mode == "lock" and not self.finalized:
+            self.finalized = True
+            # Called with the list alone: a method would keep the guard.
+            weakref.finalize(self, drop, self.locked).atexit = False
+
+    def __repr__(self) -> str:
+        return f"<guard of {len(self.held)} arrays, {self.mode}>"
+
+
+def holders(entry: tuple[Any, ...]) -> int:
+    """How many references there are to what is first in a tuple, with those made here."""
+    x = entry[0]
+    return sys.getrefcount(x)
+
+
+_ONLY_HERE = holders((object(),))  # which depends on how Python counts its own
+
+
+def _role(name: Any) -> str:
+    if name is None:
+        return "which is differentiated in"
+    if type(name) is not tuple:
+        return str(name)
+    statement = getattr(name[0], "statement", None)
+    return f"which {statement.primal.__name__} saved" if statement else "which was saved"
+
+
+def plain_arrays(x: Any) -> list[Any]:
+    """The arrays with memory to watch over that a value is, or holds in its fields."""
+    cls = type(x)
+    if is_structure_type(cls):
+        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
+    return [x] if memory_of(cls) is not None else []
+
+
+def covers(x: Any, owner: Any) -> bool:
+    """Whether an array is a view of all that its owner has, which is then locked as well.
+
+    Of a part only the part is: the rest may be written to while one row is in use, and for that row
+    there is its fingerprint.
+    """
+    return type(owner) is type(x) and owner.size == x.size  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------- locks, counted over all the tapes
+
+_mutex = threading.Lock()
+_counts: dict[int, tuple[Any, Memory, int]] = {}
+"""By the id of an array that was writable: the array, and how many guards lock it."""
+_waiting: dict[int, tuple[Any, Memory]] = {}
+"""Views that nobody locks any more, but that NumPy keeps locked as long as their owner is."""
+_dropped: collections.deque[list[Any]] = collections.deque()
+"""What guards had locked that are gone."""
+
+
+def lock(x: Any, memory: Memory) -> bool:
+    """Make an array read-only; False if it always was, so that there is nothing to undo."""
+    key = id(x)
+    with _mutex:
+        if _dropped:
+            _undo_dropped()
+        if key in _counts:
+            _counts[key] = (x, memory, _counts[key][2] + 1)
+        elif memory.lock(x) or _waiting.pop(key, None) is not None:  # type: ignore[misc]
+            _counts[key] = (x, memory, 1)
+        else:
+            return False
+    return True
+
+
+def unlock_all(locked: list[Any]) -> None:
+    """Take back one lock from each of these, and empty the list."""
+    if locked:
+        with _mutex:
+            _undo_dropped()
+            _undo(locked)
+
+
+def drop(locked: list[Any]) -> None:
+    """`unlock_all`, called from wherever the garbage collector happens to run."""
+    _dropped.append(locked)
+    if _mutex.acquire(blocking=False):  # else whoever has it, or comes next, does it
+        try:
+            _undo_dropped()
+        finally:
+            _mutex.release()
+
+
+def _undo_dropped() -> None:
+    while _dropped:
+        _undo(_dropped.popleft())
+
+
+def _undo(locked: list[Any]) -> None:
+    for x in locked:
+        key = id(x)
+        _, memory, count = _counts.pop(key)
+        if count > 1:
+            _counts[key] = (x, memory, count - 1)
+        elif not memory.unlock(x):  # type: ignore[misc]
+            _waiting[key] = (x, memory)
+    locked.clear()
+    if _waiting:
+        _undo_waiting()
+
+
+def _undo_waiting() -> None:
+    again = True
+    while again:
+        again = False
+        for key, (x, memory) in list(_waiting.items()):
+            owner = id(memory.owner(x))
+            # Nobody here locks what it waits for: a person made that read-only meanwhile.
+            lost = owner not in _counts and (owner == key or owner not in _waiting)
+            if memory.unlock(x) or lost:  # type: ignore[misc]
+                del _waiting[key]
+                again = True

@@ -1,0 +1,159 @@
+"""Structures taken apart into leaves, and put together again: around values, or tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, final
+
+from chainrules_py import NoTangent, NotDifferentiableError, Tangent
+from chainrules_py.calling import own
+from chainrules_py.errors import describe
+from chainrules_py.project import kind_of, space, zero_tangent
+from chainrules_py.registry import name_of
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tangents import deliver, is_mutable_destination, is_zero, unthunk
+
+__all__ = [
+    "Tree",
+    "can_vary",
+    "flatten",
+    "flatten_tangent",
+    "lowered",
+    "own_all",
+    "paths_of",
+    "split_aux",
+    "tangents_of",
+    "values_of",
+]
+
+PLAIN = (tuple, list, dict)
+
+
+@final
+class Tree:
+    """The shape of a structure; that of a leaf is None."""
+
+    __slots__ = ("children", "keys", "like")
+
+    def __init__(self, like: Any, keys: tuple[Any, ...], children: tuple[Tree | None, ...]) -> None:
+        self.like = like
+        self.keys = keys
+        self.children = children
+
+
+def can_vary(x: Any) -> bool:
+    """Whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
+    return kind_of(x) in ("real", "complex", "int")
+
+
+def flatten(x: Any, leaves: list[Any]) -> Tree | None:
+    """Append the leaves of a value; a `Tangent`, as gradients may be, is a structure as well."""
+    if is_structure_type(type(x)):
+        fields = fields_of(x)
+    elif isinstance(x, Tangent):
+        fields = x.fields()
+    else:
+        leaves.append(x)
+        return None
+    children = tuple([flatten(field, leaves) for _, field in fields])
+    return Tree(x, tuple([key for key, _ in fields]), children)
+
+
+def paths_of(tree: Tree | None) -> list[tuple[Any, ...]]:
+    """The keys that lead to each leaf."""
+    if tree is None:
+        return [()]
+    pairs = zip(tree.keys, tree.children, strict=True)
+    return [(key, *path) for key, child in pairs for path in paths_of(child)]
+
+
+def flatten_tangent(tree: Tree | None, t: Any, ts: list[Any]) -> None:
+    """Append the tangents of the leaves: zeros where it is zero, or says nothing."""
+    t = unthunk(t)
+    if tree is None:
+        ts.append(t)
+        return
+    for key, child in zip(tree.keys, tree.children, strict=True):
+        flatten_tangent(child, t if is_zero(t) else t[key], ts)
+
+
+def values_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
+    """The structure around other values."""
+    return _values(tree, iter(leaves))
+
+
+def _values(tree: Tree | None, leaves: Iterator[Any]) -> Any:
+    if tree is None:
+        return next(leaves)
+    fields = [_values(child, leaves) for child in tree.children]
+    if isinstance(tree.like, Tangent):
+        return _like_tangent(tree, fields)
+    return rebuild(tree.like, fields)
+
+
+def tangents_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
+    """Tangents of the leaves as people get them: in a tuple, list or dict, or in a `Tangent`."""
+    return _tangents(tree, iter(leaves))
+
+
+def _tangents(tree: Tree | None, leaves: Iterator[Any]) -> Any:
+    if tree is None:
+        return next(leaves)
+    fields = [_tangents(child, leaves) for child in tree.children]
+    cls = type(tree.like)
+    if isinstance(tree.like, Tangent):
+        return _like_tangent(tree, fields)
+    if cls in PLAIN:
+        return rebuild(tree.like, fields)
+    return Tangent.of(cls, dict(zip(tree.keys, fields, strict=True)))
+
+
+def _like_tangent(tree: Tree, fields: list[Any]) -> Any:
+    entries = dict(zip(tree.keys, fields, strict=True))
+    return tree.like.map_with(lambda key, _: entries[key])
+
+
+def own_all(
+    xs: Iterable[Any], ts: Iterable[Any], theirs: tuple[Any, ...], *, views: bool = False
+) -> list[Any]:
+    """The tangents of leaves as a person may keep them and write to them: each its own memory.
+
+    Zeros are written out, and there is nothing where there can be none. With ``views``, what can be
+    written to is known to be nobody else's, though it be a view.
+    """
+    given: set[int] = set()
+    found = []
+    for x, t in zip(xs, ts, strict=True):
+        t = unthunk(t)
+        if is_zero(t):
+            found.append(NoTangent() if is_zero(space(x)) else zero_tangent(x))
+            continue
+        t = deliver(t)
+        if not (views and is_mutable_destination(t)):
+            t = own(t, (*theirs, t) if id(t) in given else theirs)
+        given.add(id(t))
+        found.append(t)
+    return found
+
+
+def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
+    """The result and what comes with it, of a function that is said to give both."""
+    if type(answer) is tuple and len(answer) == 2:
+        return answer
+    msg = (
+        f"has_aux says that {name_of(f)} returns (result, aux), and it returned "
+        f"{describe(answer)}; return a tuple of these two"
+    )
+    raise NotDifferentiableError(msg)
+
+
+def lowered(aux: Any, payload: Callable[[Any], Any], leaves: Iterable[Any]) -> Any:
+    """What comes with a result, as plain values: none is traced, or is memory of the primals."""
+    found: list[Any] = []
+    tree = flatten(aux, found)
+    plain = [payload(x) for x in found]
+    if all([a is b for a, b in zip(plain, found, strict=True)]):
+        return aux
+    theirs = tuple(leaves)
+    kept = [a if a is b else own(a, theirs) for a, b in zip(plain, found, strict=True)]
+    return values_of(tree, kept)

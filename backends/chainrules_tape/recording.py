@@ -1,0 +1,219 @@
+"""A function run once on a tape, and pulled back: what all of reverse mode is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from chainrules_py import ProjectionError, Tangent, ZeroTangent
+from chainrules_py.batch import batched, count, direction, gather
+from chainrules_py.calling import check_cotangent
+from chainrules_py.errors import describe
+from chainrules_py.tangents import is_zero, unthunk
+from chainrules_tape.backward import Bars, backward, plain_links
+from chainrules_tape.folding import unfolding
+from chainrules_tape.guard import Mode
+from chainrules_tape.inplace import check_unwritten, handed_out, snapshot
+from chainrules_tape.leaves import (
+    Tree,
+    can_vary,
+    flatten,
+    flatten_tangent,
+    lowered,
+    own_all,
+    paths_of,
+    split_aux,
+    tangents_of,
+    values_of,
+)
+from chainrules_tape.tape import Tape
+from chainrules_tape.variables import Variable
+
+__all__ = ["Recording"]
+
+
+@final
+class Recording:
+    """One run of a function on a tape of its own.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Where to run it.
+    has_aux : bool
+        Whether it returns ``(result, aux)``.
+    guard : {"lock", "fingerprint", "full", "off"}
+        How the arrays are watched that the pullback depends on; locks have to be released.
+    names : sequence of int or str, optional
+        Which arguments the primals are, in messages.
+
+    Attributes
+    ----------
+    leaves, tree
+        The primals, taken apart.
+    inputs : list of int or None
+        Where the leaves are on the tape; None for those that cannot vary.
+    y, aux
+        What the function gave, without variables of this tape.
+    y_leaves, y_tree
+        y, taken apart.
+    outputs : list of int or None
+        Where the leaves of y are on the tape; None for those that do not depend on the primals.
+    """
+
+    __slots__ = (
+        "aux",
+        "inputs",
+        "leaves",
+        "outputs",
+        "tape",
+        "tree",
+        "y",
+        "y_leaves",
+        "y_tree",
+    )
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        primals: tuple[Any, ...],
+        *,
+        has_aux: bool = False,
+        guard: Mode = "fingerprint",
+        names: Sequence[int | str] | None = None,
+    ) -> None:
+        given: list[Any] = []
+        self.tree = flatten(primals, given)
+        self.leaves = [snapshot(x) for x in given]
+        tape = self.tape = Tape(guard=guard)
+        try:
+            self._run(f, has_aux, names)
+            check_unwritten(given, self.leaves)
+        except BaseException:
+            tape.guard.release()
+            raise
+
+    def _run(self, f: Callable[..., Any], has_aux: bool, names: Any) -> None:
+        tape = self.tape
+        traced = [
+            tape.leaf(x, Argument(self.tree, names, k)) if can_vary(x) else x
+            for k, x in enumerate(self.leaves)
+        ]
+        # Now, for what the function writes to in place goes on at another index.
+        self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
+        try:
+            y = f(*values_of(self.tree, traced))
+        finally:
+            tape.close()
+        y, aux = split_aux(f, y) if has_aux else (y, None)
+        self.y_leaves: list[Any] = []
+        self.y_tree = flatten(y, self.y_leaves)
+        self.outputs = [
+            x.index if isinstance(x, Variable) and x.tape is tape else None for x in self.y_leaves
+        ]
+        if any([i is not None for i in self.outputs]):
+            pairs = zip(self.y_leaves, self.outputs, strict=True)
+            self.y_leaves = [x if i is None else handed_out(x) for x, i in pairs]
+            y = values_of(self.y_tree, self.y_leaves)
+            self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
+        self.y = y
+        self.aux = lowered(aux, self._payload, self.leaves)
+
+    def _payload(self, x: Any) -> Any:
+        return handed_out(x) if isinstance(x, Variable) and x.tape is self.tape else x
+
+    def seeds(self, y_bar: Any) -> list[Any]:
+        """A cotangent of y that a person gave, leaf by leaf."""
+        return entering_cotangent(self.y_tree, self.y, y_bar)
+
+    def bars(self, seeds: list[Any], *, consume: bool = False) -> list[Any]:
+        """The cotangents of the leaves of the primals; zero where nothing flows."""
+        self.tape.guard.check()
+        bars, first = self._started(seeds)
+        backward(self.tape, bars, first, consume=consume)
+        return self._collected(bars)
+
+    def bars_of_many(self, seeds: list[Any]) -> list[Any]:
+        """The same for seeds with a leading axis that counts directions."""
+        tape = self.tape
+        tape.guard.check()
+        if tape.notes is not None and tape.notes.hooks:  # each direction passes by them alone
+            n = range(count(tuple(seeds)) or 0)
+            each = [tuple(self.bars([direction(s, i) for s in seeds])) for i in n]
+            return list(gather(each, tuple(seeds)))
+        bars, first = self._started(seeds)
+
+        plain = tape.__getitem__ if tape.folds is None else unfolding(tape, bars, None)
+
+        def fetch(index: int) -> tuple[Any, ...]:
+            record = plain(index)
+            if record[0] is None:
+                return record
+            links = plain_links(record[1])
+            return (batched(record[0]), links, *record[2:])
+
+        backward(tape, bars, first, fetch=fetch)
+        return self._collected(bars)
+
+    def _started(self, seeds: list[Any]) -> tuple[Bars, int]:
+        bars, first = Bars(self.tape), -1
+        for index, bar in zip(self.outputs, seeds, strict=True):
+            if index is not None and not is_zero(bar):
+                bars.add(index, bar)
+                first = max(first, index)
+        return bars, first
+
+    def _collected(self, bars: Bars) -> list[Any]:
+        zero = ZeroTangent()
+        found = [None if i is None else bars[i] for i in self.inputs]
+        return [zero if bar is None else unthunk(bar) for bar in found]
+
+    def gradient(self, bars: list[Any], seeds: list[Any]) -> Any:
+        """Cotangents as a person gets them: a tuple with one per primal, each array their own."""
+        theirs = (*seeds, *self.y_leaves, *self.leaves)
+        return tangents_of(self.tree, own_all(self.leaves, bars, theirs))
+
+
+@final
+class Argument:
+    """What a leaf is called in messages, made up when one is written."""
+
+    __slots__ = ("names", "place", "tree")
+
+    def __init__(self, tree: Tree | None, names: Sequence[int | str] | None, place: int) -> None:
+        self.tree = tree
+        self.names = names
+        self.place = place
+
+    def __str__(self) -> str:
+        assert self.tree is not None  # the tuple of the primals
+        paths = paths_of(self.tree)
+        (number, *rest) = paths[self.place]
+        name = number if self.names is None else self.names[number]
+        return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
+
+
+def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:
+    """A cotangent that a person gave, checked and taken apart."""
+    found: list[Any] = []
+    if not _holds_tangents(tree):
+        flatten_tangent(tree, check_cotangent(y, y_bar), found)
+        return found
+    # The cotangent of a gradient has its form.
+    leaves: list[Any] = []
+    flatten(y, leaves)
+    y_bar = unthunk(y_bar)
+    like = tree.like if tree is not None else None
+    if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
+        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
+        raise ProjectionError(msg)
+    flatten_tangent(tree, y_bar, found)
+    return [t if is_zero(t) else check_cotangent(x, t) for x, t in zip(leaves, found, strict=True)]
+
+
+def _holds_tangents(tree: Tree | None) -> bool:
+    if tree is None:
+        return False
+    return isinstance(tree.like, Tangent) or any(map(_holds_tangents, tree.children))

@@ -1,0 +1,159 @@
+"""Programs of many small operations: scalars, slices, one array used over and over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.programs.program import Program
+
+__all__ = ["FAN_OUT", "ROSENBROCK", "SCALARS", "SLICES"]
+
+NUMBERS, SLICES_TAKEN, LENGTH, USES, DEEP = 1000, 500, 100_000, 1000, 100_000
+
+
+def rosenbrock(xp: Any) -> Callable[..., Any]:
+    """Rosenbrock's function of a list of Python's numbers."""
+
+    def loss(x: Any) -> Any:
+        total = 0.0
+        for a, b in zip(x, x[1:], strict=False):
+            total = total + (100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
+        return total
+
+    return loss
+
+
+def rosenbrock_by_hand(x: list[float]) -> tuple[float, tuple[list[float]]]:
+    """The same with its gradient, in Python's numbers."""
+    total, bars = 0.0, [0.0] * len(x)
+    for i in range(len(x) - 1):
+        a, b = x[i], x[i + 1]
+        u, v = b - a * a, 1.0 - a
+        total += 100.0 * u**2 + v**2
+        bars[i] -= 400.0 * u * a + 2.0 * v
+        bars[i + 1] += 200.0 * u
+    return total, (bars,)
+
+
+ROSENBROCK = Program(
+    f"Rosenbrock over {NUMBERS} Python scalars",
+    lambda: (np.random.default_rng(0).normal(size=NUMBERS).tolist(),),
+    1,
+    rosenbrock,
+    rosenbrock_by_hand,
+    budget=60,
+    aim=25,
+    without=("JAX, jit", "JAX, eager"),
+)
+
+
+def slices(xp: Any) -> Callable[..., Any]:
+    """The sum of squares of short slices out of a long vector."""
+
+    def loss(x: Any) -> Any:
+        total = 0.0
+        for i in range(SLICES_TAKEN):
+            part = x[100 * i : 100 * i + 50]
+            total = total + xp.sum(part * part)
+        return total
+
+    return loss
+
+
+def slices_by_hand(x: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The same with its gradient."""
+    total, x_bar = 0.0, np.zeros_like(x)
+    for i in range(SLICES_TAKEN):
+        part = x[100 * i : 100 * i + 50]
+        total = total + np.sum(part * part)
+    for i in range(SLICES_TAKEN):
+        x_bar[100 * i : 100 * i + 50] += 2.0 * x[100 * i : 100 * i + 50]
+    return total, (x_bar,)
+
+
+SLICES = Program(
+    f"{SLICES_TAKEN} slices out of {LENGTH:.0e}",
+    lambda: (np.random.default_rng(0).normal(size=LENGTH),),
+    1,
+    slices,
+    slices_by_hand,
+    budget=5,
+    aim=3.5,
+    without=("JAX, jit",),
+)
+
+
+def fan_out(xp: Any) -> Callable[..., Any]:
+    """One array, scaled and added up again and again."""
+
+    def loss(x: Any) -> Any:
+        total = 0.0
+        for i in range(USES):
+            total = total + xp.sum(x * (1.0 + 0.001 * i))
+        return total
+
+    return loss
+
+
+def fan_out_by_hand(x: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The same with its gradient."""
+    total, x_bar = 0.0, np.zeros_like(x)
+    for i in range(USES):
+        total = total + np.sum(x * (1.0 + 0.001 * i))
+    for i in range(USES):
+        x_bar += 1.0 + 0.001 * i
+    return total, (x_bar,)
+
+
+FAN_OUT = Program(
+    f"{USES} uses of one array of {LENGTH:.0e}",
+    lambda: (np.random.default_rng(0).normal(size=LENGTH),),
+    1,
+    fan_out,
+    fan_out_by_hand,
+    budget=4,
+    aim=3,
+    without=("JAX, jit",),
+    rtol=1e-6,
+)
+
+
+def scalars(xp: Any) -> Callable[..., Any]:
+    """A chain of multiplications and additions of Python's numbers."""
+
+    def loss(x: Any) -> Any:
+        y = x
+        for _ in range(DEEP // 2):
+            y = y * 0.999
+            y = y + x
+        return y
+
+    return loss
+
+
+def scalars_by_hand(x: float) -> tuple[float, tuple[float]]:
+    """The same with its derivative."""
+    y, turns = x, range(DEEP // 2)
+    for _ in turns:
+        y = y * 0.999
+        y = y + x
+    x_bar, y_bar = 0.0, 1.0
+    for _ in turns:
+        x_bar = x_bar + y_bar
+        y_bar = y_bar * 0.999
+    return y, (x_bar + y_bar,)
+
+
+SCALARS = Program(
+    f"chain of {DEEP:.0e} scalars",
+    lambda: (0.5,),
+    1,
+    scalars,
+    scalars_by_hand,
+    budget=60,
+    aim=30,
+    without=("JAX, jit", "JAX, eager"),
+)

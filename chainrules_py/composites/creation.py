@@ -1,0 +1,76 @@
+"""Functions that make arrays of numbers that may be differentiated in, written in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.manipulation import broadcast_shapes
+from chainrules_py.project import dtype_kind
+
+__all__ = ["full", "full_of", "linspace", "logspace"]
+
+
+def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
+    """An array of this shape, filled with a value."""
+    filled = v.broadcast_to(fill_value, shape=shape)
+    return filled if dtype is None else v.astype(filled, dtype=dtype)
+
+
+def full_of(
+    x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
+) -> Any:
+    """An array in the shape and dtype of x, filled with a value."""
+    dtype = x.dtype if dtype is None else dtype
+    return full(fill_value, dtype, x.shape if shape is None else shape)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers at equal distances from start to stop, on a new axis, and the distance if wanted."""
+    y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
+    if dtype is not None:
+        whole = dtype_kind(dtype, type(y)) == "int"
+        y = v.astype(v.floor(y) if whole else y, dtype=dtype)
+    if not retstep:
+        return y
+    steps = num - 1 if endpoint else num
+    return y, (stop - start) / steps if steps > 0 else float("nan")
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """The base to the powers from start to stop, on a new axis."""
+    if not getattr(base, "ndim", 0):
+        y = v.pow(base, v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
+    else:
+        shapes = [getattr(x, "shape", ()) for x in (start, stop, base)]
+        ndim = len(broadcast_shapes(*shapes))
+        start, stop, base = [_raised(x, ndim) for x in (start, stop, base)]
+        single = not any(shapes[:2])
+        y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=0 if single else axis)
+        if single:
+            behind = ndim - axis % (ndim + 1)
+            y = v.reshape(y, shape=(*(1,) * (ndim - behind), num, *(1,) * behind))
+        y = v.pow(v.expand_dims(base, axis=axis), y)
+    return y if dtype is None else v.astype(y, dtype=dtype)
+
+
+def _raised(x: Any, ndim: int) -> Any:
+    """An array with axes of length one in front; a number broadcasts as it is."""
+    shape = getattr(x, "shape", ())
+    return v.reshape(x, shape=((1,) * (ndim - len(shape))) + shape) if shape else x

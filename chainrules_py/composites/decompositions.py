@@ -1,0 +1,164 @@
+"""Functions of decompositions and solvers that are made of several words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import Array, namespace
+from chainrules_py.vocabulary.linalg import SVDResult
+
+__all__ = [
+    "cond",
+    "hermitian_svd",
+    "hermitian_svdvals",
+    "tensorinv",
+    "tensorsolve",
+]
+
+
+def _adjoint(x: Any) -> Any:
+    return v.conj(v.matrix_transpose(x))
+
+
+def _half(x: Any, upper: bool = False) -> Any:
+    """One triangle, with half of the diagonal."""
+    return 0.5 * (v.triu(x) + v.triu(x, k=1) if upper else v.tril(x) + v.tril(x, k=-1))
+
+
+def _read(x: Any, upper: bool = False) -> Any:
+    """The Hermitian matrix whose one triangle is read."""
+    return _half(x, upper) + _adjoint(_half(x, upper))
+
+
+# ---------------------------------------------------------------- words, for every library
+
+
+@v.solve_triangular.implement
+def solve_triangular_standard(
+    x1: Array, x2: Array, *, upper: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """The standard has `solve` only."""
+    k = 1 if unit_diagonal else 0
+    a = v.triu(x1, k=k) if upper else v.tril(x1, k=-k)
+    return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
+
+
+@v.solve_again.implement
+def solve_again_standard(x1: Array, x2: Array) -> Any:
+    """Without a look at the matrix."""
+    return v.solve(x1, x2)
+
+
+@v.cholesky.implement
+def cholesky_standard(x: Array, *, upper: bool = False) -> Any:
+    """The standard does not say which triangle is read."""
+    return namespace(x).linalg.cholesky(_read(x, upper), upper=upper)
+
+
+@v.cholesky_cotangent.implement
+def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
+    """By products and triangular systems of whole matrices."""
+    back = _adjoint(factor)
+    middle = _half(v.matmul(v.triu(back), v.tril(y_bar)))
+    left = v.solve_triangular(back, middle + _adjoint(middle), upper=True)
+    return _half(_adjoint(v.solve_triangular(back, _adjoint(left), upper=True)))
+
+
+@v.eigh.implement
+def eigh_standard(x: Array, *, upper: bool = False) -> Any:
+    """As `cholesky_standard`."""
+    return namespace(x).linalg.eigh(_read(x, upper))
+
+
+@v.eigvalsh.implement
+def eigvalsh_standard(x: Array, *, upper: bool = False) -> Any:
+    """As `cholesky_standard`."""
+    return namespace(x).linalg.eigvalsh(_read(x, upper))
+
+
+@v.pinv.implement
+def pinv_standard(x: Array, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """The standard's are of any matrices."""
+    return namespace(x).linalg.pinv(_read(x) if hermitian else x, rtol=rtol)
+
+
+# ---------------------------------------------------------------- singular values
+
+
+def hermitian_svd(x: Any) -> SVDResult:
+    """The decomposition of Hermitian matrices, from that into eigenvectors; S is descending."""
+    w, u = v.eigh(x)
+    order = v.flip(v.argsort(v.abs(w)), axis=-1)
+    s = v.take_along_axis(v.abs(w), order, axis=-1)
+    sign = v.where(v.signbit(v.take_along_axis(w, order, axis=-1)), -1.0, 1.0)
+    u = v.take_along_axis(u, v.expand_dims(order, axis=-2), axis=-1)
+    return SVDResult(u, s, _adjoint(u * v.astype(v.expand_dims(sign, axis=-2), dtype=u.dtype)))
+
+
+def hermitian_svdvals(x: Any) -> Any:
+    """The absolute values of the eigenvalues, in descending order."""
+    return v.flip(v.sort(v.abs(v.eigvalsh(x))), axis=-1)
+
+
+SINGULAR = "cond: a matrix is singular, where its condition is infinite and has no derivative"
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number: how the norm of each matrix compares to that of its inverse.
+
+    Of p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
+    """
+    if p not in (None, 2, -2):
+        r = _norm(x, p) * _norm(v.inv(x), p)
+        known = v.logical_or(v.logical_not(v.isnan(r)), v.any(v.isnan(x), axis=(-2, -1)))
+        return v.where(known, r, math.inf)
+    s = v.svdvals(x)
+    over, under = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+    singular = v.equal(under, 0.0)
+    v.report(singular, message=SINGULAR)
+    return v.where(singular, math.inf, v.divide(over, v.where(singular, 1.0, under)))
+
+
+def _norm(x: Any, p: Any) -> Any:
+    if p == "fro":
+        return v.sqrt(v.sum(v.real(v.conj(x) * x), axis=(-2, -1)))
+    if p == "nuc":
+        return v.sum(v.svdvals(x), axis=-1)
+    if p not in (1, -1, math.inf, -math.inf):
+        msg = f"Invalid norm order {p!r} for matrices."
+        raise ValueError(msg)
+    lengths = v.sum(v.abs(x), axis=-2 if abs(p) == 1 else -1)
+    return v.max(lengths, axis=-1) if p > 0 else v.min(lengths, axis=-1)
+
+
+# ---------------------------------------------------------------- tensors as matrices
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of a as a linear map from tensors of the last axes to tensors of the first."""
+    if ind <= 0:
+        msg = "Invalid ind argument."
+        raise ValueError(msg)
+    inverse = v.inv(v.reshape(a, shape=(math.prod(a.shape[ind:]), -1)))
+    return v.reshape(inverse, shape=(*a.shape[ind:], *a.shape[:ind]))
+
+
+def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+    """The tensor that a, as a linear map, takes to b; its axes of a are the last ones, or these."""
+    if axes is not None:
+        order = list(range(a.ndim))
+        for axis in axes:
+            order.remove(axis)
+            order.append(axis)
+        a = v.permute_dims(a, axes=tuple(order))
+    shape = a.shape[-(a.ndim - b.ndim) :]
+    n = math.prod(shape)
+    if a.size != n**2:
+        msg = (
+            f"tensorsolve of a{list(a.shape)} and b{list(b.shape)}: the first axes of a have to "
+            f"hold as many elements as the others"
+        )
+        raise ValueError(msg)
+    return v.reshape(v.solve(v.reshape(a, shape=(n, n)), v.reshape(b, shape=(-1,))), shape=shape)

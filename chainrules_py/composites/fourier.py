@@ -1,0 +1,117 @@
+"""Fourier transforms along several axes, and of Hermitian sequences, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+
+__all__ = [
+    "fft2",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft2",
+    "irfftn",
+    "rfft2",
+    "rfftn",
+]
+
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+_PLANE = (-2, -1)
+
+
+def _lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
+    """The axes to transform along, and to which lengths; -1 is the length that is there."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(-len(s), 0)
+    axes = list(axes)
+    s = [None] * len(axes) if s is None else list(s)
+    if len(s) != len(axes):
+        msg = f"{len(s)} lengths for {len(axes)} axes; give one length for each"
+        raise ValueError(msg)
+    return [
+        (axis, None if n is None else x.shape[axis] if n == -1 else n)
+        for axis, n in zip(axes, s, strict=True)
+    ]
+
+
+def fftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
+    """`fft` along several axes, the last one first."""
+    for axis, n in reversed(_lengths(x, s, axes)):
+        x = v.fft(x, n=n, axis=axis, norm=norm or "backward")
+    return x
+
+
+def ifftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
+    """`ifft` along several axes, the last one first."""
+    for axis, n in reversed(_lengths(x, s, axes)):
+        x = v.ifft(x, n=n, axis=axis, norm=norm or "backward")
+    return x
+
+
+def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
+    """`rfft` along the last of the axes, then `fft` along the others."""
+    *others, (last, n) = _lengths(x, s, axes)
+    x = v.rfft(x, n=n, axis=last, norm=norm or "backward")
+    for axis, length in reversed(others):
+        x = v.fft(x, n=length, axis=axis, norm=norm or "backward")
+    return x
+
+
+def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
+    """`ifft` along all axes but the last, then `irfft` along that."""
+    *others, (last, n) = _lengths(x, s, axes)
+    for axis, length in others:
+        x = v.ifft(x, n=length, axis=axis, norm=norm or "backward")
+    return v.irfft(x, n=n, axis=last, norm=norm or "backward")
+
+
+def fft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
+    """`fftn` in a plane."""
+    return fftn(x, s, axes, norm)
+
+
+def ifft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
+    """`ifftn` in a plane."""
+    return ifftn(x, s, axes, norm)
+
+
+def rfft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
+    """`rfftn` in a plane."""
+    return rfftn(x, s, axes, norm)
+
+
+def irfft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
+    """`irfftn` in a plane."""
+    return irfftn(x, s, axes, norm)
+
+
+def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The real spectrum of a sequence that is Hermitian."""
+    return v.irfft(v.conj(x), n=n, axis=axis, norm=_SWAPPED[norm or "backward"])
+
+
+def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`."""
+    return v.conj(v.rfft(x, n=n, axis=axis, norm=_SWAPPED[norm or "backward"]))
+
+
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """The frequency 0 in the middle."""
+    return _shifted(x, axes, lambda n: n // 2)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, lambda n: -(n // 2))
+
+
+def _shifted(x: Any, axes: Any, shift: Any) -> Any:
+    axes = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    axes = tuple(axes)
+    return v.roll(x, shift=tuple(shift(x.shape[axis]) for axis in axes), axis=axes)

@@ -1,0 +1,54 @@
+"""Functions that pick elements out, written in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.manipulation import normal_axes
+
+__all__ = ["compress", "extract", "trim_zeros"]
+
+
+def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
+    """The slices of x along an axis where a condition holds; of x in C order if there is none."""
+    if condition.ndim != 1:
+        msg = "condition must be a 1-d array"
+        raise ValueError(msg)
+    if axis is None:
+        x, axis = v.reshape(x, shape=(-1,)), 0
+    (along,) = normal_axes(axis, x.ndim)
+    before, n = (slice(None),) * along, x.shape[along]
+    mask = v.not_equal(condition, 0)
+    if len(mask) < n:  # what it does not speak of is left out
+        x = v.index(x, (*before, slice(len(mask))))
+    elif len(mask) > n and v.any(mask[n:]):
+        msg = f"index out of bounds: the condition holds beyond the {n} slices of axis {axis}"
+        raise IndexError(msg)
+    return v.index(x, (*before, mask[:n]))
+
+
+def extract(condition: Any, x: Any) -> Any:
+    """The elements of x, in C order, where a condition holds."""
+    return compress(v.reshape(condition, shape=(-1,)), x)
+
+
+def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """x without the zeros in front, behind, or both; along axes, without slices of zeros."""
+    if trim.lower() not in ("fb", "bf", "f", "b"):
+        msg = f"unexpected character(s) in `trim`: {trim!r}"
+        raise ValueError(msg)
+    axes = range(x.ndim) if axis is None else normal_axes(axis, x.ndim)
+    there = v.not_equal(x, 0)
+    found = bool(v.any(there))
+    where: list[slice] = []
+    for a in range(x.ndim):
+        others = tuple(b for b in range(x.ndim) if b != a)
+        kept = v.any(there, axis=others) if others else there
+        first = int(v.argmax(kept)) if found else 0
+        last = x.shape[a] - int(v.argmax(v.flip(kept))) if found else 0
+        front, back = "f" in trim.lower() or not found, "b" in trim.lower() or not found
+        where.append(
+            slice(first if front else None, last if back else None) if a in axes else slice(None)
+        )
+    return v.index(x, tuple(where)) if where else x

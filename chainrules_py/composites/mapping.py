@@ -1,0 +1,296 @@
+"""Functions applied to the elements or slices of arrays: NumPy's, written in words.
+
+They are programs that call a function many times. An engine sees each of these calls, so that
+whatever the function captured is differentiated like all else.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import dispatch_type, is_array_type, type_namespace
+from chainrules_py.composites.manipulation import broadcast_shapes
+from chainrules_py.primitive import find_tracers, ignore_derivatives
+from chainrules_py.vocabulary.higher_order import arrayed
+
+__all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
+
+Function = Callable[..., Any]
+
+
+def _array(x: Any, like: Any) -> Any:
+    """A number, or a list of arrays and numbers, as an array of the library of ``like``."""
+    if isinstance(x, (list, tuple)):
+        if not find_tracers(x):
+            return _library(like).asarray(x)
+        return v.stack(*[_array(entry, like) for entry in x])
+    if hasattr(x, "dtype"):
+        return x
+    return arrayed(x, like) if find_tracers(x) else _library(like).asarray(x)
+
+
+def _library(like: Any) -> Any:
+    return type_namespace(dispatch_type(type(like)))
+
+
+def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
+    """Results of one shape, stacked, in the dtype of the first."""
+    arrays = [_array(y, like) for y in results]
+    dtype = arrays[0].dtype if dtype is None else dtype
+    return v.stack(*[y if y.dtype == dtype else v.astype(y, dtype=dtype) for y in arrays])
+
+
+# ------------------------------------------------------------------------------------ along axes
+
+
+def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function of one-dimensional arrays, of each slice of an array along an axis.
+
+    Its results take the place of the axis; their dtype is that of the first.
+    """
+    if not -arr.ndim <= axis < arr.ndim:
+        msg = f"axis {axis} is out of bounds for array of dimension {arr.ndim}"
+        raise ValueError(msg)
+    axis %= arr.ndim
+    order = (*(a for a in range(arr.ndim) if a != axis), axis)
+    moved = v.permute_dims(arr, axes=order)
+    lead = tuple(moved.shape[:-1])
+    if 0 in lead:
+        msg = "Cannot apply_along_axis when any iteration dimensions are 0"
+        raise ValueError(msg)
+    rows = v.reshape(moved, shape=(math.prod(lead), arr.shape[axis]))
+    results = [func1d(v.index(rows, i), *args, **kwargs) for i in range(rows.shape[0])]
+    joined = _joined(results, arr)
+    inner = tuple(joined.shape[1:])
+    made = v.reshape(joined, shape=(*lead, *inner))
+    n, m = len(lead), len(inner)
+    return v.permute_dims(made, axes=(*range(axis), *range(n, n + m), *range(axis, n)))
+
+
+def apply_over_axes(func: Function, a: Any, axes: int | Sequence[int]) -> Any:
+    """A function of an array and an axis, applied over several axes one after the other.
+
+    An axis that the function takes away is put back with length one.
+    """
+    several = axes if isinstance(axes, Iterable) else (axes,)
+    ndim, x = a.ndim, a
+    for axis in several:
+        place = axis + ndim if axis < 0 else axis
+        y = _array(func(x, place), a)
+        if y.ndim != x.ndim:
+            y = v.expand_dims(y, axis=place)
+        if y.ndim != x.ndim:
+            msg = "function is not returning an array of the correct shape"
+            raise ValueError(msg)
+        x = y
+    return x
+
+
+# ------------------------------------------------------------------------------------- piecewise
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """At each element what a function, or a number, gives whose condition holds there.
+
+    Each function is given the elements where its condition holds, and no others. Where several
+    hold the last counts, where none does the function without a condition, if there is one, or 0.
+    The result has the dtype of x.
+    """
+    x = _array(x, x)
+    conditions = _conditions(condlist, x)
+    if len(conditions) == len(funclist) - 1:
+        anywhere = functools.reduce(lambda a, b: a | b, conditions)
+        conditions.append(~anywhere)
+    elif len(conditions) != len(funclist):
+        n = len(conditions)
+        msg = f"with {n} condition(s), either {n} or {n + 1} functions are expected"
+        raise ValueError(msg)
+    y = v.zeros_like(x)
+    for condition, f in zip(conditions, funclist, strict=True):
+        pattern, arrays = v.Index.split(condition)
+        given = f
+        if callable(f):
+            chosen = v.getitem(x, *arrays, index=pattern)
+            if not chosen.size:
+                continue
+            given = f(chosen, *args, **kw)
+        y = v.put_at(y, _array(given, x), *arrays, index=pattern)
+    return y
+
+
+def _conditions(given: Any, x: Any) -> list[Any]:
+    """The conditions, as NumPy reads them: one alone need not be in a list."""
+    xp = _library(x)
+    given = ignore_derivatives(given)
+    one = not hasattr(given, "__len__") or (hasattr(given, "ndim") and not given.ndim)
+    if not one and x.ndim and len(given):
+        first = given[0]
+        one = not isinstance(first, (list, tuple)) and not (
+            is_array_type(type(first)) and hasattr(first, "ndim") and first.ndim
+        )
+    return [xp.asarray(c, dtype=xp.bool) for c in ([given] if one else given)]
+
+
+# ------------------------------------------------------------------------------------- vectorize
+
+
+def vectorize(
+    pyfunc: Function | None = None,
+    otypes: str | Sequence[Any] | None = None,
+    doc: str | None = None,
+    excluded: Iterable[int | str] | None = None,
+    cache: bool = False,
+    signature: str | None = None,
+) -> Any:
+    """A function of elements as one of arrays, which are broadcast: as `numpy.vectorize`.
+
+    NumPy's own cannot be seen by engines: it copies its arguments into arrays of objects. This one
+    is a loop as well, for convenience and not for speed.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Takes elements, and gives a number or a tuple of numbers; with a signature, arrays. Left
+        out, a decorator is returned.
+    otypes : str or list of dtypes, optional
+        The dtypes of the results; those of the first results by default.
+    doc : str, optional
+        The docstring; by default that of the function.
+    excluded : set of int and str, optional
+        The positions and names of what is handed on as it is.
+    cache : bool
+        Of no consequence: no element is ever computed twice here.
+    signature : str, optional
+        The axes that the function takes and gives, ``"(m,n),(n)->(m)"``; the others are broadcast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> @vectorize
+    ... def ramp(x, slope):
+    ...     return slope * x if x > 0 else 0.0 * x
+    >>> ramp(np.array([-1.0, 2.0]), 3.0)
+    array([-0.,  6.])
+    >>> grad(lambda slope: ramp(np.array([-1.0, 2.0]), slope).sum())(3.0)
+    2.0
+    """
+    if pyfunc is None:
+        return functools.partial(
+            vectorize, otypes=otypes, doc=doc, excluded=excluded, cache=cache, signature=signature
+        )
+    f, kept = pyfunc, frozenset(excluded or ())
+    core = None if signature is None else _parsed(signature)
+
+    @functools.wraps(f)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        given = dict(enumerate(args)) | kwargs
+        varied = {k: x for k, x in given.items() if k not in kept}
+        like = next((x for x in varied.values() if hasattr(x, "dtype")), None)
+
+        def call(values: dict[Any, Any]) -> Any:
+            full = given | values
+            positional = [full[i] for i in range(len(args))]
+            return f(*positional, **{k: x for k, x in full.items() if isinstance(k, str)})
+
+        if like is None:
+            if any(isinstance(x, (list, tuple)) for x in varied.values()):
+                msg = "vectorize: of lists alone there is no array library; pass an array"
+                raise TypeError(msg)
+            return call({})
+        arrays = {k: _array(x, like) for k, x in varied.items()}
+        return _looped(call, arrays, otypes, core, like)
+
+    if doc is not None:
+        vectorized.__doc__ = doc
+    return vectorized
+
+
+_Core = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+
+
+def _parsed(signature: str) -> _Core:
+    """The names of the core axes of what goes in, and of what comes out."""
+    one = r"\((?:\w+(?:,\w+)*)?\)"
+    text = re.sub(r"\s+", "", signature)
+    if not re.fullmatch(f"(?:{one}(?:,{one})*)?->{one}(?:,{one})*", text):
+        msg = f"not a valid gufunc signature: {signature}"
+        raise ValueError(msg)
+    before, after = text.split("->")
+    return tuple(  # type: ignore[return-value]
+        [tuple(re.findall(r"\w+", part)) for part in re.findall(one, side)]
+        for side in (before, after)
+    )
+
+
+def _looped(
+    call: Function, arrays: dict[Any, Any], otypes: Any, core: _Core | None, like: Any
+) -> Any:
+    axes = [()] * len(arrays) if core is None else core[0]
+    if len(axes) != len(arrays):
+        msg = f"wrong number of positional arguments: expected {len(axes)}, got {len(arrays)}"
+        raise TypeError(msg)
+    lengths: dict[str, int] = {}
+    lead: tuple[int, ...] = ()
+    for x, names in zip(arrays.values(), axes, strict=True):
+        if x.ndim < len(names):
+            msg = f"{x.ndim}-dimensional argument does not have enough dimensions for all core dimensions {names!r}"
+            raise ValueError(msg)
+        split = x.ndim - len(names)
+        lead = broadcast_shapes(lead, tuple(x.shape[:split]))
+        for name, length in zip(names, x.shape[split:], strict=True):
+            if lengths.setdefault(name, length) != length:
+                msg = f"inconsistent size for core dimension {name!r}: {length} vs {lengths[name]}"
+                raise ValueError(msg)
+    count = math.prod(lead)
+    if not count:
+        return _empty(otypes, core, lengths, lead, like)
+    flat = {}
+    for (key, x), names in zip(arrays.items(), axes, strict=True):
+        inner = tuple(x.shape[x.ndim - len(names) :])
+        full = x if x.shape == (*lead, *inner) else v.broadcast_to(x, shape=(*lead, *inner))
+        flat[key] = v.reshape(full, shape=(count, *inner))
+    results = [call({key: v.index(x, i) for key, x in flat.items()}) for i in range(count)]
+    several = type(results[0]) is tuple
+    columns = list(zip(*results, strict=True)) if several else [tuple(results)]
+    if core is not None and len(columns) != len(core[1]):
+        msg = f"wrong number of outputs from vectorize: expected {len(core[1])}, got {len(columns)}"
+        raise ValueError(msg)
+    dtypes = [None] * len(columns) if otypes is None else list(otypes)
+    made = []
+    for n, (column, dtype) in enumerate(zip(columns, dtypes, strict=True)):
+        joined = _joined(list(column), like, None if dtype is None else _dtype(dtype, like))
+        names = () if core is None else core[1][n]
+        if joined.ndim - 1 != len(names):
+            msg = f"vectorize: result {n} has shape {joined.shape[1:]}, and the axes {names!r} were announced"
+            raise ValueError(msg)
+        made.append(v.reshape(joined, shape=(*lead, *joined.shape[1:])))
+    return tuple(made) if several else made[0]
+
+
+def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...], like: Any) -> Any:
+    if otypes is None:
+        msg = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
+        raise ValueError(msg)
+    axes = [()] * len(otypes) if core is None else core[1]
+    if any(name not in lengths for names in axes for name in names):
+        msg = "cannot call `vectorize` with a signature including new output dimensions on size 0 inputs"
+        raise ValueError(msg)
+    made = [
+        v.full_like(
+            like, shape=(*lead, *(lengths[n] for n in names)), fill=0, dtype=_dtype(dtype, like)
+        )
+        for names, dtype in zip(axes, otypes, strict=True)
+    ]
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _dtype(dtype: Any, like: Any) -> Any:
+    """A dtype of the library; NumPy's letters among them."""
+    make = getattr(_library(like), "dtype", None)
+    return make(dtype) if make is not None and not isinstance(dtype, make) else dtype

@@ -1,0 +1,250 @@
+"""Products of arrays, norms of matrices, and sums over named axes as NumPy writes them."""
+
+from __future__ import annotations
+
+import builtins
+import string
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import Array
+from chainrules_py.errors import NotDifferentiableError, describe
+
+__all__ = [
+    "cross",
+    "cross_of_three",
+    "einsum",
+    "kron",
+    "matrix_norm",
+    "matrix_power",
+    "matvec",
+    "multi_dot",
+    "norm",
+    "vdot",
+    "vecmat",
+]
+
+
+@v.adjugate.implement
+def adjugate_by_svd(x: Array) -> Any:
+    """From the singular values, of which all but one are multiplied."""
+    from chainrules_py.rules.determinants import adjoint, products_of_others
+
+    u, s, vh = v.svd(x, full_matrices=False)
+    phase = v.slogdet(u)[0] * v.slogdet(vh)[0]
+    others = products_of_others(s, axis=(-1,))
+    turned = v.matmul(adjoint(vh) * v.expand_dims(others, axis=-2), adjoint(u))
+    return v.expand_dims(v.expand_dims(phase, axis=-1), axis=-1) * turned
+
+
+# ---------------------------------------------------------------- sums over named axes
+
+
+def einsum(operands: Any, *, optimize: Any = False) -> Any:
+    """``np.einsum``: both ways of writing the axes, ellipses, and the output left out."""
+    first, *rest = operands
+    if not isinstance(first, str):
+        first, rest = _from_lists(list(operands))
+    first = first.replace(" ", "")
+    subscripts = _written_out(first, rest)
+    # A path of the caller's own is for this sum alone; those of the derivatives are found anew.
+    how = optimize if isinstance(optimize, (bool, str)) else True
+    return v.einsum(*rest, subscripts=subscripts, optimize=how)
+
+
+def _from_lists(operands: list[Any]) -> tuple[str, list[Any]]:
+    """``x, [0, 1], y, [1, 2], [0, 2]`` with letters for the integers."""
+    output = operands.pop() if len(operands) % 2 else None
+    terms = [_letters(places) for places in operands[1::2]]
+    text = ",".join(terms) + ("" if output is None else "->" + _letters(output))
+    return text, operands[::2]
+
+
+def _letters(places: Any) -> str:
+    return "".join("..." if place is Ellipsis else string.ascii_letters[place] for place in places)
+
+
+def _written_out(subscripts: str, operands: list[Any]) -> str:
+    """The subscripts with letters for an ellipsis, and with the output."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(operands):
+        msg = f"einsum({subscripts!r}) names {len(terms)} operands, and got {len(operands)}"
+        raise ValueError(msg)
+    free = [c for c in reversed(string.ascii_letters) if c not in subscripts]
+    counts = [
+        builtins.max(getattr(x, "ndim", 0) - len(term.replace("...", "")), 0)
+        if "..." in term
+        else 0
+        for term, x in zip(terms, operands, strict=True)
+    ]
+    longest = builtins.max(counts, default=0)
+    hidden = "".join(free[:longest])
+    terms = [
+        term.replace("...", hidden[longest - n :]) for term, n in zip(terms, counts, strict=True)
+    ]
+    if not arrow:
+        named = "".join(terms)
+        once = sorted(c for c in set(named) - set(hidden) if named.count(c) == 1)
+        output = hidden + "".join(once)
+    return f"{','.join(terms)}->{output.replace('...', hidden)}"
+
+
+# ---------------------------------------------------------------- products
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """The sum of conj(a) b over all elements."""
+    return v.vecdot(v.reshape(a, shape=(-1,)), v.reshape(b, shape=(-1,)))
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """Each matrix times its vector."""
+    return v.squeeze(v.matmul(x1, v.expand_dims(x2, axis=-1)), axis=-1)
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """The conjugate of each vector times its matrix."""
+    return v.squeeze(v.matmul(v.expand_dims(v.conj(x1), axis=-2), x2), axis=-2)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """Each element of a times all of b."""
+    n = builtins.max(a.ndim, b.ndim)
+    first, second = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    left = v.reshape(a, shape=tuple(k for length in first for k in (length, 1)))
+    right = v.reshape(b, shape=tuple(k for length in second for k in (1, length)))
+    product = v.multiply(left, right)
+    return v.reshape(product, shape=tuple(i * j for i, j in zip(first, second, strict=True)))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """The vector product; of two vectors in the plane, the third component alone."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _last(a, axisa), _last(b, axisb)
+    lengths = {a.shape[-1], b.shape[-1]}
+    if not lengths <= {2, 3}:
+        msg = (
+            f"cross({describe(a)}, {describe(b)}) takes vectors of two or three components; "
+            f"choose the axis that has them"
+        )
+        raise ValueError(msg)
+    a1, a2, b1, b2 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
+    third = a1 * b2 - a2 * b1
+    if lengths == {2}:
+        return third
+    if a.shape[-1] == 2:
+        parts = [a2 * b[..., 2], -(a1 * b[..., 2]), third]
+    elif b.shape[-1] == 2:
+        parts = [-(a[..., 2] * b2), a[..., 2] * b1, third]
+    else:
+        parts = [a2 * b[..., 2] - a[..., 2] * b2, a[..., 2] * b1 - a1 * b[..., 2], third]
+    return v.stack(*parts, axis=axisc)
+
+
+def _last(x: Any, axis: int) -> Any:
+    axis %= x.ndim
+    order = (*(i for i in range(x.ndim) if i != axis), axis)
+    return x if axis == x.ndim - 1 else v.permute_dims(x, axes=order)
+
+
+def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The vector product of vectors in space, as the standard has it."""
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        msg = (
+            f"cross({describe(x1)}, {describe(x2)}, axis={axis}) takes vectors of three "
+            f"components; choose the axis that has them"
+        )
+        raise ValueError(msg)
+    return cross(x1, x2, axis=axis)
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """A matrix multiplied with itself, or its inverse, by squaring again and again."""
+    if n < 0:
+        a, n = v.inv(a), -n
+    if n == 0:
+        identity = v.eye_like(a, rows=a.shape[-1])
+        return v.broadcast_to(identity, shape=a.shape)
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else v.matmul(result, a)
+        n >>= 1
+        a = v.matmul(a, a) if n else a
+    return result
+
+
+def multi_dot(arrays: Any) -> Any:
+    """A product of matrices in the order that takes the fewest multiplications.
+
+    Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, section 15.2.
+    """
+    first, last = arrays[0], arrays[-1]
+    arrays = list(arrays)
+    if first.ndim == 1:
+        arrays[0] = v.expand_dims(first, axis=0)
+    if last.ndim == 1:
+        arrays[-1] = v.expand_dims(last, axis=-1)
+    n = len(arrays)
+    sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[1]]
+    cost: dict[tuple[int, int], tuple[int, int]] = {(i, i + 1): (0, 0) for i in range(n)}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            cost[i, j] = builtins.min(
+                (cost[i, k][0] + cost[k, j][0] + sizes[i] * sizes[k] * sizes[j], k)
+                for k in range(i + 1, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        k = cost[i, j][1]
+        return v.matmul(product(i, k), product(k, j)) if j - i > 1 else arrays[i]
+
+    axes = tuple(axis for axis, x in ((0, first), (1, last)) if x.ndim == 1)
+    return v.squeeze(product(0, n), axis=axes) if axes else product(0, n)
+
+
+# ---------------------------------------------------------------- norms
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """``np.linalg.norm``: of vectors, of matrices, or of all elements."""
+    if axis is None and ord is not None and x.ndim not in (1, 2):
+        msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
+        raise ValueError(msg)
+    if axis is None and (ord is None or x.ndim == 1):
+        return v.vector_norm(x, axis=None, keepdims=keepdims, ord=2 if ord is None else ord)
+    axes = (0, 1) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if len(axes) == 1:
+        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        msg = f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two"
+        raise ValueError(msg)
+    axes = tuple(a % x.ndim for a in axes)
+    rest = tuple(a for a in range(x.ndim) if a not in axes)
+    y = matrix_norm(v.permute_dims(x, axes=(*rest, *axes)), ord="fro" if ord is None else ord)
+    if keepdims:
+        for a in sorted(axes):
+            y = v.expand_dims(y, axis=a)
+    return y
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of each matrix: of its elements, its singular values, its columns or its rows."""
+    if ord == "fro":
+        return v.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, -1, float("inf"), -float("inf")):
+        along = -2 if abs(ord) == 1 else -1
+        sizes = v.sum(v.abs(x), axis=along)
+        y = v.max(sizes, axis=-1) if ord > 0 else v.min(sizes, axis=-1)
+    elif ord in (2, -2, "nuc"):
+        s = v.svdvals(x)
+        y = v.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+    else:
+        msg = f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
+        raise NotDifferentiableError(msg)
+    return v.expand_dims(v.expand_dims(y, axis=-1), axis=-1) if keepdims else y

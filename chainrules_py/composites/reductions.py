@@ -1,0 +1,247 @@
+"""Reductions that skip NaN, differences and integrals, written in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import dispatch_type, is_python_number, type_namespace
+from chainrules_py.composites.manipulation import normal_axes
+from chainrules_py.primitive import find_tracers
+from chainrules_py.project import kind_of
+
+__all__ = [
+    "array_of",
+    "axes_of",
+    "diff",
+    "ediff1d",
+    "gradient",
+    "nancumprod",
+    "nancumsum",
+    "nanprod",
+    "nansum",
+    "ptp",
+    "trapezoid",
+]
+
+Axes = int | tuple[int, ...] | None
+_ABSENT: Any = object()
+
+
+def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """The axes that are meant, counted from the front; all of them by None."""
+    return tuple(range(ndim)) if axis is None else normal_axes(axis, ndim)
+
+
+def array_of(numbers: Any, like: Any) -> Any:
+    """A list of numbers as an array where another one lives; anything else as it is."""
+    if not isinstance(numbers, (list, tuple)):
+        return numbers
+    xp, device = type_namespace(dispatch_type(type(like))), getattr(like, "device", None)
+    assert xp is not None
+    return xp.asarray(numbers) if device is None else xp.asarray(numbers, device=device)
+
+
+def _part(x: Any, axis: int, where: Any) -> Any:
+    return v.index(x, (slice(None),) * axis + (where,))
+
+
+def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+    """The largest element less the smallest."""
+    largest = v.max(x, axis=axis, keepdims=keepdims)
+    return largest - v.min(x, axis=axis, keepdims=keepdims)
+
+
+# ------------------------------------------------------------------------------------------- NaN
+
+
+def _without_nan(x: Any, identity: int) -> Any:
+    return v.where(v.isnan(x), identity, x) if kind_of(x) in ("real", "complex") else x
+
+
+def nansum(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    """The sum of what is not NaN."""
+    return v.sum(_without_nan(x, 0), axis=axis, keepdims=keepdims)
+
+
+def nanprod(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    """The product of what is not NaN."""
+    return v.prod(_without_nan(x, 1), axis=axis, keepdims=keepdims)
+
+
+def nancumsum(x: Any, /, *, axis: int | None = None) -> Any:
+    """The sums of the first elements, as if NaN were 0."""
+    return v.cumulative_sum(_without_nan(x, 0), axis=axis)
+
+
+def nancumprod(x: Any, /, *, axis: int | None = None) -> Any:
+    """The products of the first elements, as if NaN were 1."""
+    return v.cumulative_prod(_without_nan(x, 1), axis=axis)
+
+
+# ------------------------------------------------------------------------------------ differences
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = _ABSENT, append: Any = _ABSENT) -> Any:
+    """The differences of neighbours, n times over, of x between what is put on its ends."""
+    if n == 0:
+        return x
+    if n < 0:
+        msg = f"order must be non-negative but got {n!r}"
+        raise ValueError(msg)
+    if x.ndim == 0:
+        msg = "diff requires input that is at least one dimensional"
+        raise ValueError(msg)
+    (a,) = normal_axes(axis, x.ndim)
+    parts = [
+        end if end is x or end.ndim else v.broadcast_to(end, shape=_replaced(x.shape, a, 1))
+        for end in (prepend, x, append)
+        if end is not _ABSENT
+    ]
+    if len(parts) > 1:
+        x = v.concat(*parts, axis=a)
+    return v.diff(x, axis=a, n=n)
+
+
+def _replaced(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
+    return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours in C order, between what is put before and behind them."""
+    x = v.reshape(x, shape=(-1,))
+    differences = v.diff(x)
+    parts = [
+        part if part is differences else _in_kind(v.reshape(part, shape=(-1,)), x)
+        for part in (to_begin, differences, to_end)
+        if part is not None
+    ]
+    return differences if len(parts) == 1 else v.concat(*parts, axis=0)
+
+
+_KINDS = ("bool", "int", "real", "complex")
+
+
+def _in_kind(part: Any, x: Any) -> Any:
+    if _KINDS.index(kind_of(part)) > _KINDS.index(kind_of(x)):
+        msg = (
+            f"what is put before or behind differences of {x.dtype} is {part.dtype}; "
+            f"convert it before, or convert the input"
+        )
+        raise TypeError(msg)
+    return part if part.dtype == x.dtype else v.astype(part, dtype=x.dtype)
+
+
+# -------------------------------------------------------------------------- slopes and integrals
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of y along an axis, by the trapezoidal rule."""
+    (a,) = normal_axes(axis, y.ndim)
+    if x is None:
+        widths = dx
+    elif x.ndim == 1:
+        widths = v.diff(x)
+        widths = v.reshape(widths, shape=_replaced((1,) * y.ndim, a, widths.shape[0]))
+    else:
+        widths = v.diff(x, axis=axis)
+    heights = _part(y, a, slice(1, None)) + _part(y, a, slice(None, -1))
+    return v.sum(widths * heights / 2.0, axis=axis)
+
+
+def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_order: int = 1) -> Any:
+    """The slopes of x along axes: central differences, and one-sided ones at the ends.
+
+    For each axis a distance, or the coordinates, whose distances then need not be equal.
+
+    References
+    ----------
+    Quarteroni, Sacco, Saleri: Numerical Mathematics (2007), chapter 10.10, for unequal distances.
+    """
+    axes = axes_of(axis, x.ndim)
+    if kind_of(x) in ("int", "bool"):
+        x = v.astype(x, dtype=_default_dtype(x))
+    if edge_order > 2:
+        msg = "'edge_order' greater than 2 not supported"
+        raise ValueError(msg)
+    each = _each(tuple([array_of(s, x) for s in spacings]), len(axes))
+    steps = [_distances(s, x, a) for s, a in zip(each, axes, strict=True)]
+    slopes = []
+    for a, step in zip(axes, steps, strict=True):
+        if x.shape[a] < edge_order + 1:
+            msg = (
+                f"Shape of array too small to calculate a numerical gradient, "
+                f"at least {edge_order + 1} elements are required along axis {a}"
+            )
+            raise ValueError(msg)
+        slope = _slope(x, a, step, edge_order)
+        slopes.append(slope if slope.dtype == x.dtype else v.astype(slope, dtype=x.dtype))
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+
+
+def _default_dtype(x: Any) -> Any:
+    return type_namespace(dispatch_type(type(x))).float64  # type: ignore[union-attr]
+
+
+def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    if not spacings:
+        return (1.0,) * n
+    if len(spacings) == 1 and (_is_number(spacings[0]) or spacings[0].ndim == 0):
+        return spacings * n
+    if len(spacings) != n:
+        msg = f"{len(spacings)} spacings for {n} axes; give none, one number, or one for each axis"
+        raise TypeError(msg)
+    return spacings
+
+
+def _is_number(x: Any) -> bool:
+    return is_python_number(type(x))
+
+
+def _distances(spacing: Any, x: Any, axis: int) -> Any:
+    """A distance, or the distances between coordinates, shaped to go along an axis."""
+    if _is_number(spacing) or spacing.ndim == 0:
+        return spacing
+    if spacing.ndim != 1:
+        msg = "distances must be either scalars or 1d"
+        raise ValueError(msg)
+    if spacing.shape[0] != x.shape[axis]:
+        msg = "when 1d, distances must match the length of the corresponding dimension"
+        raise ValueError(msg)
+    if kind_of(spacing) in ("int", "bool"):
+        spacing = v.astype(spacing, dtype=_default_dtype(spacing))
+    h = v.diff(spacing)
+    # Equal ones are one distance, unless somebody asks what happens when they change.
+    if not find_tracers(h) and bool(v.all(v.equal(h, h[0]))):
+        return h[0]
+    return v.reshape(h, shape=_replaced((1,) * x.ndim, axis, -1))
+
+
+def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
+    equal = _is_number(h) or h.ndim == 0
+
+    def at(start: int | None, stop: int | None) -> Any:
+        return _part(x, axis, slice(start, stop))
+
+    def step(start: int | None, stop: int | None) -> Any:
+        return h if equal else _part(h, axis, slice(start, stop))
+
+    if equal:
+        inner = (at(2, None) - at(None, -2)) / (2.0 * h)
+    else:
+        p, r = step(None, -1), step(1, None)
+        inner = -r / (p * (p + r)) * at(None, -2) + (r - p) / (p * r) * at(1, -1)
+        inner = inner + p / (r * (p + r)) * at(2, None)
+    if edge_order == 1:
+        first = (at(1, 2) - at(0, 1)) / step(0, 1)
+        last = (at(-1, None) - at(-2, -1)) / step(-1, None)
+    else:
+        first = _end_slope(at(0, 1), at(1, 2), at(2, 3), step(0, 1), step(1, 2))
+        last = -_end_slope(at(-1, None), at(-2, -1), at(-3, -2), step(-1, None), step(-2, -1))
+    return v.concat(first, inner, last, axis=axis)
+
+
+def _end_slope(x0: Any, x1: Any, x2: Any, p: Any, r: Any) -> Any:
+    """The slope at the first of three points, p and r apart, of the parabola through them."""
+    at_0 = -(2.0 * p + r) / (p * (p + r)) * x0
+    return at_0 + (p + r) / (p * r) * x1 - p / (r * (p + r)) * x2

@@ -1,0 +1,314 @@
+"""Means, variances, correlations and quantiles, written in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.arrays import dispatch_type, type_namespace
+from chainrules_py.composites.reductions import Axes, axes_of
+from chainrules_py.project import kind_of
+
+__all__ = [
+    "average",
+    "bincount",
+    "corrcoef",
+    "correlate",
+    "cov",
+    "mean",
+    "nanmean",
+    "nanstd",
+    "nanvar",
+    "spread_weights",
+    "std",
+    "var",
+]
+
+
+# ------------------------------------------------------------------------- of what a mask leaves
+
+
+def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
+    """The mean of the elements where a condition holds."""
+    y = v.sum(v.where(where, x, 0), axis=axis, keepdims=keepdims)
+    return v.divide(y, v.astype(_count(x, where, axis, keepdims), dtype=y.dtype))
+
+
+def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
+    """How many elements there are where the condition holds."""
+    every = v.full_like(x, shape=x.shape, fill=True, dtype=_xp(x).bool)
+    chosen = v.logical_and(every, where)
+    if chosen.shape != x.shape:
+        msg = f"where of shape {where.shape} does not broadcast to an array of shape {x.shape}"
+        raise ValueError(msg)
+    return v.count_nonzero(chosen, axis=axis, keepdims=keepdims)
+
+
+def _xp(x: Any) -> Any:
+    return type_namespace(dispatch_type(type(x)))
+
+
+def var(
+    x: Any,
+    /,
+    *,
+    axis: Axes = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """The variance of the elements where a condition holds, about their mean or a given one."""
+    return _variance(x, axis, correction, keepdims, where, mean, empty=0.0)
+
+
+def _variance(
+    x: Any, axis: Axes, correction: float, keepdims: bool, where: Any, m: Any, empty: float
+) -> Any:
+    m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
+    d = v.where(where, x - m, 0)
+    squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
+    total = v.sum(squares, axis=axis, keepdims=keepdims)
+    freedom = v.astype(_count(x, where, axis, keepdims), dtype=total.dtype) - correction
+    return v.divide(total, v.where(v.greater(freedom, 0), freedom, empty))
+
+
+def std(
+    x: Any,
+    /,
+    *,
+    axis: Axes = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """The square root of the variance."""
+    return _root(_variance(x, axis, correction, keepdims, where, mean, empty=0.0))
+
+
+def _root(variance: Any) -> Any:
+    """The square root, with derivative 0 at 0, where all elements are equal."""
+    constant = v.equal(variance, 0)
+    return v.where(constant, 0, v.sqrt(v.where(constant, 1, variance)))
+
+
+def nanmean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
+    """The mean of what is not NaN."""
+    return mean(x, axis=axis, keepdims=keepdims, where=_numbers(x, where))
+
+
+def _numbers(x: Any, where: Any) -> Any:
+    """Where the condition holds and x is not NaN."""
+    return v.logical_and(v.logical_not(v.isnan(x)), where)
+
+
+def nanvar(
+    x: Any,
+    /,
+    *,
+    axis: Axes = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """The variance of what is not NaN; NaN if it is no more than the correction."""
+    return _variance(x, axis, correction, keepdims, _numbers(x, where), mean, empty=math.nan)
+
+
+def nanstd(
+    x: Any,
+    /,
+    *,
+    axis: Axes = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """The square root of `nanvar`."""
+    variance = nanvar(
+        x, axis=axis, correction=correction, keepdims=keepdims, where=where, mean=mean
+    )
+    return _root(variance)
+
+
+# -------------------------------------------------------------------------------------- weights
+
+
+def spread_weights(weights: Any, x: Any, axis: Axes) -> Any:
+    """Weights of x, or of the places along axes, so that they broadcast against x."""
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        msg = "Axis must be specified when shapes of a and weights differ."
+        raise TypeError(msg)
+    axes = axes_of(axis, x.ndim)
+    if weights.shape != tuple([x.shape[a] for a in axes]):
+        msg = (
+            f"weights of shape {weights.shape} for axes {axes} of an array of shape {x.shape}: "
+            f"Shape of weights must be consistent with shape of a along specified axis."
+        )
+        raise ValueError(msg)
+    if len(axes) > 1:
+        weights = v.permute_dims(
+            weights, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__))
+        )
+    return v.reshape(weights, shape=tuple([n if a in axes else 1 for a, n in enumerate(x.shape)]))
+
+
+def average(
+    x: Any,
+    axis: Axes = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean, weighted if weights are given; if asked for, with the sum of the weights."""
+    if weights is None:
+        y = v.mean(x, axis=axis, keepdims=keepdims)
+        total = v.full_like(y, shape=y.shape, fill=x.size / y.size if y.size else math.nan)
+        return (y, total) if returned else y
+    weights = spread_weights(weights, x, axis)
+    if kind_of(x) in ("int", "bool"):
+        x = v.astype(x, dtype=_xp(x).float64)
+    weighted = x * weights
+    if weights.dtype != weighted.dtype:
+        weights = v.astype(weights, dtype=weighted.dtype)
+    # Weights of places along an axis are one of many: only then is the sum broadcast.
+    total = v.sum(weights, axis=axis, keepdims=keepdims)
+    if bool(v.any(v.equal(total, 0))):
+        msg = "Weights sum to zero, can't be normalized"
+        raise ZeroDivisionError(msg)
+    y = v.sum(weighted, axis=axis, keepdims=keepdims) / total
+    if not returned:
+        return y
+    return y, total if total.shape == y.shape else v.broadcast_to(total, shape=y.shape)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number occurs, or the sum of the weights there."""
+    if weights is None:
+        ones = v.ones_like(x, dtype=_xp(x).float64)
+        return v.astype(v.bincount(x, ones, minlength=minlength), dtype=_xp(x).int64)
+    if kind_of(weights) == "complex":
+        msg = "bincount() takes real weights; count real and imaginary parts one after the other"
+        raise TypeError(msg)
+    return v.bincount(x, weights, minlength=minlength)
+
+
+# ---------------------------------------------------------------------------------- correlations
+
+
+def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
+    """The sums of products of one vector with the conjugate of another, at all shifts."""
+    if not (x1.ndim and x2.ndim):
+        msg = "object of too small depth for desired array"
+        raise ValueError(msg)
+    if x1.shape[0] >= x2.shape[0]:
+        return v.convolve(x1, _backwards(x2), mode=mode)
+    # Of an even number the middle is nearer to one end: this is the one that NumPy takes.
+    return _backwards(v.convolve(x2, _backwards(x1), mode=mode))
+
+
+def _backwards(x: Any) -> Any:
+    x = v.flip(x, axis=0)
+    return v.conj(x) if kind_of(x) == "complex" else x
+
+
+def cov(
+    x: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """The covariances of the rows of x, and of y, or of the columns if the rows are no variables.
+
+    ``fweights`` says how often each observation was made, ``aweights`` how much it counts.
+    """
+    if ddof is not None and ddof != int(ddof):
+        msg = "ddof must be integer"
+        raise ValueError(msg)
+    rows = [_variables(z, rowvar, name) for z, name in ((x, "m"), (y, "y")) if z is not None]
+    z = v.concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+    z = _floating(z, dtype)
+    if not z.shape[0]:
+        return v.full_like(z, shape=(0, 0), fill=0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    how_often = _observations(fweights, "fweights", z)
+    how_much = _observations(aweights, "aweights", z)
+    if fweights is not None and not bool(v.all(v.equal(how_often, v.round(how_often)))):
+        msg = "fweights must be integer"
+        raise TypeError(msg)
+    given = [w for w in (how_often, how_much) if w is not None]
+    if not given:
+        weights, freedom = None, max(z.shape[1] - ddof, 0)
+        centre = v.mean(z, axis=1, keepdims=True)
+    else:
+        weights = given[0] if len(given) == 1 else given[0] * given[1]
+        total = v.sum(weights)
+        if ddof == 0:
+            freedom = total
+        elif how_much is None:
+            freedom = total - ddof
+        else:
+            freedom = total - ddof * v.sum(weights * how_much) / total
+        freedom = v.where(v.greater(freedom, 0), freedom, 0)
+        centre = v.sum(z * weights, axis=1, keepdims=True) / total
+    z = z - centre
+    other = z if weights is None else z * weights
+    other = v.conj(other) if kind_of(other) == "complex" else other
+    c = v.matmul(z, v.matrix_transpose(other)) * v.divide(1.0, freedom)
+    return v.squeeze(c) if 1 in c.shape else c
+
+
+def _variables(z: Any, rowvar: bool, name: str) -> Any:
+    """Variables as rows, their observations as columns."""
+    if z.ndim > 2:
+        msg = f"{name} has more than 2 dimensions"
+        raise ValueError(msg)
+    if z.ndim < 2:
+        return v.reshape(z, shape=(1, -1))
+    # NumPy leaves y as it is where it is one row.
+    return z if rowvar or (name == "y" and z.shape[0] == 1) else v.matrix_transpose(z)
+
+
+def _floating(z: Any, dtype: Any) -> Any:
+    if dtype is None:
+        dtype = _xp(z).result_type(z.dtype, _xp(z).float64)
+    return z if z.dtype == dtype else v.astype(z, dtype=dtype)
+
+
+def _observations(weights: Any, name: str, z: Any) -> Any:
+    """Checked weights of observations, as floating numbers."""
+    if weights is None:
+        return None
+    if weights.ndim > 1:
+        msg = f"cannot handle multidimensional {name}"
+        raise RuntimeError(msg)
+    if weights.shape[0] != z.shape[1]:
+        msg = f"incompatible numbers of samples and {name}"
+        raise RuntimeError(msg)
+    if bool(v.any(v.less(weights, 0))):
+        msg = f"{name} cannot be negative"
+        raise ValueError(msg)
+    return _floating(weights, _xp(weights).float64)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The covariances, divided by both standard deviations."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    s = v.sqrt(v.real(v.diagonal(c)))
+    r = c / v.expand_dims(s, axis=1) / v.expand_dims(s, axis=0)
+    if kind_of(r) != "complex":
+        return v.clip(r, -1, 1)
+    return v.clip(v.real(r), -1, 1) + 1j * v.clip(v.imag(r), -1, 1)

@@ -1,0 +1,125 @@
+"""What an engine may ask of the memory behind an array: whose it is, and whether it has changed.
+
+An engine that records a call keeps arrays that the program can still reach and write to. It knows
+no library, so a library says here what its arrays can do. One whose arrays cannot be written to has
+nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, final
+
+from chainrules_py.errors import TracerError, describe
+
+__all__ = ["Memory", "makers", "memory_of", "refuse_plain", "register_memory", "share_memory"]
+
+makers: set[Any] = set()
+"""Functions of libraries that make arrays for a program to write to, as ``np.zeros(n, like=x)``."""
+
+
+@final
+class Memory:
+    """What a library says of the memory of its arrays; see `register_memory`."""
+
+    __slots__ = ("fingerprint", "lock", "overlap", "owner", "read_only", "unlock")
+
+    def __init__(
+        self,
+        owner: Callable[[Any], Any],
+        overlap: Callable[[Any, Any], bool],
+        fingerprint: Callable[[Any, bool], Any],
+        lock: Callable[[Any], bool] | None,
+        unlock: Callable[[Any], bool] | None,
+        read_only: Callable[[Any], Any] | None,
+    ) -> None:
+        self.owner = owner
+        self.overlap = overlap
+        self.fingerprint = fingerprint
+        self.lock = lock
+        self.unlock = unlock
+        self.read_only = read_only
+
+
+_registered: dict[type, Memory] = {}
+_found: dict[type, Memory | None] = {}
+
+
+def register_memory(
+    cls: type,
+    *,
+    owner: Callable[[Any], Any],
+    overlap: Callable[[Any, Any], bool],
+    fingerprint: Callable[[Any, bool], Any],
+    lock: Callable[[Any], bool] | None = None,
+    unlock: Callable[[Any], bool] | None = None,
+    read_only: Callable[[Any], Any] | None = None,
+) -> None:
+    """Say how the memory of a class of arrays is watched over; its subclasses follow it.
+
+    Parameters
+    ----------
+    cls : type
+        A class of arrays that can be written to.
+    owner : callable
+        ``owner(x)`` is what holds the memory of x: x itself, or the array that x is a view of.
+    overlap : callable
+        ``overlap(x, y)``: whether a write to one may change an element of the other.
+    fingerprint : callable
+        ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
+        differs wherever a byte does; without, it may look at a sample.
+    lock, unlock : callable, optional
+        ``lock(x)`` makes x read-only, and says whether it was not before; ``unlock(x)`` undoes it,
+        and says whether it could. Without them arrays are never locked.
+    read_only : callable, optional
+        ``read_only(x)`` is a view of x that cannot be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(4.0)
+    >>> memory = memory_of(np.ndarray)
+    >>> memory.owner(x[1:]) is x, memory.overlap(x[:2], x[2:])
+    (True, False)
+    >>> memory.lock(x), x.flags.writeable, memory.unlock(x), x.flags.writeable
+    (True, False, True, True)
+    """
+    global _found
+    _registered[cls] = Memory(owner, overlap, fingerprint, lock, unlock, read_only)
+    _found = {}
+
+
+def memory_of(cls: type) -> Memory | None:
+    """What was said of the memory of a class, or None."""
+    table = _found
+    try:
+        return table[cls]
+    except KeyError:
+        found = next((_registered[base] for base in cls.__mro__ if base in _registered), None)
+        table[cls] = found
+        return found
+
+
+def share_memory(x: Any, y: Any) -> bool:
+    """Whether two values live in the same memory, as far as anybody can tell."""
+    if x is y:
+        return True
+    memory = memory_of(type(x))
+    return memory is not None and type(y) is type(x) and memory.owner(x) is memory.owner(y)
+
+
+def refuse_plain(target: Any, x: Any) -> NoReturn:
+    """Raise: a tracer is written into a plain array, or into None where that is not known.
+
+    Raises
+    ------
+    TracerError
+        With the line to write.
+    """
+    into = "a plain array" if target is None else f"the plain {describe(target)}"
+    msg = (
+        f"{describe(x.__payload__)}, which is being differentiated, is written into {into}, where "
+        f"its derivative would be lost; make the array like it, as buffer = np.zeros(n, like=x) or "
+        f"np.zeros_like(x), or write y = y + x for y += x"
+    )
+    raise TracerError(msg)

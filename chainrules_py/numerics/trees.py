@@ -1,0 +1,105 @@
+"""The places in a structure that can be moved, as a list; and tangents put there and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, final
+
+from chainrules_py.primitive import find_tracers, ignore_derivatives
+from chainrules_py.project import kind_of, zero_tangent
+from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
+from chainrules_py.tangents import NoTangent, Tangent, canonicalize, is_zero, unthunk
+
+__all__ = ["Tree", "mirrored", "plain"]
+
+
+@final
+class Tree:
+    """An unknown: arrays and numbers in a structure, with whatever else it holds.
+
+    Attributes
+    ----------
+    like
+        The structure.
+    leaves : list
+        The arrays and numbers in it, in order; not booleans, strings and the like.
+
+    Examples
+    --------
+    >>> tree = Tree({"w": (1.0, 2.0), "name": "b"})
+    >>> tree.leaves
+    [1.0, 2.0]
+    >>> tree.build([3.0, 4.0])
+    {'w': (3.0, 4.0), 'name': 'b'}
+    >>> tree.tangent([3.0, 4.0])
+    Tangent[dict]({'w': Tangent[tuple](3.0, 4.0), 'name': NoTangent()})
+    >>> tree.read(Tangent[dict]({"w": (5.0, 6.0)}))
+    [5.0, 6.0]
+    """
+
+    __slots__ = ("leaves", "like")
+
+    def __init__(self, like: Any) -> None:
+        self.like = like
+        self.leaves: list[Any] = list(_leaves(like))
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The structure around other arrays and numbers."""
+        return _build(self.like, iter(leaves))
+
+    def tangent(self, leaves: Iterable[Any]) -> Any:
+        """The tangent of the structure with these entries."""
+        return _tangent(self.like, iter(leaves))
+
+    def read(self, t: Any) -> list[Any]:
+        """The entries of a tangent, or of a plain container that mirrors it; zeros written out."""
+        return list(_read(self.like, canonicalize(self.like, t)))
+
+    def __repr__(self) -> str:
+        return f"Tree({self.like!r})"
+
+
+def _moves(x: Any) -> bool:
+    return kind_of(x) in ("real", "complex", "int")
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if is_structure_type(type(x)):
+        for _, field in fields_of(x):
+            yield from _leaves(field)
+    elif _moves(x):
+        yield x
+
+
+def _build(x: Any, leaves: Iterator[Any]) -> Any:
+    if is_structure_type(type(x)):
+        return rebuild(x, [_build(field, leaves) for _, field in fields_of(x)])
+    return next(leaves) if _moves(x) else x
+
+
+def _tangent(x: Any, leaves: Iterator[Any]) -> Any:
+    if not is_structure_type(type(x)):
+        return next(leaves) if _moves(x) else NoTangent()
+    structure = structure_of(type(x))
+    entries = {key: _tangent(field, leaves) for key, field in fields_of(x)}
+    by_position = structure is not None and structure.kind == "positions"
+    return Tangent.of(type(x), entries, len(entries) if by_position else None)
+
+
+def _read(x: Any, t: Any) -> Iterator[Any]:
+    t = unthunk(t)
+    if is_structure_type(type(x)):
+        for key, field in fields_of(x):
+            yield from _read(field, t if is_zero(t) else t[key])
+    elif _moves(x):
+        yield zero_tangent(x) if is_zero(t) else t
+
+
+def plain(x: Any) -> Any:
+    """A value, or a function with what it captured, without the tracers of any level."""
+    return ignore_derivatives(x) if find_tracers(x) else x
+
+
+def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What an engine's pullback gave, with `Tangent[P]` for each structure at every level."""
+    return tuple([canonicalize(x, bar) for x, bar in zip(primals, bars, strict=True)])

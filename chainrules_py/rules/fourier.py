@@ -1,0 +1,81 @@
+"""Rules of discrete Fourier transforms, which are linear.
+
+With F_jk = exp(-2πi jk/n), the adjoint of F is n times its inverse, and that of a scaled F is the
+inverse scaled the other way round. C. Van Loan, Computational Frameworks for the Fast Fourier
+Transform (1992), section 1.1; for real sequences section 4.3.
+"""
+
+from chainrules_py.rule import linear_rule
+from chainrules_py.vocabulary import (
+    arange_like,
+    concat,
+    equal,
+    fft,
+    full_like,
+    ifft,
+    index,
+    irfft,
+    logical_or,
+    real,
+    reshape,
+    rfft,
+    where,
+)
+
+ADJOINT_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def resized(x, length, axis):
+    """Cut along an axis, or filled with zeros, to a length: this is its own kind of adjoint."""
+    axis %= x.ndim
+    have = x.shape[axis]
+    if have == length:
+        return x
+    if have > length:
+        return index(x, (*(slice(None),) * axis, slice(length)))
+    rest = (*x.shape[:axis], length - have, *x.shape[axis + 1 :])
+    return concat(x, full_like(x, shape=rest, fill=0), axis=axis)
+
+
+def fft_transpose(y_bar, x, *, n, axis, norm):
+    """x̄ = Fᴴ ȳ, brought back to the length of x."""
+    x_bar = ifft(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
+    return resized(x_bar, x.shape[axis], axis)
+
+
+def ifft_transpose(y_bar, x, *, n, axis, norm):
+    x_bar = fft(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
+    return resized(x_bar, x.shape[axis], axis)
+
+
+linear_rule(fft, fft_transpose)
+linear_rule(ifft, ifft_transpose)
+
+
+def alone(like, n, axis):
+    """Which of the n // 2 + 1 frequencies have no conjugate beside them: 0, and n/2 for even n."""
+    length = n // 2 + 1
+    k = reshape(
+        arange_like(like, stop=length),
+        shape=tuple(length if i == axis % like.ndim else 1 for i in range(like.ndim)),
+    )
+    return logical_or(equal(k, 0), equal(2 * k, n))
+
+
+def rfft_transpose(y_bar, x, *, n, axis, norm):
+    """The real part of Fᴴ ȳ: each frequency counts once, and `irfft` counts most of them twice."""
+    n = x.shape[axis] if n is None else n
+    halved = where(alone(y_bar, n, axis), y_bar, 0.5 * y_bar)
+    x_bar = irfft(halved, n=n, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
+    return resized(x_bar, x.shape[axis], axis)
+
+
+def irfft_transpose(y_bar, x, *, n, axis, norm):
+    """Each frequency that has a conjugate counts twice."""
+    once = rfft(real(y_bar), axis=axis, norm=ADJOINT_NORM[norm or "backward"])
+    x_bar = where(alone(once, y_bar.shape[axis], axis), once, 2.0 * once)
+    return resized(x_bar, x.shape[axis], axis)
+
+
+linear_rule(rfft, rfft_transpose)
+linear_rule(irfft, irfft_transpose)

@@ -1,0 +1,36 @@
+"""Rules of `map` and `reduce`: they are programs, which the engine differentiates as a whole."""
+
+from chainrules_py.closures import refuse_hidden
+from chainrules_py.config import ForwardMode, ReverseMode
+from chainrules_py.numerics.trees import mirrored
+from chainrules_py.rule import register_frule, register_rrule
+from chainrules_py.vocabulary import map, reduce
+
+
+@register_frule(map, requires=ForwardMode)
+def map_frule(config, tangents, f: object, *xs: object):
+    """The tangents of the results, stacked."""
+    y, y_dot = config.frule_via_ad(tangents, map.__wrapped__, f, *xs)
+    return refuse_hidden(y, map, f, xs), y_dot
+
+
+@register_rrule(map, requires=ReverseMode)
+def map_rrule(config, f: object, *xs: object):
+    """Each slice of the cotangent goes back through f where that slice of the result was made."""
+    y, pullback = config.rrule_via_ad(map.__wrapped__, f, *xs)
+    return refuse_hidden(y, map, f, xs), lambda y_bar: mirrored((f, *xs), pullback(y_bar))
+
+
+@register_frule(reduce, requires=ForwardMode)
+def reduce_frule(config, tangents, f: object, xs: object, initial: object):
+    """What was reached carries its tangent along."""
+    y, y_dot = config.frule_via_ad(tangents, reduce.__wrapped__, f, xs, initial)
+    return refuse_hidden(y, reduce, f, (xs, initial)), y_dot
+
+
+@register_rrule(reduce, requires=ReverseMode)
+def reduce_rrule(config, f: object, xs: object, initial: object):
+    """The cotangent goes back through f from the last element to the first."""
+    y, pullback = config.rrule_via_ad(reduce.__wrapped__, f, xs, initial)
+    operands = (f, xs, initial)
+    return refuse_hidden(y, reduce, f, operands), lambda y_bar: mirrored(operands, pullback(y_bar))

@@ -1,0 +1,69 @@
+"""Rules for reading a function between the points at which it is known."""
+
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import non_differentiable, rule
+from chainrules_py.rules.indexing import take_transpose
+from chainrules_py.vocabulary import (
+    clip,
+    conj,
+    index,
+    interp,
+    less_equal,
+    logical_and,
+    minimum,
+    searchsorted,
+    take,
+    where,
+)
+
+non_differentiable(searchsorted)
+
+
+@rule(interp)
+def interp_rule(x, xp, fp):
+    """y = (1 - t) fp_j + t fp_k between the knots j and k, with t = (x - xp_j) / (xp_k - xp_j).
+
+    With the slope s = (fp_k - fp_j) / (xp_k - xp_j): dy = s (dx - (1 - t) dxp_j - t dxp_k) +
+    (1 - t) dfp_j + t dfp_k. At a knot it is the slope on the right, at the last one on the left.
+    """
+    in_x = LinearMap(lambda t, *at: slope(*at) * t, lambda t, *at: conj(slope(*at)) * t, x, xp, fp)
+    in_knots = LinearMap(knots_push, knots_pull, x, xp, fp)
+    return interp(x, xp, fp), (in_x, in_knots, LinearMap(mixed, mixed_transpose, x, xp))
+
+
+def piece(x, xp):
+    """The knots on both sides of x, and where between them it is; beyond the ends, at the end."""
+    last = xp.shape[0] - 1
+    j = clip(searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
+    k = minimum(j + 1, last)
+    start, width = take(xp, j, axis=0), take(xp, k, axis=0) - take(xp, j, axis=0)
+    t = where(width == 0, 1, (x - start) / where(width == 0, 1, width))
+    return j, k, clip(t, 0, 1), width
+
+
+def slope(x, xp, fp):
+    """That of the piece; 0 beyond the ends."""
+    j, k, _, width = piece(x, xp)
+    within = logical_and(less_equal(index(xp, 0), x), less_equal(x, index(xp, -1)))
+    rise = where(logical_and(within, width != 0), take(fp, k, axis=0) - take(fp, j, axis=0), 0)
+    return rise / where(width == 0, 1, width)
+
+
+def mixed(values, x, xp):
+    """What is between the values of two knots."""
+    j, k, t, _ = piece(x, xp)
+    return (1 - t) * take(values, j, axis=0) + t * take(values, k, axis=0)
+
+
+def mixed_transpose(y_bar, x, xp):
+    j, k, t, _ = piece(x, xp)
+    to_j = take_transpose((1 - t) * y_bar, xp, j, axis=0)
+    return to_j + take_transpose(t * y_bar, xp, k, axis=0)
+
+
+def knots_push(xp_dot, x, xp, fp):
+    return -slope(x, xp, fp) * mixed(xp_dot, x, xp)
+
+
+def knots_pull(y_bar, x, xp, fp):
+    return mixed_transpose(-conj(slope(x, xp, fp)) * y_bar, x, xp)

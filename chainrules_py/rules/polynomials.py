@@ -1,0 +1,101 @@
+"""Rules for polynomials: linear in the coefficients, and smooth where no two roots meet."""
+
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import rule
+from chainrules_py.vocabulary import (
+    arange_like,
+    astype,
+    concat,
+    conj,
+    divide,
+    expand_dims,
+    flip,
+    full_like,
+    index,
+    matmul,
+    polyval,
+    reshape,
+    roots,
+    sum,
+    vander,
+    zeros_like,
+)
+
+
+def derivative(p):
+    """The coefficients k pₖ of the derivative, that of the highest power first."""
+    n = p.shape[0] - 1
+    powers = arange_like(p, start=n, stop=0, step=-1)
+    return index(p, slice(n)) * astype(powers, dtype=p.dtype)
+
+
+def powers_of(x, y, n):
+    """A row of n powers for each element of y, at which the polynomial was taken."""
+    return vander(reshape(x + zeros_like(y), shape=(-1,)), columns=n)
+
+
+@rule(polyval)
+def polyval_rule(p, x):
+    """y = Σ pₖ xᵏ, so ẏ = Σ ṗₖ xᵏ + p'(x) ẋ and p̄ₖ = Σ conj(xᵏ) ȳ, over all x."""
+    y = polyval(p, x)
+    return y, (
+        LinearMap(_coefficients_push, _coefficients_pull, x, p.shape[0]),
+        LinearMap(_argument_push, _argument_pull, p, x),
+    )
+
+
+def _coefficients_push(p_dot, x, n):
+    return polyval(p_dot, x)
+
+
+def _coefficients_pull(y_bar, x, n):
+    return matmul(reshape(y_bar, shape=(-1,)), conj(powers_of(x, y_bar, n)))
+
+
+def _argument_push(x_dot, p, x):
+    return polyval(derivative(p), x) * x_dot
+
+
+def _argument_pull(y_bar, p, x):
+    return conj(polyval(derivative(p), x)) * y_bar
+
+
+@rule(roots)
+def roots_rule(p):
+    """p(z) = 0, so p'(z) ż = -ṗ(z); infinite where two roots are one."""
+    z = roots(p)
+    return z, (LinearMap(_roots_push, _roots_pull, p, z),)
+
+
+def _roots_push(p_dot, p, z):
+    return -divide(polyval(p_dot, z), polyval(derivative(p), z))
+
+
+def _roots_pull(z_bar, p, z):
+    t = divide(z_bar, conj(polyval(derivative(p), z)))
+    return -matmul(t, conj(powers_of(z, z, p.shape[0])))
+
+
+@rule(vander, batched=True)
+def vander_rule(x, *, columns, increasing):
+    """∂xᵖ/∂x = p xᵖ⁻¹, which is a column of the matrix again: exact where x is 0."""
+    y = vander(x, columns=columns, increasing=increasing)
+    return y, (LinearMap(_vander_push, _vander_pull, x, columns, increasing),)
+
+
+def _slopes(x, columns, increasing):
+    zeros = full_like(x, shape=(x.shape[0], min(columns, 1)), fill=0)
+    if columns < 2:
+        return zeros
+    powers = astype(arange_like(x, start=1, stop=columns), dtype=x.dtype)
+    powers = powers if increasing else flip(powers)
+    slopes = powers * vander(x, columns=columns - 1, increasing=increasing)
+    return concat(zeros, slopes, axis=1) if increasing else concat(slopes, zeros, axis=1)
+
+
+def _vander_push(x_dot, x, columns, increasing):
+    return _slopes(x, columns, increasing) * expand_dims(x_dot, axis=-1)
+
+
+def _vander_pull(y_bar, x, columns, increasing):
+    return sum(conj(_slopes(x, columns, increasing)) * y_bar, axis=-1)

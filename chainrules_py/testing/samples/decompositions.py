@@ -1,0 +1,168 @@
+"""Samples of decompositions and solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
+
+__all__ = [
+    "apart",
+    "completed",
+    "cut",
+    "eigenspaces",
+    "eigenspaces_hermitian",
+    "positive",
+    "regular",
+    "turning",
+]
+
+# ---------------------------------------------------------------- matrices
+
+
+def _adjoint(x: Any) -> Any:
+    return v.conj(v.matrix_transpose(x))
+
+
+def _positive(x: Any) -> Any:
+    return x @ np.conj(np.swapaxes(x, -1, -2)) / x.shape[-1] + np.eye(x.shape[-1])
+
+
+def _regular(x: Any) -> Any:
+    return 2 * np.eye(x.shape[-2], x.shape[-1]) + 0.3 * x
+
+
+def _apart(x: Any) -> Any:
+    return 0.4 * x + np.diag(3.0 * np.arange(x.shape[-1]))
+
+
+def turning(x: Any) -> Any:
+    """With pairs of conjugate eigenvalues, if x is real."""
+    return 0.3 * x + np.array([[0.0, 5.0, 0.0], [-5.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
+
+
+def cut(x: Any) -> Any:
+    """With singular values of about 1, 4 and 8."""
+    return 0.2 * x + np.eye(x.shape[-2], x.shape[-1]) * np.array([1.0, 4.0, 8.0])
+
+
+def _rank_one(x: Any) -> Any:
+    return np.ones(x.shape)
+
+
+def positive(*shape: int) -> Draw:
+    """Hermitian matrices, positive definite."""
+    return Draw(shape, make=_positive)
+
+
+def regular(*shape: int) -> Draw:
+    """Matrices whose columns are independent, with a diagonal away from zero."""
+    return Draw(shape, make=_regular)
+
+
+def apart(*shape: int) -> Draw:
+    """Matrices whose eigenvalues are no less than about 1 apart, real ones if they are real."""
+    return Draw(shape, make=_apart)
+
+
+def _m(*shape: int) -> Draw:
+    return Draw(shape)
+
+
+_SQUARE = ((3, 3), (2, 2, 2), (1, 1))
+_SHAPES = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1), (3, 1), (1, 3))
+
+# ---------------------------------------------------------------- triangular factors
+
+for _upper in (False, True):
+    enter_samples(v.cholesky, *(Sample(positive(*s), complex=True, upper=_upper) for s in _SQUARE))
+    enter_samples(
+        v.solve_triangular,
+        Sample(regular(3, 3), _m(3), complex=True, upper=_upper),
+        Sample(regular(3, 3), _m(3, 2), complex=True, upper=_upper, unit_diagonal=True),
+        Sample(regular(2, 3, 3), _m(3, 2), upper=_upper),
+        Sample(regular(2, 2, 2), _m(2), upper=_upper),
+        Sample(regular(1, 1), _m(2, 1, 1), upper=_upper),
+    )
+enter_samples(
+    v.cholesky_cotangent, *(Sample(_m(*s), regular(*s)) for s in ((3, 3), (2, 2, 2), (1, 1)))
+)
+enter_samples(
+    v.solve_again,
+    Sample(regular(3, 3), _m(3), complex=True),
+    Sample(regular(2, 3, 3), _m(3, 2), complex=True),
+    Sample(regular(2, 2, 2), _m(2)),
+    Sample(regular(1, 1), _m(1)),
+)
+
+
+def completed(y: Any) -> Any:
+    """Of a complete decomposition, what does not depend on which columns complete Q."""
+    Q, R = y
+    k = min(R.shape[-2:])
+    return Q[..., :k], R, v.matmul(Q[..., k:], _adjoint(Q[..., k:]))
+
+
+enter_samples(v.qr, *(Sample(_m(*s), complex=True) for s in _SHAPES))
+enter_samples(
+    v.qr, *(Sample(_m(*s), gauge=completed, complex=True, mode="complete") for s in _SHAPES[:4])
+)
+enter_samples(v.qr_raw, *(Sample(_m(*s), complex=True) for s in _SHAPES))
+
+# ---------------------------------------------------------------- eigenvalues
+
+
+def eigenspaces_hermitian(y: Any) -> Any:
+    """What does not depend on phases: eigenvalues, a function of the matrix, sizes."""
+    w, V = y
+    weights = v.expand_dims(v.sin(w), axis=-2)
+    return w, v.matmul(V * weights, _adjoint(V)), v.real(V * v.conj(V))
+
+
+def eigenspaces(y: Any) -> Any:
+    """As `eigenspaces_hermitian`, of matrices whose eigenvectors are not orthogonal."""
+    w, V = y
+    weights = v.expand_dims(v.sin(w), axis=-2)
+    return w, v.matmul(V * weights, v.inv(V)), v.real(V * v.conj(V))
+
+
+for _upper in (False, True):
+    enter_samples(v.eigvalsh, *(Sample(apart(*s), complex=True, upper=_upper) for s in _SQUARE))
+    enter_samples(
+        v.eigh,
+        *(
+            Sample(apart(*s), gauge=eigenspaces_hermitian, complex=True, upper=_upper)
+            for s in _SQUARE
+        ),
+    )
+for _draw in (*(apart(*s) for s in _SQUARE), Draw((3, 3), make=turning)):
+    enter_samples(v.eig, Sample(_draw, gauge=eigenspaces, complex=True))
+    enter_samples(v.eigvals, Sample(_draw, complex=True))
+
+# ---------------------------------------------------------------- least squares
+
+enter_samples(v.pinv, *(Sample(_m(*s), complex=True) for s in _SHAPES))
+enter_samples(
+    v.pinv,
+    Sample(Draw((3, 3), make=cut), complex=True, rtol=0.25),
+    Sample(Draw((4, 3), make=cut), complex=True, rtol=0.75),
+    Sample(Draw((3, 3), make=cut), complex=True, hermitian=True),
+    Sample(Draw((3, 3), make=cut), complex=True, hermitian=True, rtol=0.25),
+)
+enter_samples(
+    v.lstsq,
+    Sample(regular(4, 2), _m(4), complex=True),
+    Sample(regular(4, 2), _m(4, 3), complex=True),
+    Sample(regular(2, 4), _m(2, 2), complex=True),
+    Sample(regular(3, 3), _m(3, 1)),
+    Sample(Draw((4, 3), make=cut), _m(4), rcond=0.25),
+)
+enter_samples(
+    v.matrix_rank,
+    Sample(regular(3, 2)),
+    Sample(Draw((2, 3, 3), make=_rank_one), smooth=False),
+    Sample(apart(3, 3), rtol=0.1),
+)

@@ -1,0 +1,37 @@
+"""Sums of products over named axes, and the numbers that a matrix has as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = ["adjugate", "det", "einsum", "vector_norm"]
+
+
+@primitive
+def einsum(*operands: Numeric, subscripts: str, optimize: bool | str = False) -> Any:
+    """The sum of products over axes named by letters, ``"ij,jk->ik"``, all of them written out."""
+
+
+@primitive
+def det(x: Array, /) -> Any:
+    """The determinant of each matrix."""
+
+
+@primitive
+def adjugate(x: Array, /) -> Any:
+    """The transposed cofactors of each matrix: adj(A) A = det(A) I, also where A is singular."""
+
+
+@primitive
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Any:
+    """The norm (Σ|x|ᵖ)^(1/p) along axes; the largest or least |x| for an infinite order."""

@@ -1,0 +1,140 @@
+"""Words that factor matrices, and solve with the factors. Axes before the last two are a batch.
+
+Of a Hermitian matrix one triangle is read, with the real parts of its diagonal: the lower one
+unless ``upper`` says otherwise. What stands in the other has no influence, and no derivative.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chainrules_py.arrays import Array
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "EigResult",
+    "EighResult",
+    "QRResult",
+    "cholesky",
+    "cholesky_cotangent",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "lstsq",
+    "matrix_rank",
+    "pinv",
+    "qr",
+    "qr_raw",
+    "solve_again",
+    "solve_triangular",
+]
+
+
+# ---------------------------------------------------------------- triangular factors
+
+
+@primitive
+def cholesky(x: Array, /, *, upper: bool = False) -> Any:
+    """The lower triangular L, of positive diagonal, with x = L Lᴴ; its adjoint if ``upper``."""
+
+
+@primitive
+def cholesky_cotangent(y_bar: Array, factor: Array, /) -> Any:
+    """Of a cotangent of the factor L, that of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
+
+
+@primitive
+def solve_triangular(
+    x1: Array, x2: Array, /, *, upper: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """The y with x1 y = x2, where one triangle of x1 is read; x2 is as for `solve`."""
+
+
+@primitive
+def solve_again(x1: Array, x2: Array, /) -> Any:
+    """As `solve`, up to rounding, where rules solve once more: a library may look at x1 first."""
+
+
+class QRResult(NamedTuple):
+    """What `qr` gives; a library's own namedtuple with these fields takes its place."""
+
+    Q: Any
+    R: Any
+
+
+@primitive
+def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:  # type: ignore[empty-body]
+    """The unitary Q and the upper triangular R, of real diagonal, with x = Q R.
+
+    ``mode`` is ``"reduced"``, or ``"complete"`` for a square Q.
+    """
+
+
+@primitive
+def qr_raw(x: Array, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
+    """The reflectors that LAPACK makes Q from: packed with R, transposed, and their factors τ."""
+
+
+# ---------------------------------------------------------------- eigenvalues
+
+
+class EighResult(NamedTuple):
+    """What `eigh` gives; a library's own namedtuple with these fields takes its place."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@primitive
+def eigh(x: Array, /, *, upper: bool = False) -> EighResult:  # type: ignore[empty-body]
+    """The ascending real w and the unitary V with x = V diag(w) Vᴴ."""
+
+
+@primitive
+def eigvalsh(x: Array, /, *, upper: bool = False) -> Any:
+    """The real eigenvalues of each Hermitian matrix, in ascending order."""
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives; a library's own namedtuple with these fields takes its place."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@primitive
+def eig(x: Array, /) -> EigResult:  # type: ignore[empty-body]
+    """The w and the V with x V = V diag(w), real where x and all eigenvalues are.
+
+    Columns of V have length one, and their largest element is real.
+    """
+
+
+@primitive
+def eigvals(x: Array, /) -> Any:
+    """The eigenvalues of each matrix, real where x and all of them are."""
+
+
+# ---------------------------------------------------------------- least squares
+
+
+@primitive
+def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """The pseudoinverse of each matrix; singular values below ``rtol`` of the first count as zero.
+
+    The default is ε times the longer side. Of a Hermitian matrix the lower triangle is read.
+    """
+
+
+@primitive
+def lstsq(x1: Array, x2: Array, /, *, rcond: float | None = None) -> Any:
+    """The shortest y that minimises |x1 y - x2|, the squared residuals, the rank, singular values.
+
+    They come in a tuple. There are residuals only where x1 has more rows than columns, and full rank.
+    """
+
+
+@primitive
+def matrix_rank(x: Array, /, *, rtol: float | None = None) -> Any:
+    """How many singular values of each matrix are above ``rtol`` of the first."""

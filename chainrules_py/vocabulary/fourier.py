@@ -1,0 +1,30 @@
+"""Words of discrete Fourier transforms along one axis; those along several are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array
+from chainrules_py.primitive import primitive
+
+__all__ = ["fft", "ifft", "irfft", "rfft"]
+
+
+@primitive
+def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The sums Σ x_j exp(-2πi jk/n), of x cut or filled with zeros to the length n."""
+
+
+@primitive
+def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The inverse of `fft`."""
+
+
+@primitive
+def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The first n // 2 + 1 elements of `fft` of real numbers: the others are their conjugates."""
+
+
+@primitive
+def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The inverse of `rfft`: n real numbers, 2 (m - 1) of m if it is not said how many."""

@@ -1,0 +1,23 @@
+"""Words that read a function between the points at which it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = ["interp", "searchsorted"]
+
+
+@primitive
+def interp(x: Numeric, xp: Array, fp: Array, /) -> Any:
+    """The value at x on the straight lines from (xp_j, fp_j) to the next; constant beyond the ends.
+
+    The knots xp ascend. All are of double precision.
+    """
+
+
+@primitive
+def searchsorted(x1: Array, x2: Numeric, /, *, side: str = "left") -> Any:
+    """Where the elements of x2 belong in x1, which ascends; on the left of equal ones, or right."""

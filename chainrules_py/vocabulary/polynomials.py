@@ -1,0 +1,25 @@
+"""Words of polynomials. Coefficients are a vector, that of the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = ["polyval", "roots", "vander"]
+
+
+@primitive
+def polyval(p: Array, x: Numeric, /) -> Any:
+    """The polynomial with the coefficients p at each element of x."""
+
+
+@primitive
+def vander(x: Array, /, *, columns: int, increasing: bool = False) -> Any:
+    """The powers of each element of a vector in a row, from the highest to the zeroth."""
+
+
+@primitive(shape_from_data=True)
+def roots(p: Array, /) -> Any:
+    """The roots of the polynomial with the coefficients p; none for leading coefficients of 0."""

@@ -1,0 +1,59 @@
+"""Words of statistics: order statistics, counts in bins, differences, sums of shifted products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+from chainrules_py.vocabulary.elementwise import subtract
+from chainrules_py.vocabulary.predicates import greater_equal
+from chainrules_py.vocabulary.selection import where
+
+__all__ = ["bincount", "convolve", "diff", "lerp", "order_statistics", "weighted_quantile"]
+
+
+@primitive
+def order_statistics(x: Array, ranks: Array, /, *, skip_nan: bool = False) -> Any:
+    """The elements that have these places when those along the last axis are in ascending order.
+
+    The other axes of the ranks broadcast against those of x. Where NaN is among the elements, all
+    are NaN; with ``skip_nan`` it is the greatest of them.
+    """
+
+
+@primitive
+def weighted_quantile(x: Array, q: Array, weights: Array, /, *, skip_nan: bool = False) -> Any:
+    """The least elements along the last axis that a part q of the weight is not above.
+
+    The q, on one axis, are counted along the last axis of the result. NaN as `order_statistics`.
+    """
+
+
+@primitive
+def lerp(a: Numeric, b: Numeric, t: Numeric, /) -> Any:
+    """The point a + t (b - a) between a and b, computed from the nearer end."""
+    step: Any = subtract(b, a)
+    behind = greater_equal(t, 0.5)
+    if type(behind) is bool:
+        return b - step * (1 - t) if behind else a + step * t
+    return where(behind, b - step * (1 - t), a + step * t)
+
+
+@primitive(shape_from_data=True)
+def bincount(x: Array, weights: Array, /, *, minlength: int = 0) -> Any:
+    """For each whole number from 0 on the sum of the weights at the places where x is that."""
+
+
+@primitive
+def diff(x: Array, /, *, axis: int = -1, n: int = 1) -> Any:
+    """The differences x_{k+1} - x_k of neighbours along an axis, n times over."""
+
+
+@primitive
+def convolve(x1: Array, x2: Array, /, *, mode: str = "full") -> Any:
+    """The sums of products y_k = Σ_j a_{k-j} b_j of two vectors.
+
+    Of all k where they overlap at all, or where the shorter one does wholly ("valid"), or of as
+    many in the middle as the longer one has elements ("same").
+    """

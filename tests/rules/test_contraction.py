@@ -1,0 +1,110 @@
+"""Sums over named axes, determinants and norms: hard places, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from chainrules_py import TracerError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, hessian, jvp, vjp
+
+RNG = np.random.default_rng(3)
+
+
+def test_the_adjugate_is_the_matrix_of_cofactors():
+    for x in (RNG.normal(size=(4, 4)), np.diag([1.0, 2.0, 0.0]), np.zeros((3, 3)), np.eye(1)):
+        n = len(x)
+        cofactors = np.empty_like(x)
+        for i, j in itertools.product(range(n), repeat=2):
+            minor = np.delete(np.delete(x, i, 0), j, 1)
+            cofactors[j, i] = (-1) ** (i + j) * np.linalg.det(minor)
+        np.testing.assert_allclose(v.adjugate(x), cofactors, atol=1e-13)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+@pytest.mark.parametrize("kind", [float, complex])
+def test_the_determinant_at_every_rank(rank, kind):
+    """Cofactor expansion has neither a division nor a factorisation."""
+
+    def by_expansion(x):
+        n = x.shape[0]
+        if n == 1:
+            return x[0, 0]
+        return sum(
+            (-1) ** j * x[0, j] * by_expansion(np.concatenate([x[1:, :j], x[1:, j + 1 :]], axis=1))
+            for j in range(n)
+        )
+
+    u = RNG.normal(size=(3, rank)).astype(kind)
+    if kind is complex:
+        u = u + 1j * RNG.normal(size=(3, rank))
+    x = u @ RNG.normal(size=(rank, 3))
+    t = RNG.normal(size=(3, 3)).astype(kind)
+    first = vjp(np.linalg.det, x)[1](kind(1.0))[0]
+    np.testing.assert_allclose(first, vjp(by_expansion, x)[1](kind(1.0))[0], atol=1e-12)
+    np.testing.assert_allclose(
+        jvp(np.linalg.det, (x,), (t,))[1], jvp(by_expansion, (x,), (t,))[1], atol=1e-12
+    )
+
+    def slope(f):
+        return lambda x: jvp(f, (x,), (t,))[1]
+
+    second = vjp(slope(np.linalg.det), x)[1](kind(1.0))[0]
+    np.testing.assert_allclose(second, vjp(slope(by_expansion), x)[1](kind(1.0))[0], atol=1e-11)
+
+
+def test_norms_at_zero_have_the_gradient_zero():
+    for order in (None, 1, 2, 3, np.inf):
+        np.testing.assert_array_equal(
+            grad(lambda x, order=order: np.linalg.norm(x, order))(np.zeros(3)), 0.0
+        )
+    assert np.all(np.isfinite(hessian(np.linalg.norm)(np.zeros(3))))
+
+
+def test_ties_of_the_largest_norm_are_split_evenly():
+    x = np.array([2.0, -2.0, 1.0])
+    bar = grad(lambda x: np.linalg.norm(x, np.inf))(x)
+    np.testing.assert_allclose(bar, [0.5, -0.5, 0.0])
+    t = np.array([1.0, 3.0, 5.0])
+    assert jvp(lambda x: np.linalg.norm(x, np.inf), (x,), (t,))[1] == pytest.approx(bar @ t)
+
+
+def test_the_hessian_of_a_norm():
+    x = RNG.normal(size=4)
+    r = np.linalg.norm(x)
+    expected = np.eye(4) / r - np.outer(x, x) / r**3
+    np.testing.assert_allclose(hessian(np.linalg.norm)(x), expected, atol=1e-12)
+
+
+def test_the_norm_of_large_elements():
+    x = np.array([3e150, 4e150])
+    np.testing.assert_allclose(grad(np.linalg.norm)(x), [0.6, 0.8])
+
+
+@pytest.mark.parametrize("keyword", [{"dtype": float}, {"casting": "unsafe"}])
+def test_what_einsum_refuses(keyword):
+    with pytest.raises(UnsupportedKeywordError, match=next(iter(keyword))):
+        grad(lambda x: np.einsum("i->", x, **keyword))(np.ones(3))
+    with pytest.raises((UnsupportedKeywordError, TracerError)):
+        grad(lambda x: np.einsum("i->", x, out=np.zeros(())))(np.ones(3))
+
+
+def test_einsum_of_the_wrong_number_of_operands():
+    with pytest.raises(ValueError, match="names 2 operands"):
+        grad(lambda x: np.einsum("i,j->", x))(np.ones(3))
+
+
+def test_einsum_with_a_pass_for_each_of_many_operands():
+    jax = pytest.importorskip("jax")
+    xs = [RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (5, 3), (3, 3))]
+    text = "ab,bc,cd,de->ae"
+    with jax.enable_x64(True):
+        expected = jax.grad(
+            lambda *xs: jax.numpy.sum(jax.numpy.einsum(text, *xs) ** 2), argnums=(0, 1, 2, 3)
+        )(*xs)
+    found = grad(lambda *xs: np.sum(np.einsum(text, *xs) ** 2), argnums=(0, 1, 2, 3))(*xs)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)

@@ -1,0 +1,304 @@
+"""Eigenvalues and eigenvectors: both modes, gauge, equal eigenvalues, and defective matrices."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
+from chainrules_py import vocabulary as v
+from chainrules_py.vocabulary import strict
+from chainrules_tape import grad, jvp
+
+RNG = np.random.default_rng(6)
+fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+
+
+def draw(*shape, complex=False):
+    x = RNG.standard_normal(shape)
+    return x + 1j * RNG.standard_normal(shape) if complex else x
+
+
+def inner_product(a, b):
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+def adjoint(a):
+    return v.conj(v.matrix_transpose(a))
+
+
+def difference(f, x, dx, h=1e-3):
+    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
+        12 * h
+    )
+
+
+def pairing(x, c):
+    return v.sum(v.real(v.conj(c) * x))
+
+
+def unitary(n, complex):
+    return np.linalg.qr(draw(n, n, complex=complex))[0]
+
+
+def with_eigenvalues(values, complex):
+    u = unitary(len(values), complex)
+    return u @ np.diag(values) @ np.conj(u.T)
+
+
+def hermitian(x):
+    return (x + np.conj(x.mT)) / 2
+
+
+@pytest.fixture
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def second_order(loss, x, u, w, expected, **close):
+    """The mixed second derivative in the three nestings that have reverse mode in them."""
+
+    def slope(x):
+        return pairing(grad(loss)(x), w)
+
+    np.testing.assert_allclose(inner_product(grad(slope)(x), u), expected, **close)
+    np.testing.assert_allclose(inner_product(jvp(grad(loss), (x,), (u,))[1], w), expected, **close)
+    along = grad(lambda x: jvp(loss, (x,), (w,))[1])(x)
+    np.testing.assert_allclose(inner_product(along, u), expected, **close)
+
+
+# ---------------------------------------------------------------- Hermitian matrices
+
+
+@fields
+@pytest.mark.parametrize("triangle", ["L", "U"])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3), (1, 1)], ids=str)
+def test_losses_without_gauge_are_exact(shape, triangle, complex, no_warnings):
+    n = shape[-1]
+    C, D = draw(n, n, complex=complex), draw(n)
+
+    def loss(x):
+        w, V = np.linalg.eigh(x, UPLO=triangle)
+        y = pairing((V * v.expand_dims(v.exp(0.3 * w), axis=-2)) @ adjoint(V), C)
+        return y + v.sum(v.sin(w) * D) + pairing((V * D) @ adjoint(V), C)
+
+    x, dx, u = draw(3, *shape, complex=complex)
+    expected = difference(loss, x, dx)
+    g = grad(loss)(x)
+    np.testing.assert_allclose(inner_product(g, dx), expected, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(jvp(loss, (x,), (dx,))[1], expected, rtol=1e-7, atol=1e-7)
+    assert not (np.tril(g, -1) if triangle == "U" else np.triu(g, 1)).any()
+    expected = difference(lambda x: pairing(grad(loss)(x), u), x, dx, 1e-4)
+    second_order(loss, x, dx, u, expected, rtol=1e-5, atol=1e-5)
+
+
+DEGENERATE = {
+    "identity": lambda c: np.eye(3) + 0j if c else np.eye(3),
+    "zeros": lambda c: np.zeros((3, 3), complex if c else float),
+    "diagonal": lambda c: np.diag([2.0, 2.0, 1.0]) + (0j if c else 0.0),
+    "pair": lambda c: with_eigenvalues([2.0, 2.0, 1.0, -1.0], c),
+    "triple": lambda c: with_eigenvalues([1.0, 3.0, 3.0, 3.0], c),
+    "projection": lambda c: with_eigenvalues([1.0, 1.0, 0.0, 0.0], c),
+    "batch": lambda c: np.stack(
+        [with_eigenvalues([1.0, 1.0, 1.0], c), hermitian(draw(3, 3, complex=c))]
+    ),
+}
+SMOOTH = {
+    "trace": lambda x: v.sum(np.linalg.eigh(x).eigenvalues),
+    "sum of cubes": lambda x: v.sum(np.linalg.eigh(x).eigenvalues ** 3),
+    "of eigenvalues alone": lambda x: v.sum(v.exp(np.linalg.eigvalsh(x))),
+    "norm of a function": lambda x: norm_of_exponential(x),
+}
+
+
+def norm_of_exponential(x):
+    w, V = np.linalg.eigh(x)
+    y = (V * v.expand_dims(v.exp(w), axis=-2)) @ adjoint(V)
+    return v.sum(v.real(v.conj(y) * y))
+
+
+@fields
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_smooth_losses_are_exact_where_eigenvalues_are_equal(name, loss, complex, no_warnings):
+    f, x = SMOOTH[loss], DEGENERATE[name](complex)
+    dx = draw(*x.shape, complex=complex)
+    expected = difference(f, x, dx)
+    np.testing.assert_allclose(inner_product(grad(f)(x), dx), expected, rtol=1e-7, atol=1e-7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegeneracyWarning)  # a push does not see the loss
+        np.testing.assert_allclose(jvp(f, (x,), (dx,))[1], expected, rtol=1e-7, atol=1e-7)
+
+
+@fields
+def test_projections_onto_spaces_of_equal_eigenvalues_are_exact(complex, no_warnings):
+    x, C = with_eigenvalues([1.0, 2.0, 2.0, 2.0], complex), draw(4, 4, complex=complex)
+
+    def loss(x):
+        V = np.linalg.eigh(x).eigenvectors[:, 1:]
+        return pairing(V @ adjoint(V), C)
+
+    dx = draw(4, 4, complex=complex)
+    expected = difference(loss, x, dx)
+    np.testing.assert_allclose(inner_product(grad(loss)(x), dx), expected, rtol=1e-7)
+
+
+@fields
+@pytest.mark.parametrize("name", ["identity", "diagonal", "pair"])
+def test_function_of_a_matrix_with_equal_eigenvalues_is_reported(name, complex):
+    """Its derivative is not in the cotangents; also where the eigenvalues' own are zeros."""
+    x = DEGENERATE[name](complex)
+    C = np.zeros(x.shape)
+    C[0, 1] = 1.0
+
+    def loss(x):
+        w, V = np.linalg.eigh(x)
+        return pairing((V * v.expand_dims(v.sqrt(3.0 + w), axis=-2)) @ adjoint(V), C)
+
+    with pytest.warns(DegeneracyWarning, match="eigh: eigenvalues are equal"):
+        grad(loss)(x)
+    with strict(), pytest.raises(NotDifferentiableError, match="eigvalsh"):
+        grad(loss)(x)
+
+
+def test_the_same_is_reported_of_singular_values():
+    """At the identity the cotangent of S is zero, and the derivative is C / 2."""
+    C = np.zeros((2, 2))
+    C[0, 1] = 1.0
+
+    def loss(x):
+        U, S, Vh = np.linalg.svd(x)
+        return pairing((U * v.sqrt(S)) @ Vh, C)
+
+    with pytest.warns(DegeneracyWarning, match="singular values are equal"):
+        grad(loss)(np.eye(2))
+
+
+def test_choice_of_eigenvectors_is_reported():
+    C, x = draw(4, 4, complex=True), hermitian(draw(4, 4, complex=True))
+    with pytest.warns(DegeneracyWarning, match="phase"):
+        grad(lambda x: pairing(np.linalg.eigh(x).eigenvectors, C))(x)
+    x = with_eigenvalues([1.0, 1.0, 2.0], complex=False)
+    with pytest.warns(DegeneracyWarning, match="which eigenvectors were returned"):
+        grad(lambda x: pairing(np.linalg.eigh(x).eigenvectors, C.real[:3, :3]))(x)
+    with pytest.warns(DegeneracyWarning, match="the tangent splits them"):
+        jvp(np.linalg.eigh, (x,), (hermitian(draw(3, 3)),))
+
+
+def test_real_eigenvectors_are_differentiated_as_numpy_returns_them(no_warnings):
+    x, dx, C = hermitian(draw(4, 4)), draw(4, 4), draw(4, 4)
+
+    def loss(x):
+        return pairing(np.linalg.eigh(x).eigenvectors, C)
+
+    np.testing.assert_allclose(
+        inner_product(grad(loss)(x), dx), difference(loss, x, dx, 1e-4), rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize("name", ["identity", "pair", "batch"])
+def test_equal_eigenvalues_share_evenly_in_both_modes(name, no_warnings):
+    x = DEGENERATE[name](False)
+    weights, dx = draw(*x.shape[:-1]), hermitian(draw(*x.shape))
+    _, w_dot = jvp(np.linalg.eigvalsh, (x,), (dx,))
+    g = grad(lambda x: v.sum(np.linalg.eigvalsh(x) * weights))(x)
+    np.testing.assert_allclose(inner_product(w_dot, weights), inner_product(g, dx), rtol=1e-10)
+    if name == "identity":
+        np.testing.assert_allclose(w_dot, np.trace(dx) / 3, rtol=1e-12)
+
+
+def test_unknown_triangle_raises_as_untraced():
+    for f in (np.linalg.eigh, np.linalg.eigvalsh):
+        with pytest.raises(ValueError, match="UPLO argument must be"):
+            jvp(lambda x, f=f: f(x, "x"), (np.eye(2),), (np.eye(2),))
+
+
+# ---------------------------------------------------------------- general matrices
+
+
+def apart(n, complex=False):
+    return 0.4 * draw(n, n, complex=complex) + np.diag(3.0 * np.arange(n))
+
+
+KINDS = ["real", "complex", "real with complex eigenvalues"]
+TURNING = np.array([[0.2, 5.0, 0.3], [-4.0, 0.1, 0.2], [0.3, -0.2, 9.0]])
+
+
+@pytest.mark.parametrize("x", [apart(4), apart(4, complex=True), TURNING], ids=KINDS)
+def test_eigenvectors_keep_length_and_phase(x, no_warnings):
+    """As LAPACK returns them: of length one, with a real largest element."""
+    dx = draw(*x.shape, complex=np.iscomplexobj(x))
+    w, V = np.linalg.eig(x)
+    sign = lambda y: np.sign(np.sum(np.real(y * np.conj(V)), axis=-2))
+    f = lambda x: np.linalg.eig(x)[1]
+    expected = difference(lambda x: f(x) * sign(f(x)), x, dx, 1e-4)
+    _, (w_dot, V_dot) = frule((dx,), np.linalg.eig, x)
+    np.testing.assert_allclose(V_dot, expected, rtol=1e-7, atol=1e-9)
+    C = draw(*x.shape, complex=np.iscomplexobj(V))
+    g = grad(lambda x: pairing(np.linalg.eig(x).eigenvectors, C))(x)
+    np.testing.assert_allclose(inner_product(g, dx), inner_product(C, V_dot), rtol=1e-10)
+    assert w_dot.dtype == w.dtype
+
+
+@pytest.mark.parametrize("x", [apart(3), apart(3, complex=True), TURNING], ids=KINDS)
+def test_functions_of_general_matrices_to_second_order(x, no_warnings):
+    C = draw(3, 3, complex=True)
+
+    def loss(x):
+        w, V = np.linalg.eig(x)
+        y = (V * v.expand_dims(v.exp(0.1 * w), axis=-2)) @ v.inv(V)
+        return pairing(y, C) + v.sum(v.real(np.linalg.eigvals(x) ** 3))
+
+    dx, u = draw(2, 3, 3, complex=np.iscomplexobj(x))
+    np.testing.assert_allclose(inner_product(grad(loss)(x), dx), difference(loss, x, dx), rtol=1e-8)
+    expected = difference(lambda x: pairing(grad(loss)(x), u), x, dx)
+    second_order(loss, x, dx, u, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_gradients_are_those_of_pytorch():
+    torch = pytest.importorskip("torch")
+    x, C = apart(4), draw(4)
+    t = torch.tensor(x, requires_grad=True)
+    values = torch.linalg.eigvals(t).real.sort().values
+    (values**2 * torch.tensor(C)).sum().backward()
+    g = grad(lambda x: v.sum(v.sort(v.real(np.linalg.eigvals(x))) ** 2 * C))(x)
+    np.testing.assert_allclose(g, t.grad.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_sums_over_equal_eigenvalues_are_exact(no_warnings):
+    """Of a matrix that has all its eigenvectors, and of one that has not."""
+    change = draw(3, 3)
+    whole = change @ np.diag([2.0, 2.0, 1.0]) @ np.linalg.inv(change)
+    block = np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    for x in (whole, block, change @ block @ np.linalg.inv(change), np.eye(3)):
+        g = grad(lambda x: v.sum(v.real(np.linalg.eigvals(x)) ** 1))(x)
+        np.testing.assert_allclose(g, np.eye(3), atol=1e-6)
+
+
+def test_eigenvalues_that_meet_for_want_of_vectors_are_reported():
+    x = np.array([[2.0, 1.0], [0.0, 2.0]])
+    with pytest.warns(DegeneracyWarning, match="no full set of eigenvectors"):
+        grad(lambda x: v.max(v.real(np.linalg.eigvals(x))) + np.linalg.eigvals(x)[0])(x)
+    with pytest.warns(DegeneracyWarning, match="no full set of eigenvectors"):
+        jvp(np.linalg.eigvals, (x,), (draw(2, 2),))
+    with pytest.warns(DegeneracyWarning, match="no full set of eigenvectors"):
+        grad(lambda x: v.sum(np.linalg.eig(x).eigenvectors))(x)
+
+
+def test_equal_eigenvalues_with_eigenvectors_are_reported():
+    C = draw(3, 3)
+
+    def function(x):
+        w, V = np.linalg.eig(x)
+        return pairing((V * v.exp(w)) @ v.inv(V), C)
+
+    with pytest.warns(DegeneracyWarning, match="eig: eigenvalues are equal"):
+        grad(function)(np.eye(3))
+    with pytest.warns(DegeneracyWarning, match="which eigenvectors"):
+        grad(lambda x: pairing(np.linalg.eig(x).eigenvectors, C))(np.eye(3))
+    with pytest.warns(DegeneracyWarning, match="use eigvals"):
+        jvp(np.linalg.eig, (np.eye(3),), (C,))

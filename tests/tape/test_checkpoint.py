@@ -1,0 +1,476 @@
+"""Checkpoints: the same derivatives with less memory, whatever the function uses, and how."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import functools
+import gc
+import tracemalloc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chainrules_py import LinearMap, MutationError, Tangent, primitive, rule
+from chainrules_tape import (
+    Tape,
+    checkpoint,
+    checkpoint_chain,
+    debug_nans,
+    grad,
+    hessian,
+    hook,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+
+X = np.linspace(-1.0, 1.0, 5)
+W = np.array([0.3, 0.2, 0.5, 0.1, 0.9])
+
+
+def layer(x, w):
+    return np.tanh(np.sin(x * w) * w) + x[::-1]
+
+
+def plainly(f):
+    return f
+
+
+# Each takes what wraps a function: `checkpoint`, or nothing.
+
+
+def of_arguments(wrap):
+    return lambda w: np.sum(wrap(layer)(wrap(layer)(X, w), w) ** 2)
+
+
+def of_a_loop(wrap):
+    def f(w):
+        y = X
+        for k in range(3):
+            y = wrap(lambda y: np.tanh(y * w * (k + 1)))(y)  # noqa: B023  # which is the point
+        return np.sum(y)
+
+    return f
+
+
+def of_rebound_names(wrap):
+    def f(w):
+        y = X
+        scale = w
+        y = wrap(lambda y: y * scale)(y)
+        scale = w * w
+        return np.sum(y * w)
+
+    return f
+
+
+def of_structures(wrap):
+    def block(p, *, scale, label):
+        assert label == "text"
+        return {"y": p["x"] * p["w"][0] * scale, "n": 3, "both": (p["w"][0] ** 2, X)}
+
+    def f(w):
+        out = wrap(block)({"x": X, "w": [w, 2.0]}, scale=w[0], label="text")
+        return np.sum(out["y"]) * out["n"] + np.sum(out["both"][0] * out["both"][1])
+
+    return f
+
+
+def of_an_object(wrap):
+    class Model:
+        pass
+
+    def f(w):
+        model = Model()
+        model.w = w * 2.0
+        model.call = wrap(lambda x: np.sin(x * model.w) * x)
+        return np.sum(model.call(model.call(X)))
+
+    return f
+
+
+def of_a_partial(wrap):
+    def f(w):
+        inner = functools.partial(layer, w=w)
+        return np.sum(wrap(inner)(X * w) * wrap(inner)(w))
+
+    return f
+
+
+def of_checkpoints_inside(wrap):
+    def f(w):
+        inner = lambda y: np.sin(wrap(lambda z: np.exp(z * w))(y) * w)
+        return np.sum(wrap(lambda y: inner(inner(y)) * y)(X * w))
+
+    return f
+
+
+def of_values_that_escape(wrap):
+    def f(w):
+        kept = []
+
+        def block(y):
+            kept.append(np.sin(y * w))
+            return kept[-1] * y
+
+        y = wrap(block)(X * w)
+        return np.sum(y * kept[0])
+
+    return f
+
+
+def of_writes(wrap):
+    def block(y, w):
+        buffer = np.zeros(5, like=y)
+        for i in range(5):
+            buffer[i] = y[i] * w[-i]
+        y += buffer
+        y[1:3] *= w[:2]
+        return y
+
+    def f(w):
+        y = np.sin(X * w)
+        z = wrap(block)(y, w)
+        return np.sum(z * y)
+
+    return f
+
+
+def of_a_captured_value_written_later(wrap):
+    def f(w):
+        y = w * 2.0
+        z = wrap(lambda x: np.sin(x * y))(X)
+        y *= 3.0
+        return np.sum(z * y)
+
+    return f
+
+
+def of_constants_made_inside(wrap):
+    def block(y):
+        mask = np.array([1.0, 0.0, 1.0, 2.0, 0.5])
+        return np.sin(y * mask) * mask
+
+    return lambda w: np.sum(wrap(block)(wrap(block)(w)))
+
+
+PROGRAMS = [
+    of_arguments,
+    of_a_loop,
+    of_rebound_names,
+    of_structures,
+    of_an_object,
+    of_a_partial,
+    of_checkpoints_inside,
+    of_values_that_escape,
+    of_writes,
+    of_a_captured_value_written_later,
+    of_constants_made_inside,
+]
+DERIVATIVES = {
+    "grad": grad,
+    "forward": lambda f: lambda w: jvp(f, (w,), (X,))[1],
+    "pullback twice": lambda f: lambda w: [vjp(f, w)[1](c)[0] for c in (1.0, 2.0)][1],
+    "hvp": lambda f: lambda w: hvp(f, (w,), (X,))[0],
+    "hessian": hessian,
+    "reverse over reverse": lambda f: lambda w: grad(lambda w: grad(f)(w) @ X)(w),
+    "reverse over forward": lambda f: lambda w: grad(lambda w: jvp(f, (w,), (X,))[1])(w),
+    "jacobian of gradient": lambda f: jacobian(grad(f), mode="reverse"),
+    "linearized gradient": lambda f: lambda w: linearize(grad(f), w)[1](X),
+}
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_derivatives_are_those_without_checkpoints(program, derivative):
+    d = DERIVATIVES[derivative]
+    want = d(program(plainly))(W)
+    assert np.any(want)
+    assert d(program(checkpoint))(W) == pytest.approx(want, rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
+def test_jacobians_of_many_directions(mode):
+    f = lambda w: layer(X * w, w)
+    assert jacobian(checkpoint(f), mode=mode)(W) == pytest.approx(jacobian(f)(W), rel=1e-13)
+    two = lambda wrap: lambda w: wrap(lambda x: layer(wrap(lambda x: x @ np.outer(w, w))(x), w))(X)
+    J = jacobian(two(checkpoint), mode=mode)(W)
+    assert pytest.approx(jacobian(two(plainly))(W), rel=1e-13) == J
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 35))
+def test_chains_of_every_length(n, segments):
+    step = lambda x, k: np.sin(x) * x[::-1] + 0.01 * k
+    loop = lambda x: functools.reduce(step, range(n), x)
+    chain = checkpoint_chain(step, n, segments=segments)
+    value, slope = value_and_grad(lambda x: np.sum(chain(x)))(X)
+    want, slope_wanted = value_and_grad(lambda x: np.sum(loop(x)))(X)
+    assert value == want
+    assert np.all(slope == slope_wanted)
+
+
+def test_a_chain_has_at_least_one_segment():
+    with pytest.raises(ValueError, match="at least one"):
+        checkpoint_chain(lambda x, k: x, 3, segments=0)
+    assert checkpoint_chain(lambda x, k: x * 2, 0)(3.0) == 3.0
+
+
+# ------------------------------------------------------------------------------ memory
+
+
+def peak(run):
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_memory_grows_as_the_root(constant):
+    x = np.full(20_000, 0.5)
+
+    def step(x, k):
+        return np.sin(x) * np.ones(x.shape) if constant else np.sin(x)
+
+    def arrays(n):
+        chain = checkpoint_chain(step, n)
+        return peak(lambda: grad(lambda x: np.sum(chain(x)))(x)) / x.nbytes
+
+    arrays(4)
+    per_step = 4 if constant else 1
+    assert arrays(100) < 20 + 12 * (1 + per_step)
+    assert arrays(400) < 20 + 22 * (1 + per_step)
+
+
+def test_what_is_made_again_goes_when_it_was_played():
+    alive = []
+
+    @primitive
+    def watched(x):
+        return 2.0 * x
+
+    @rule(watched)
+    def watched_rule(x):
+        saved = np.ones(1000)
+        alive.append(weakref.ref(saved))
+        pull = lambda t, saved: 2.0 * t
+        return 2.0 * x, (LinearMap(pull, pull, saved),)
+
+    most = 0
+
+    def look(_):
+        nonlocal most
+        most = max(most, sum(ref() is not None for ref in alive))
+
+    def f(x):
+        for _ in range(10):
+            x = checkpoint(lambda x: watched(watched(watched(x))))(x)
+            hook(x, look)
+            look(None)
+        return x
+
+    assert grad(f)(1.0) == 2.0**30
+    assert most <= 3
+    gc.disable()
+    try:
+        _, pullback = vjp(f, 1.0)
+        pullback(1.0)
+        assert not any(ref() is not None for ref in alive)
+        del pullback
+    finally:
+        gc.enable()
+
+
+def test_no_cycles_are_left():
+    x = np.ones(1000)
+    ref = None
+
+    def f(w):
+        nonlocal ref
+        y = w * 2.0
+        ref = weakref.ref(y.payload)
+        return np.sum(checkpoint(lambda x: np.sin(x * y))(w))
+
+    gc.disable()
+    try:
+        _, pullback = vjp(f, x)
+        pullback(1.0)
+        assert ref() is not None
+        del pullback
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_arrays_are_free_again_when_the_gradient_is_there():
+    scale, x = np.array([1.0, 2.0, 3.0]), np.ones(3)
+    f = lambda x: np.sum(checkpoint(lambda x: np.sin(x * scale))(x))
+    grad(f)(x)
+    for array in (scale, x):
+        assert array.flags.writeable
+    with pytest.raises(RuntimeError, match="inside"):
+        grad(lambda x: checkpoint(_raise)(x * scale))(x)
+    for array in (scale, x):
+        assert array.flags.writeable
+
+
+def _raise(x):
+    y = np.sin(x)
+    msg = "inside"
+    raise RuntimeError(msg + str(y.shape))
+
+
+# ------------------------------------------------------------------------------ what it refuses
+
+
+def test_random_numbers_inside_are_an_error():
+    rng = np.random.default_rng(0)
+    dropout = checkpoint(lambda x: x * (rng.random(5) < 0.5) * 2.0)
+    with pytest.raises(MutationError, match="draw random numbers outside"):
+        grad(lambda x: np.sum(dropout(x) ** 2))(X + 3.0)
+
+
+def test_another_way_through_the_function_is_an_error():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return np.sin(x) if len(calls) > 1 else np.sin(x * 1.0)
+
+    with pytest.raises(MutationError, match="something else when it was run again"):
+        grad(lambda x: np.sum(checkpoint(f)(x)))(X)
+
+
+def test_a_captured_array_that_is_written_to_is_an_error():
+    shift, scale = np.ones(5), np.ones(5)
+    f = checkpoint(lambda x: np.sin(x + shift) * scale)
+    for array in (shift, scale):
+        _, pullback = vjp(lambda x: f(x), X)
+        pullback(np.ones(5))
+        array[:] = 2.0
+        with pytest.raises(MutationError):
+            pullback(np.ones(5))
+        array[:] = 1.0
+
+
+def test_an_attribute_that_changes_is_an_error():
+    class Model:
+        scale = 2.0
+
+    model = Model()
+    _, pullback = vjp(checkpoint(lambda x: np.sin(x) * model.scale), X)
+    model.scale = 3.0
+    with pytest.raises(MutationError):
+        pullback(np.ones(5))
+
+
+# ------------------------------------------------------------------------------ beside the rest
+
+
+def test_without_a_gradient_it_is_the_function():
+    assert checkpoint(layer)(X, W) == pytest.approx(layer(X, W))
+    assert checkpoint(layer).__name__ == "layer"
+    assert jvp(checkpoint(layer), (X, W), (X, W))[1] == pytest.approx(jvp(layer, (X, W), (X, W))[1])
+    runs = []
+    counted = checkpoint(lambda x: runs.append(1) or x * 2.0)
+    jvp(counted, (1.0,), (1.0,))
+    assert len(runs) == 1
+    grad(counted)(1.0)
+    assert len(runs) == 3
+
+
+def test_an_argument_that_is_assigned_to_outside_names_stays_the_callers():
+    total = 0.0
+
+    def f(w):
+        nonlocal total
+        total = 0.0
+
+        def block(x):
+            nonlocal total
+            total = total + np.sum(x.payload if hasattr(x, "payload") else x)
+            return np.sin(x)
+
+        return np.sum(checkpoint(block)(w))
+
+    grad(f)(W)
+    assert total == pytest.approx(2 * np.sum(W))  # it ran twice, and nothing else was touched
+
+
+def test_hooks_inside_run_once_and_see_the_cotangent():
+    seen = []
+
+    def block(x):
+        y = np.sin(x)
+        hook(y, lambda y_bar: seen.append(y_bar) or 2.0 * y_bar)
+        return y * 3.0
+
+    found = grad(lambda x: np.sum(checkpoint(block)(x)))(X)
+    assert found == pytest.approx(6.0 * np.cos(X))
+    assert len(seen) == 1
+    assert np.all(seen[0] == 3.0)
+
+
+def test_gradients_at_values_inside():
+    with Tape(persistent=True) as tape:
+        x = tape.variable(X, "x")
+        kept = []
+
+        def block(x):
+            kept.append(np.sin(x))
+            return kept[-1] * 3.0
+
+        loss = np.sum(checkpoint(block)(x * 2.0))
+    for _ in range(2):
+        of_x, of_inside = tape.grad(loss, [x, kept[0]])
+        assert of_x == pytest.approx(6.0 * np.cos(2 * X))
+        assert np.all(of_inside == 3.0)
+    assert "x" in str(tape)
+    assert "<svg" in tape.to_svg()
+
+
+def test_on_tapes_that_keep_their_calls():
+    with Tape(differentiable=True) as tape:
+        x = tape.variable(0.5, "x")
+        slope = tape.grad(checkpoint(lambda x: np.sin(x) * x)(x), x)
+        bend = tape.grad(slope, x)
+    assert bend.value == pytest.approx(2 * np.cos(0.5) - 0.5 * np.sin(0.5))
+    with debug_nans():
+        assert grad(checkpoint(np.sin))(0.5) == np.cos(0.5)
+
+
+def test_several_threads_pull_back_at_once():
+    f = lambda w: layer(checkpoint(lambda x: layer(checkpoint(layer)(x, w), w))(X), w)
+    _, pullback = vjp(f, W)
+    want = vjp(lambda w: layer(layer(layer(X, w), w), w), W)[1](X)[0]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: pullback(X)[0], range(200)):
+            assert found == pytest.approx(want, rel=1e-13)
+
+
+def test_dataclasses_go_through():
+    @dataclasses.dataclass
+    class Params:
+        w: Any
+        b: Any
+
+    block = checkpoint(lambda p: Params(np.sin(p.w) * p.b, p.b * 2.0))
+    loss = lambda p: np.sum(block(block(p)).w)
+    plain = lambda p: Params(np.sin(p.w) * p.b, p.b * 2.0)
+    params = Params(W, 0.5)
+    have, want = grad(loss)(params), grad(lambda p: np.sum(plain(plain(p)).w))(params)
+    assert isinstance(have, Tangent[Params])
+    assert np.all(have.w == want.w)
+    assert have.b == want.b
