@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +56,7 @@ def perceptron_inputs(batch: int, *sizes: int) -> Callable[[], tuple[Any, ...]]:
     def inputs() -> tuple[Any, ...]:
         rng = np.random.default_rng(0)
         parameters: list[Any] = []
-        for before, after in zip(sizes, sizes[1:], strict=False):
+        for before, after in itertools.pairwise(sizes):
             parameters.append(rng.normal(size=(before, after)) / np.sqrt(before))
             parameters.append(0.1 * rng.normal(size=after))
         labels = np.eye(sizes[-1])[rng.integers(0, sizes[-1], batch)]

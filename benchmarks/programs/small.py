@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ def rosenbrock(xp: Any) -> Callable[..., Any]:
 
     def loss(x: Any) -> Any:
         total = 0.0
-        for a, b in zip(x, x[1:], strict=False):
+        for a, b in itertools.pairwise(x):
             total = total + (100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
         return total
 
