@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
+from benchmarks import derivatives
 from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer
 from benchmarks.families import FAMILIES
 from benchmarks.registries import Own, many_words, state, word
@@ -133,7 +134,40 @@ def peers(case: str, rounds: int, names: tuple[str, ...] = PEERS) -> Iterator[Ro
         yield f"chain, {case}: {name}", f"{measured}, {times}", ""
 
 
-PARTS = {"lookup": lookups, "import": imports, "rules": rules, "chain": chains}
+def whole_derivatives(rounds: int) -> Iterator[Row]:
+    """Hessians, Jacobians, products with them, and what checkpoints cost."""
+    for case in derivatives.CASES:
+        by = {"NumPy by hand": derivatives.by_hand(case), "tape": derivatives.by_tape(case)}
+        missing = {}
+        for name in derivatives.PEERS:
+            try:
+                by[name] = derivatives.peer(name, case)
+            except (ImportError, NotImplementedError) as error:
+                missing[name] = "not installed" if isinstance(error, ImportError) else str(error)
+        found = medians(by, rounds=rounds)
+        base = found.pop("NumPy by hand")
+        yield f"{case}: NumPy by hand", f"{1e6 * base:.0f} µs", ""
+        for name, time_taken in found.items():
+            budget = f"{derivatives.BUDGETS[case]} ×" if name == "tape" else ""
+            measured = f"{1e6 * time_taken:.0f} µs, {time_taken / base:.1f} × by hand"
+            yield f"{case}: {name}", measured, budget
+        yield from ((f"{case}: {name}", reason, "") for name, reason in missing.items())
+    for case in derivatives.CHAINS:
+        by = {c: derivatives.chain(case, checkpointed=c) for c in (False, True)}
+        found = medians(by, rounds=rounds // 5 + 1)
+        arrays = {c: derivatives.peak(run, case) for c, run in by.items()}
+        title = f"checkpoints, {derivatives.STEPS} steps, {case}"
+        yield f"{title}: time", f"{found[True] / found[False]:.2f} × that without", "1.4 ×"
+        yield f"{title}: peak", f"{arrays[True]:.0f} arrays, {arrays[False]:.0f} without", ""
+
+
+PARTS = {
+    "lookup": lookups,
+    "import": imports,
+    "rules": rules,
+    "chain": chains,
+    "derivatives": whole_derivatives,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -22,9 +22,11 @@ __all__ = [
     "is_array_type",
     "is_number_type",
     "is_tracer_type",
+    "host_of",
     "lazy_array_type",
     "namespace",
     "register_array_type",
+    "register_host",
     "register_scalar_type",
 ]
 
@@ -103,6 +105,16 @@ class Tracer:
         """
         raise NotImplementedError
 
+    @classmethod
+    def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What traces calls of a primitive with operands of these classes, given all options.
+
+        None for the general way: the highest level's `__trace__`. The answer is remembered.
+        """
+        return None
+
+
+Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any]]
 
 _namespaces: dict[type, Any] = {}
 _zero_d_types: dict[type, type] = {}
@@ -124,7 +136,12 @@ _ARITHMETIC = (
 )
 
 
-def register_array_type(cls: type, namespace: Any, *, kind: type = Array) -> None:
+_moved_by_library: set[type] = set()
+
+
+def register_array_type(
+    cls: type, namespace: Any, *, kind: type = Array, devices: bool = True
+) -> None:
     """Say that the instances of a class are arrays, and where their functions live.
 
     Parameters
@@ -135,6 +152,9 @@ def register_array_type(cls: type, namespace: Any, *, kind: type = Array) -> Non
         Where the functions of the array-API standard are found for them.
     kind : type
         The abstract class that stands for the library, from `lazy_array_type`; `Array` by default.
+    devices : bool
+        Whether a cotangent has to be moved to the device of its primal. Not where the library does
+        so itself, or where its tracers have none.
 
     Examples
     --------
@@ -147,8 +167,54 @@ def register_array_type(cls: type, namespace: Any, *, kind: type = Array) -> Non
     """
     kind.register(cls)  # type: ignore[attr-defined]
     _namespaces[cls] = namespace
+    if not devices:
+        _moved_by_library.add(cls)
     for changed in _on_change:
         changed()
+
+
+def has_device(cls: type) -> bool:
+    """Whether arrays of a class have a device that their cotangents have to be on."""
+    return not _moved_by_library or registered_base(dispatch_type(cls)) not in _moved_by_library
+
+
+_hosts: dict[type, Host] = {}
+
+
+def register_host(cls: type, host: Host) -> None:
+    """Say that calls with operands of a class are to be seen by another engine than ours.
+
+    Parameters
+    ----------
+    cls : type
+        The class of that engine's traced values; subclasses follow it.
+    host : callable
+        ``host(primitive, classes, implementation)`` gives what a call of a primitive with operands
+        of these classes runs, with the operands by position and the options by keyword. It is asked
+        once for these classes. ``implementation`` is what would run otherwise, or None; giving it
+        back leaves the call to the engine's own derivative of it. Of operands that are structures
+        with such a value inside, the class is that of the structure.
+
+    Notes
+    -----
+    An engine that is asked here sees each call of a primitive in a program that it traces, as our
+    own engine does: a rule is then not lost, at any order.
+    """
+    _hosts[cls] = host
+    for changed in _on_change:
+        changed()
+
+
+def has_hosts() -> bool:
+    """Whether any other engine registered its traced values."""
+    return bool(_hosts)
+
+
+def host_of(cls: type) -> Host | None:
+    """What an engine registered for its traced values of this class, or None."""
+    if not _hosts:
+        return None
+    return next((_hosts[base] for base in cls.__mro__ if base in _hosts), None)
 
 
 def register_scalar_type(

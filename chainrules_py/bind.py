@@ -17,8 +17,9 @@ from chainrules_py import arrays
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.registry import Rule, Statement
+from chainrules_py.tangents import ZeroTangent
 
-__all__ = ["Bound", "Request", "bind", "mark", "part"]
+__all__ = ["Bound", "Request", "bind", "bind_both", "mark", "part", "shares_a_run"]
 
 
 @final
@@ -159,9 +160,7 @@ def bind(
         pass
     statement = rule.statement("forward" if mode == "linearize" else mode)
     if statement is None:
-        other = rule.forward or rule.reverse
-        msg = f"{rule.primal.__name__} has no {mode} rule; only {other!r}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(_no_mode(rule, mode))
     if primal is None:
         primal = _primal_function(rule.primal, operands)
     request = Request(statement, operands, wanted, primal, config)
@@ -169,6 +168,116 @@ def bind(
     bound: Bound | None = make(request) if request.active else None
     rule.bound[key] = bound
     return bound
+
+
+def shares_a_run(rule: Rule) -> bool:
+    """Whether one run of a rule gives both halves, with the values that they save in common."""
+    return rule.forward is rule.reverse is not None and hasattr(rule.forward.recipe, "both")
+
+
+def bind_both(
+    rule: Rule,
+    operands: tuple[type, ...],
+    wanted: tuple[bool, ...],
+    *,
+    primal: Callable[..., Any] | None = None,
+    config: Config | None = None,
+) -> Bound | None:
+    """Specialise a rule for an engine that does not know yet which half it will need.
+
+    Parameters are those of `bind`.
+
+    Returns
+    -------
+    Bound or None
+        ``run(links, *operands, **options) -> (y, (push, pull, *saved))``, with
+        ``push(tangents, *saved)`` for one tangent per wanted operand, and ``pull(y_bar, *saved)``
+        for the tuple of their cotangents, also of one. A half that nobody states raises where it
+        is called. Where the halves are two statements, of which neither knows what the other saves
+        (see `shares_a_run`), what is saved is that of the reverse rule, and a push runs the
+        forward rule with the operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import find_rule
+    >>> from chainrules_py.vocabulary import multiply
+    >>> types = (float, float)
+    >>> bound = bind_both(find_rule(multiply, types), types, (True, False))
+    >>> y, (push, pull, *saved) = bound.run("links", 2.0, 3.0)
+    >>> y, push((1.0,), *saved), pull(1.0, *saved)
+    (6.0, 3.0, (3.0,))
+    """
+    key = (operands, wanted, "both", primal, config)
+    try:
+        return rule.bound[key]  # type: ignore[no-any-return]
+    except KeyError:
+        pass
+    compute = _primal_function(rule.primal, operands) if primal is None else primal
+    if not any(wanted):
+        bound = None
+    elif shares_a_run(rule):
+        request = Request(rule.forward, operands, wanted, compute, config)  # type: ignore[arg-type]
+        bound = request.statement.recipe.both(request)
+    else:
+        bound = _separately(rule, operands, wanted, compute, config)
+    rule.bound[key] = bound
+    return bound
+
+
+def _separately(
+    rule: Rule,
+    operands: tuple[type, ...],
+    wanted: tuple[bool, ...],
+    primal: Callable[..., Any],
+    config: Config | None,
+) -> Bound | None:
+    """Both halves, of two statements, or of one with the other missing."""
+    halves: dict[str, Bound | None] = {}
+    for mode in ("forward", "reverse"):
+        if rule.statement(mode) is not None:
+            halves[mode] = bind(rule, operands, wanted, mode, primal=primal, config=config)
+    if all([half is None for half in halves.values()]):
+        return None
+    statement = rule.reverse or rule.forward
+    assert statement is not None
+    request = Request(statement, operands, wanted, primal, config)
+    forward, reverse = halves.get("forward"), halves.get("reverse")
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        if reverse is None:
+            return primal(*xs, **options), (push, pull, (xs, options), None)
+        y, (half, _, *saved) = reverse.run(links, *xs, **options)
+        return y, (push, pull, (xs, options), half, *saved)
+
+    def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
+        if forward is None:
+            return _missing_half(rule, "forward", halves)
+        xs, options = given
+        among = [t for t, i in zip(tangents, request.active, strict=True) if forward.wanted[i]]
+        return forward.run(tuple(among), *xs, **options)[1]
+
+    def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
+        if reverse is None:
+            return _missing_half(rule, "reverse", halves)
+        bars = half(y_bar, *saved)
+        found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
+        return tuple(
+            [next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active]
+        )
+
+    mark(push, request)
+    mark(pull, request)
+    return Bound(request, run, careful=True)
+
+
+def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:
+    if mode in halves:  # it states that nothing flows
+        return ZeroTangent()
+    raise NotDifferentiableError(_no_mode(rule, mode))
+
+
+def _no_mode(rule: Rule, mode: str) -> str:
+    return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
 
 
 def _rerun(request: Request) -> Bound | None:
@@ -192,7 +301,9 @@ def _rerun(request: Request) -> Bound | None:
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
     """What computes a primitive for these types of payloads: of plain ones the library's own."""
     if any(map(arrays.is_tracer_type, operands)):
-        return primitive  # type: ignore[no-any-return]
+        return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
+    if any([arrays.host_of(cls) is not None for cls in operands]):
+        return primitive  # type: ignore[no-any-return]  # the other engine sees it being called
     found: Callable[..., Any] = primitive.implementation(operands) or primitive
     return found
 

@@ -286,7 +286,7 @@ def logaddexp2_number(x: int | float, y: int | float) -> Any:
 
 
 @v.sinc.implement
-def sinc_number(x: int | float) -> Any:
+def sinc_number(x: int | float | complex) -> Any:
     """The sine of πx over πx."""
     return v.sin(math.pi * x) / (math.pi * x) if x else 1.0
 

@@ -309,7 +309,10 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if not words or _does_more(call, row, operands, options):
         return None, operands, {}, lambda *xs: row.call(xs, options)()
     primal: Any = call.word  # a keyword may have made it another word
-    return primal, *primal.normalise(tuple(call.operands.values()), call.options), None
+    xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
+    if len(xs) != len(operands):  # its defaults have no tangents to be given
+        return None, operands, {}, lambda *xs: row.call(xs, options)()
+    return primal, xs, stated, None
 
 
 def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
@@ -321,8 +324,9 @@ def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[
     """Whether keywords have made of a call more than one of a word with the same operands."""
     if call.after:
         return True
-    if len(call.operands) < len(operands):
-        return True  # an option by position is one of the operands too, and gets NoTangent()
+    if len(call.operands) != len(operands):
+        # An option by position is one of the operands too, and gets NoTangent(); a list is one.
+        return True
     same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
     return not same and not options.keys().isdisjoint(row.lower)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from chainrules_py import arrays
 from chainrules_py.config import Config
@@ -65,15 +65,36 @@ _LEAVES = (
 
 
 class Operator:
-    """A base of dataclasses that are called: all that they know stands in their fields."""
+    """A base of functions made from functions: all that they know stands in their fields.
+
+    A subclass names them in ``FIELDS``. It is a structure of them, as a dataclass is, whose module
+    costs more to import than all operators are long.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *values: Any) -> None:
+        self.__dict__.update(zip(self.FIELDS, values, strict=True))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(describe(value) for _, value in fields_of(self))
+        return f"{type(self).__name__}({shown})"
+
+
+register_structure(
+    Operator,
+    lambda x: [(name, getattr(x, name)) for name in x.FIELDS],
+    lambda x, values: type(x)(*values),
+)
 
 
 class HigherOrder(Primitive[..., Any]):
-    """A word whose first operand is a function: what that captured is found before the call."""
+    """A word among whose operands are functions: what they captured is found before the call."""
 
-    def __call__(self, f: Any, /, *operands: Any, **options: Any) -> Any:
+    def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, or have the highest tracer among operands and captured values trace it."""
-        return super().__call__(closed(f), *operands, **options)
+        found = [closed(x) if callable(x) else x for x in operands]
+        return super().__call__(*found, **options)
 
 
 @final
@@ -163,7 +184,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     ...     a = tape.variable(2.0)
     ...     f = closed(lambda x: a * x)
     >>> f
-    <<lambda> around (Variable[float])>
+    <<lambda> around (Variable[float],)>
     >>> f.around((5.0,))(3.0)
     15.0
     """
@@ -185,7 +206,9 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 
 def _is_tracer(x: Any) -> bool:
-    return arrays.is_tracer_type(type(x))
+    """Whether a value is traced, by an engine of ours or by another one."""
+    cls = type(x)
+    return arrays.is_tracer_type(cls) or arrays.host_of(cls) is not None
 
 
 def _name(f: Any) -> str:
@@ -301,7 +324,7 @@ def _held(x: Any) -> Iterator[Any]:
 
 
 def _is_container(kind: type) -> bool:
-    structure = structure_of(kind)
+    structure: Any = structure_of(kind)
     if structure is None:
         return False
     # A class that derives from list or dict is somebody's own, a tape perhaps.
@@ -331,7 +354,7 @@ def _globals_of(f: types.FunctionType) -> dict[str, Any]:
 def _attributes(x: Any) -> dict[str, Any]:
     """The attributes of an object of somebody's own class."""
     found = dict(vars(x)) if hasattr(x, "__dict__") else {}
-    for member in _slots(type(x)):
+    for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
         try:
             found[member.__name__] = member.__get__(x)
         except AttributeError:
@@ -392,7 +415,9 @@ class _Copy:
 
     def _make_function(self, f: types.FunctionType) -> None:
         # It is known before it is filled, for it may hold itself.
-        cells = [c if not self._changes(_content(c)) else types.CellType() for c in f.__closure__ or ()]
+        cells = [
+            c if not self._changes(_content(c)) else types.CellType() for c in f.__closure__ or ()
+        ]
         scope = f.__globals__
         changed = {name: x for name, x in _globals_of(f).items() if self._changes(x)}
         if changed:

@@ -195,7 +195,8 @@ def operand_types(
     RuleError
         If an annotation cannot be resolved, or cannot be dispatched on.
     """
-    if types is not None and type(function) is BuiltinFunctionType:  # not all have a signature
+    # Not all of C's functions have a signature, and that of a ufunc has more than operands.
+    if types is not None and (type(function) is BuiltinFunctionType or hasattr(function, "nin")):
         return tuple(
             [checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]
         ), None

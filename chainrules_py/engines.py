@@ -54,8 +54,8 @@ def demand(
 ) -> tuple[Rule, Config | None]:
     """The rule for a mode, and the engine that it runs with.
 
-    Where no engine is named, the one that is installed transposes a statement of the other mode, if
-    that was made for it.
+    Where no engine is named, the one that is installed serves a rule that asks for one, and
+    transposes a statement of the other mode, if that was made for it.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def demand(
         if rule is None or rule.statement(mode) is None:
             rule = find_rule(f, operands, any_engine)
             found = None if rule is None else rule.statement(mode)
-            if rule is not None and found is not None and found.transposed:
+            if rule is not None and found is not None and (found.transposed or found.requires):
                 return rule, any_engine
     return demand_rule(f, operands, config, mode), config
 

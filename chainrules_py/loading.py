@@ -16,7 +16,17 @@ from typing import Any
 
 from chainrules_py.errors import ContractError
 
-__all__ = ["CONTRACT", "Layer", "default_engine", "failures", "layer_of", "see"]
+__all__ = [
+    "CONTRACT",
+    "Layer",
+    "default_engine",
+    "failures",
+    "layer_of",
+    "module_of",
+    "see",
+    "see_helpers",
+    "see_roots",
+]
 
 CONTRACT = 1
 """The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
@@ -24,6 +34,7 @@ CONTRACT = 1
 BACKENDS = "chainrules_py.backends"
 ENGINES = "chainrules_py.engines"
 RULES = "chainrules_py.rules"
+WORDS = "chainrules_py.words"
 
 
 class Layer(enum.IntEnum):
@@ -95,19 +106,65 @@ def see(f: Any, classes: Iterable[type]) -> bool:
     roots = {_root(f), _root(type(f))}
     for cls in classes:
         roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
+    return see_roots(roots)
+
+
+def see_roots(roots: set[str]) -> bool:
+    """As `see`, of root modules: load what announced itself for them."""
     loaded = False
     for root in sorted(roots - _seen):
         for group in (BACKENDS, RULES):
-            for name, module in announced(group):
-                if name == root:
-                    load(module, group)
-                    loaded = True
+            loaded |= _load_announced(group, root)
         _seen.add(root)  # only now: whoever comes in between waits at the import instead
     return loaded
 
 
+def see_helpers(classes: Iterable[type]) -> bool:
+    """Load what announced that it computes words that the library of these classes has not.
+
+    The entry point is in the group ``chainrules_py.words``, under the root module of the classes:
+    SciPy has the special functions of NumPy's arrays.
+
+    Returns
+    -------
+    bool
+        Whether there is anything.
+    """
+    roots = {_root(base) for cls in classes for base in cls.__mro__}
+    return any([_load_announced(WORDS, root) for root in sorted(roots)])
+
+
+def _load_announced(group: str, root: str) -> bool:
+    modules = [module for name, module in announced(group) if name == root]
+    for module in modules:
+        load(module, group)
+    return bool(modules)
+
+
+def module_of(thing: Any) -> str:
+    """The module of a function or class; of a ufunc, which names none, where it is found.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.special
+    >>> module_of(np.sin), module_of(scipy.special.erf)
+    ('numpy', 'scipy.special')
+    """
+    module = getattr(thing, "__module__", None)
+    name = getattr(thing, "__name__", None)
+    if module or not (name and callable(thing)):
+        return str(module or "")
+    roots = {root for group in (BACKENDS, RULES) for root, _ in announced(group)}
+    homes = [
+        where
+        for where, module in sorted(sys.modules.items())
+        if where.partition(".")[0] in roots and getattr(module, "__dict__", {}).get(name) is thing
+    ]
+    return min(homes, key=len, default="")
+
+
 def _root(thing: Any) -> str:
-    return str(getattr(thing, "__module__", None) or "").partition(".")[0]
+    return module_of(thing).partition(".")[0]
 
 
 def load(module: str, group: str) -> Any:

@@ -22,19 +22,19 @@ makers: set[Any] = set()
 class Memory:
     """What a library says of the memory of its arrays; see `register_memory`."""
 
-    __slots__ = ("fingerprint", "lock", "overlap", "owner", "read_only", "unlock")
+    __slots__ = ("fingerprint", "layout", "lock", "owner", "read_only", "unlock")
 
     def __init__(
         self,
         owner: Callable[[Any], Any],
-        overlap: Callable[[Any, Any], bool],
+        layout: Callable[[Any], Any],
         fingerprint: Callable[[Any, bool], Any],
         lock: Callable[[Any], bool] | None,
         unlock: Callable[[Any], bool] | None,
         read_only: Callable[[Any], Any] | None,
     ) -> None:
         self.owner = owner
-        self.overlap = overlap
+        self.layout = layout
         self.fingerprint = fingerprint
         self.lock = lock
         self.unlock = unlock
@@ -49,7 +49,7 @@ def register_memory(
     cls: type,
     *,
     owner: Callable[[Any], Any],
-    overlap: Callable[[Any, Any], bool],
+    layout: Callable[[Any], Any],
     fingerprint: Callable[[Any, bool], Any],
     lock: Callable[[Any], bool] | None = None,
     unlock: Callable[[Any], bool] | None = None,
@@ -63,8 +63,9 @@ def register_memory(
         A class of arrays that can be written to.
     owner : callable
         ``owner(x)`` is what holds the memory of x: x itself, or the array that x is a view of.
-    overlap : callable
-        ``overlap(x, y)``: whether a write to one may change an element of the other.
+    layout : callable
+        ``layout(x)`` is something to compare with ``==``: how the elements lie in memory, on which
+        it depends whether reshaping gives a view.
     fingerprint : callable
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
         differs wherever a byte does; without, it may look at a sample.
@@ -79,13 +80,13 @@ def register_memory(
     >>> import numpy as np
     >>> x = np.arange(4.0)
     >>> memory = memory_of(np.ndarray)
-    >>> memory.owner(x[1:]) is x, memory.overlap(x[:2], x[2:])
+    >>> memory.owner(x[1:]) is x, memory.layout(x) == memory.layout(x[::2])
     (True, False)
     >>> memory.lock(x), x.flags.writeable, memory.unlock(x), x.flags.writeable
     (True, False, True, True)
     """
     global _found
-    _registered[cls] = Memory(owner, overlap, fingerprint, lock, unlock, read_only)
+    _registered[cls] = Memory(owner, layout, fingerprint, lock, unlock, read_only)
     _found = {}
 
 

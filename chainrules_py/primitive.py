@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from chainrules_py import arrays
@@ -21,7 +21,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.loading import layer_of, see
+from chainrules_py.loading import failures, layer_of, see, see_helpers
 from chainrules_py.signature import REQUIRED, Parameters, parameters_of
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 
@@ -67,7 +67,7 @@ class Primitive(Generic[P, R]):
     """A function known to the rules by identity, and to every engine by being called.
 
     Calling one asks, in this order: an operand that is a tracer; what a backend implements for
-    these types; the namespace of the operands; the body of the declaration.
+    these types; the namespace of the operands; the body of the declaration; the fallback.
 
     Attributes
     ----------
@@ -101,6 +101,7 @@ class Primitive(Generic[P, R]):
         self._n_operands = -1 if self.variadic else len(self.operands)
         self._required = {n for n, d in self.options.items() if d is REQUIRED}
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
+        self._fallback: Callable[..., Any] | None = None
         self._cache = Cache()
 
     def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
@@ -202,6 +203,15 @@ class Primitive(Generic[P, R]):
         invalidate()
         return implementation
 
+    def fallback(self, implementation: Callable[..., Any]) -> Callable[..., Any]:
+        """Say how arrays compute it whose library has no function of this name (a decorator).
+
+        It is written in other words, which those libraries have.
+        """
+        self._fallback = implementation
+        invalidate()
+        return implementation
+
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
         """What computes this primitive for operands of plain types, or None.
 
@@ -216,6 +226,8 @@ class Primitive(Generic[P, R]):
             found = self._methods.resolve(operands)
         if found is None and self.has_body:
             found = self.__wrapped__
+        if found is None and any([arrays.is_array_type(cls) for cls in operands]):
+            found = self._fallback
         return found
 
     def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -231,30 +243,65 @@ class Primitive(Generic[P, R]):
     def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
         if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
+            table = self._cache.open()
             traced = self._trace if any(map(is_structure_type, classes)) else self._traced(classes)
-            self._cache.open()[self._key(operands)] = traced
+            table[self._key(operands)] = traced
             return traced
         table = self._cache.open()
         implementation = table[self._key(operands)] = self.plain_implementation(classes)
         return implementation
 
-    def plain_implementation(self, classes: tuple[type, ...]) -> Callable[..., Any]:
-        """As `implementation`, of operands that hold no tracer, but raises where there is none."""
+    def plain_implementation(
+        self, classes: tuple[type, ...], host: arrays.Host | None = None
+    ) -> Callable[..., Any]:
+        """As `implementation`, of operands that hold no tracer, but raises where there is none.
+
+        With another engine's values among the operands, or inside of them, it is asked.
+        """
         see(self, classes)
         implementation = self.implementation(classes)
+        if implementation is None and see_helpers(classes):
+            implementation = self.implementation(classes)
+        hosts = [host] if host is not None else map(arrays.host_of, classes)
+        for host in hosts:
+            if host is not None:
+                return host(self, classes, implementation)
         if implementation is None:
             shown = ", ".join(cls.__qualname__ for cls in classes)
             msg = (
                 f"nothing computes {self.__name__}({shown}); give it a body, or write "
                 f"@{self.__name__}.implement above a function with these annotations"
             )
+            for module, reason in failures.items():
+                msg += f"\n  {module} announced itself and could not be imported: {reason}"
             raise NoRuleError(msg)
         return implementation
+
+    def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What an engine traces calls with whose operands are of these classes, given all options.
+
+        None where there is no shorter way than calling the primitive.
+        """
+        fits = len(classes) == self._n_operands or self.variadic is not None
+        if self.has_body or not fits or any(map(is_structure_type, classes)):
+            return None
+        cls: Any = next(cls for cls in classes if arrays.is_tracer_type(cls))
+        return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
     def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
         """What traces a call in which the operands of these classes hold nothing inside."""
         places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
         written = self.has_body
+        step = self.tracing(classes)
+        if step is not None and not self.options:
+            return step
+        if step is not None:
+            take = step
+
+            def stepped(*operands: Any, **options: Any) -> Any:
+                return take(*operands, **self.normalise(operands, options)[1])
+
+            return stepped
 
         def traced(*operands: Any, **options: Any) -> Any:
             operands, options = self.normalise(operands, options)
@@ -294,12 +341,12 @@ class Primitive(Generic[P, R]):
 
     def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         """The implementation for operands of which none is, or holds, a tracer."""
-        classes = tuple(map(type, operands))
+        classes, host = tuple(map(type, operands)), find_host(operands)
         try:
-            return self._cache.table[classes, "plain"]  # type: ignore[no-any-return]
+            return self._cache.table[classes, host]  # type: ignore[no-any-return]
         except KeyError:
             cache = self._cache.open()
-            found = cache[classes, "plain"] = self.plain_implementation(classes)
+            found = cache[classes, host] = self.plain_implementation(classes, host)
             return found
 
     def __repr__(self) -> str:
@@ -409,6 +456,19 @@ def find_tracers(x: Any) -> list[arrays.Tracer]:
     if is_structure_type(cls):
         return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
     return []
+
+
+def find_host(operands: Iterable[Any]) -> arrays.Host | None:
+    """What another engine registered for a value of its own that is among these, or inside."""
+    for x in operands:
+        cls = type(x)
+        if is_structure_type(cls):
+            host = find_host([value for _, value in fields_of(x)]) if arrays.has_hosts() else None
+        else:
+            host = arrays.host_of(cls)
+        if host is not None:
+            return host
+    return None
 
 
 def _captured(function: Any) -> list[str]:

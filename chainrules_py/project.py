@@ -114,7 +114,7 @@ class Space:
         self.like = arrays.dispatch_type(cls)
         self.shape: tuple[int, ...] = getattr(x, "shape", ())
         self.dtype = getattr(x, "dtype", None)
-        self.device = getattr(x, "device", None)
+        self.device = getattr(x, "device", None) if arrays.has_device(cls) else None
         self.kind = kind_of(x)
 
     @property
@@ -207,7 +207,7 @@ def _maker(cls: type, x: Any) -> Any:
         return StructureSpace
     kind = kind_of(x)
     if cls in _with_dtype:  # of arrays each has to be asked
-        return _array_space
+        return _array_space if arrays.has_device(cls) else _deviceless_space
     return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
 
 
@@ -221,7 +221,19 @@ def _array_space(x: Any) -> Any:
     try:
         return _array_spaces[key]
     except (KeyError, TypeError):  # not yet; or a library's own classes that cannot be hashed
-        of = Space(x)
+        return _first_space(x, key)
+
+
+def _deviceless_space(x: Any) -> Any:
+    key = (type(x), x.dtype, x.shape)
+    try:
+        return _array_spaces[key]
+    except (KeyError, TypeError):
+        return _first_space(x, key)
+
+
+def _first_space(x: Any, key: tuple[Any, ...]) -> Any:
+    of = Space(x)
     found = NoTangent() if of.kind in ("bool", "other") else of
     with contextlib.suppress(TypeError):
         if len(_array_spaces) >= _KEPT:

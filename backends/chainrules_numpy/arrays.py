@@ -78,7 +78,7 @@ def cumulative_prod_numpy(
 
 
 def _accumulated(ufunc: np.ufunc, x: Any, axis: int | None, include_initial: bool) -> Any:
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    x, axis = (x.reshape(-1), 0) if axis is None or not x.ndim else (x, axis)
     y = ufunc.accumulate(x, axis=axis)
     if not include_initial:
         return y
@@ -297,7 +297,7 @@ def put_at_numpy(x: np.ndarray, y: Any, *arrays: Any, index: Any) -> Any:
 def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
     """``buffer[index] += y`` drops all but one of repeated elements; integer arrays repeat some."""
     where = index.join(arrays)
-    if index.is_basic or not any(a.dtype.kind in "iu" for a in map(np.asarray, arrays)):
+    if not arrays or not any(a.dtype.kind in "iu" for a in map(np.asarray, arrays)):
         buffer[where] += y
         return
     if len(where) == 1 and buffer.ndim > 1 and buffer.flags.c_contiguous:
@@ -340,10 +340,10 @@ def add_along_axis_numpy(
     """The other axes are counted through."""
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
-        if read not in (1, have) and other != axis % buffer.ndim:
+        if 1 not in (read, have) and read != have and other != axis % buffer.ndim:
             msg = f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
             raise IndexError(msg)
-        if read == 1 and have != 1 and other != axis % buffer.ndim:
+        if read != have and other != axis % buffer.ndim:  # one of them is broadcast
             where[other] = np.arange(have).reshape(
                 [-1 if i == other else 1 for i in range(buffer.ndim)]
             )

@@ -30,6 +30,17 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     return np.where(np.equal(c, 0), product.dtype.type(0), product)[()]
 
 
+@v.tie_share.implement
+def tie_share_numpy(
+    z: np.ndarray | np.generic, x: np.ndarray | Scalar, y: np.ndarray | Scalar
+) -> Any:
+    """One comparison, and a second to find ties, which there seldom are."""
+    first = np.equal(x, z)
+    share = first.astype(z.dtype)
+    tied = np.logical_and(first, np.equal(y, z))
+    return share - tied * share.dtype.type(0.5) if np.count_nonzero(tied) else share
+
+
 # The words give infinity and NaN without a warning, as they do for Python's numbers: rules call
 # them, and a program is warned of what it computes itself. Its np.divide, / and ** are not these.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import ignore_derivatives
+from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.arrays import is_array_type, is_tracer_type
 from chainrules_py.composites.reductions import array_of
@@ -32,11 +32,15 @@ def histogram(
         data, ignore_derivatives(bins), ignore_derivatives(range), weights=known
     )
     edges = _edges(a, bins, range, places)
-    if known is not weights:
+    if known is not weights and counts.size:
+        if data.dtype.kind == "c":
+            msg = "histogram() of complex data has no derivative; give it the real or imaginary part"
+            raise NotDifferentiableError(msg)
         where, inside = _places(data.reshape(-1), places)
         weights = v.reshape(weights, shape=(-1,))
         counts = _sums(where, inside, weights, len(places) - 1)
-        counts = v.astype(counts, dtype=weights.dtype)
+        if not density:  # which makes floats of integers
+            counts = v.astype(counts, dtype=weights.dtype)
     return (_density(counts, [edges]) if density else counts), edges
 
 
@@ -78,7 +82,7 @@ def histogramdd(
     each_bins = bins if hasattr(bins, "__len__") else [bins] * len(columns)
     each_range = [None] * len(columns) if range is None else range
     edges = [_edges(*given) for given in zip(columns, each_bins, each_range, places, strict=True)]
-    if known is not weights:
+    if known is not weights and counts.size:
         found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
         inside = np.logical_and.reduce([mask for _, mask in found])
         where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
@@ -90,8 +94,8 @@ def _columns(sample: Any) -> list[Any]:
     """The coordinates of the points, one array for each axis."""
     if not (is_tracer_type(type(sample)) or is_array_type(type(sample))):
         return [array_of(x, np.zeros(0)) for x in sample]
-    if sample.ndim == 1:
-        return [sample]
+    if sample.ndim < 2:
+        return [v.reshape(sample, shape=(-1,))]
     return [v.index(sample, (slice(None), i)) for i in np.arange(sample.shape[1]).tolist()]
 
 
@@ -105,6 +109,8 @@ def _places(x: Any, edges: Any) -> tuple[Any, Any]:
 
 def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
     """The weights of the elements in each of n bins."""
+    if not inside.any():
+        return np.zeros(n)
     if inside.all():
         return v.bincount(where, weights, minlength=n)
     return v.bincount(where[inside], v.index(weights, inside), minlength=n)

@@ -154,6 +154,8 @@ def masked_extreme(sign: float) -> Lowering:
         if not call.after:
             msg = f"{call.word!r} has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
+        if not np.size(mask):
+            return  # nothing is left out: initial= has seen to it that there is an element
         x = call.operands["x"]
         call.operands["x"] = v.where(np.asarray(mask), x, _limit(x, sign))
 

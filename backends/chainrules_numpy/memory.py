@@ -11,30 +11,25 @@ from chainrules_py.memory import makers, register_memory
 
 __all__: list[str] = []
 
-SMALL = 2048
-"""Up to so many bytes are kept as they are; of more a sample of this size, or a checksum of all."""
-EXACT = 1000
-"""How hard to look whether two arrays have an element in common, before taking it that they do."""
+SMALL, SAMPLE = 1 << 14, 1 << 11
+"""Up to so many bytes are kept as they are; of more a sample of that size, or a checksum of all."""
 
 
 def owner(x: np.ndarray) -> Any:
     """What is at the end of the chain of bases."""
-    if x.base is None:
+    holder: Any = x.base
+    if holder is None:
         return x
-    holder: Any = x
+    if type(holder) is np.ndarray and holder.base is None:
+        return holder
     while isinstance(holder, np.ndarray) and holder.base is not None:
         holder = holder.base
     return holder
 
 
-def overlap(x: np.ndarray, y: np.ndarray) -> bool:
-    """Exactly, where that is found out soon."""
-    if not np.may_share_memory(x, y):
-        return False
-    try:
-        return np.shares_memory(x, y, max_work=EXACT)
-    except np.exceptions.TooHardError:
-        return True
+def layout(x: np.ndarray) -> Any:
+    """The strides."""
+    return x.strides
 
 
 def fingerprint(x: np.ndarray, full: bool) -> Any:
@@ -44,7 +39,7 @@ def fingerprint(x: np.ndarray, full: bool) -> Any:
     if full:
         return zlib.crc32(np.ascontiguousarray(x).data)
     # Of each axis some places, and the last: no layout has to be flattened for it.
-    each = int((SMALL // x.itemsize) ** (1 / x.ndim))
+    each = int((SAMPLE // x.itemsize) ** (1 / x.ndim))
     steps = tuple([slice(None, None, -(-length // each)) for length in x.shape])
     return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes()
 
@@ -76,7 +71,7 @@ def read_only(x: np.ndarray) -> np.ndarray:
 register_memory(
     np.ndarray,
     owner=owner,
-    overlap=overlap,
+    layout=layout,
     fingerprint=fingerprint,
     lock=lock,
     unlock=unlock,

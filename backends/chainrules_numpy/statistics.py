@@ -19,6 +19,8 @@ def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any
     """A partition, by the ranks and for the greatest, which is NaN if any element is."""
     watched = not skip_nan and x.dtype.kind in "fc"
     kth = (ranks if ranks.size < 100 else np.unique(ranks)).ravel().tolist()
+    if not kth:
+        return np.take_along_axis(x, ranks, axis=-1)
     part = np.partition(x, [*kth, -1] if watched else kth, axis=-1)
     if ranks.size == ranks.shape[-1]:
         y = part[..., ranks.reshape(-1)]

@@ -65,7 +65,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a[mask] = cycled(val, np.arange(np.count_nonzero(mask)))
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """At places counted in C order."""
     check(np.put, a, ind, v, mode=mode)
     places = np.take(np.arange(a.size), ignore_derivatives(ind), mode=mode).reshape(-1)
@@ -94,7 +94,7 @@ def sort(
 
 
 def partition(
-    self: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+    self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
 ) -> None:
     """np.partition, written back."""
     self[...] = np.partition(self, kth, axis, kind, order)

@@ -61,7 +61,7 @@ def _inside(name: str) -> Callable[..., Any]:
 register_memory(
     Strict,
     owner=_inside("owner"),
-    overlap=_inside("overlap"),
+    layout=_inside("layout"),
     fingerprint=_inside("fingerprint"),
 )
 
@@ -153,7 +153,8 @@ def _is_computed(word: Primitive[..., Any]) -> bool:
     """Whether strict arrays are served: by the standard, a body, or what serves every array."""
     return (
         is_of_the_standard(word)
-        or word.implementation((Strict,) * max(1, len(word.operands))) is not None
+        or word.implementation((Strict,) * max(1, len(word.operands)))
+        not in (None, word._fallback)
     )
 
 

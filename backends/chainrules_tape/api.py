@@ -258,7 +258,8 @@ def value_and_grad(
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
-        run = Recording(of_chosen, xs, has_aux=has_aux, guard="lock", names=arguments.names_of_chosen)
+        names = arguments.names_of_chosen
+        run = Recording(of_chosen, xs, has_aux=has_aux, guard="lock", names=names)
         try:
             check_scalar(run.y)
             seeds = [one(run.y)]

@@ -50,7 +50,7 @@ class Arguments:
             raise NotDifferentiableError(msg)
         single = (one and not self.names) or (isinstance(names, str) and not self.numbers)
         self.alone = single
-        self.names_of_chosen = (*self.numbers, *self.names)
+        self.names_of_chosen: tuple[int | str, ...] = (*self.numbers, *self.names)
 
     def places(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[int | str]:
         """Where they are in a call; keywords are completed where one is left at its default."""

@@ -17,10 +17,10 @@ from chainrules_py.tangents import (
     is_zero,
     unthunk,
 )
-from chainrules_py.vocabulary import copy
+from chainrules_py.writing import duplicate
 from chainrules_tape.debugging import trap_is_set, trapped
 from chainrules_tape.folding import unfolding
-from chainrules_tape.inplace import share
+from chainrules_tape.views import share
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
@@ -105,6 +105,9 @@ class Into:
         """Add in place what the pull would return: n elements read one by one build no n arrays."""
         bars[index] = None
         link, saved = self.index, record[2:]
+        if link in bars.plain and type(y_bar) is type(bars[link]):
+            self.pull_into(bars[link], y_bar, *saved)
+            return
         dense = not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
         of = next((s for s in saved if type(s) is Space), None)
         if dense and of is not None and self._has_buffer(bars, of):
@@ -127,15 +130,13 @@ class Into:
                 bars.add(link, of.zeros())
         return link in bars.plain
 
-
     def _adds_traced(self, bars: Bars, y_bar: Any, options: Any) -> bool:
         """Add to a small part of a traced buffer of our own, where that is what the pull does."""
         total, pattern = bars[self.index], options.get("index")
+        if pattern is None or not (pattern.is_basic and is_tracer_type(type(total))):
+            return False
         small = (
-            pattern is not None
-            and pattern.is_basic
-            and is_tracer_type(type(total))
-            and not isinstance(y_bar, AbstractTangent)
+            not isinstance(y_bar, AbstractTangent)
             and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
             and bars.owned.get(self.index) is True
             and all([t.level <= total.level for t in find_tracers(y_bar)])
@@ -169,7 +170,7 @@ class Overwrite:
         bars[index] = None
         if y is not None:
             bar = part(pull, 1, y_bar, saved)
-            bars.add(y, copy(bar) if mine and share(bar, y_bar) else bar)
+            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
         if mine:
             y_bar[saved[0]["index"].join(saved[3:])] = 0
         else:
@@ -312,6 +313,8 @@ def _play(records: Iterable[Any], bars: Bars, start: int, stop: int) -> None:  #
                     bars[links] = bar
                 elif links in plain and type(bar) is type(total):
                     total += bar  # a sum of our own; projection has made shape and dtype agree
+                elif type(bar) is float is type(total):
+                    bars[links] = total + bar
                 else:
                     bars.add(links, bar)
             elif type(links) is tuple:
@@ -328,6 +331,8 @@ def _play(records: Iterable[Any], bars: Bars, start: int, stop: int) -> None:  #
                     bars[link] = left
                 elif link in plain and type(left) is type(total):
                     total += left
+                elif type(left) is float is type(total):
+                    bars[link] = total + left
                 else:
                     bars.add(link, left)
                 total = bars[other]
@@ -335,6 +340,8 @@ def _play(records: Iterable[Any], bars: Bars, start: int, stop: int) -> None:  #
                     bars[other] = right
                 elif other in plain and type(right) is type(total):
                     total += right
+                elif type(right) is float is type(total):
+                    bars[other] = total + right
                 else:
                     bars.add(other, right)
             else:

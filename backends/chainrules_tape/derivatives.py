@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, final
 from chainrules_py import NoRuleError, NoTangent, NotDifferentiableError, ZeroTangent
 from chainrules_py.batch import basis, block, column, conjugate, row, zero_block
 from chainrules_py.errors import describe
-from chainrules_py.project import Space, kind_of, space
+from chainrules_py.project import Space, kind_of, space, zero_tangent
 from chainrules_py.registry import name_of
 from chainrules_py.tangents import is_zero
 from chainrules_tape.api import entering_tangents, jvp, vjp
@@ -201,8 +201,9 @@ def hvp(
 
     Notes
     -----
-    Forward mode over reverse mode: the tape records calls of values that carry their tangents.
-    B. A. Pearlmutter, "Fast exact multiplication by the Hessian" (1994).
+    H v is the gradient of the derivative along v, so reverse mode over forward mode: the tape
+    records plain arrays. The other way round, B. A. Pearlmutter, "Fast exact multiplication by the
+    Hessian" (1994), the backward pass carries tangents along, at up to twice the time.
 
     Examples
     --------
@@ -212,13 +213,18 @@ def hvp(
     leaves: list[Any] = []
     tree = flatten(primals, leaves)
     ts = entering_tangents("hvp", tree, primals, tangents)
-    level = new_level()
-    entered = [dual(x, t, level) for x, t in zip(leaves, ts, strict=True)]
-    run = Recording(f, values_of(tree, entered))
-    check_scalar(run.y)
+
+    def along(*xs: Any) -> Any:
+        """The derivative of f in the direction, whose gradient is the product."""
+        level = new_level()
+        entered = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
+        y, y_dot = open_dual(f(*values_of(tree, entered)), level)
+        check_scalar(y)
+        return zero_tangent(y) if is_zero(y_dot) else y_dot
+
+    run = Recording(along, tuple(leaves))
     bars = run.bars([one(run.y)], consume=True)
-    dots = [open_dual(bar, level)[1] for bar in bars]
-    return tangents_of(tree, own_all(leaves, dots, (*leaves, *ts)))  # type: ignore[no-any-return]
+    return tangents_of(tree, own_all(leaves, bars, (*leaves, *ts)))  # type: ignore[no-any-return]
 
 
 def gauss_newton_vp(

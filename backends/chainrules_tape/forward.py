@@ -6,17 +6,22 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from chainrules_py import Tangent, ZeroTangent, bind
-from chainrules_py.arrays import dispatch_type, is_tracer_type
+from chainrules_py.arrays import dispatch_type, is_tracer_type, on_registration
+from chainrules_py.bind import Bound
+from chainrules_py.dispatch import Cache
+from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.project import zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
-from chainrules_py.vocabulary import copy, zeros_like
+from chainrules_py.writing import duplicate, gives_views
 from chainrules_tape.config import config
 from chainrules_tape.debugging import check_pushed, trap_is_set
-from chainrules_tape.inplace import alone, fits, gives_views, join, share
+from chainrules_tape.inplace import alone, fits
 from chainrules_tape.members import members
 from chainrules_tape.tracing import ArrayLike, Site
 from chainrules_tape.variables import is_leaf_type, through
+from chainrules_tape.views import join, separate
 
 __all__ = ["Dual", "dual", "open_dual"]
 
@@ -47,34 +52,59 @@ class Dual(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Push the tangents of a call forward; this level is the highest of the call's."""
-        level = self._level
-        opened = [open_dual(x, level) for x in operands]
-        payloads = [payload for payload, _ in opened]
-        wanted = tuple(not is_zero(t) for _, t in opened)
-        classes = tuple(map(type, payloads))
-        rule = Site(primitive, primal).rule(classes)
-        if rule is None or rule.forward is None:
-            return through(primitive, operands, options, classes, "forward")
-        bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)
-        if bound is None:
-            return (primal or primitive)(*payloads, **options)
-        tangents = tuple([t for (_, t), w in zip(opened, bound.wanted, strict=True) if w])
-        y, y_dot = bound.run(tangents, *payloads, **options)
-        if trap_is_set():
-            check_pushed(primitive, payloads, tangents, y, y_dot)
-        made = dual(y, unthunk(y_dot), level)
-        if isinstance(made, Dual) and gives_views(primitive, bound.statement.recipe.pen):
-            x = operands[0]
-            views = isinstance(x, Dual) and x._level == level and share(y, payloads[0])
-            if views and join(made, x, options):
-                made.payload, made.tangent = copy(y), copy(made.tangent)
-        return made
+        classes = tuple(map(type, operands))
+        try:
+            push = _pushers.table[primitive, primal, classes]
+        except KeyError:
+            table = _pushers.open()
+            push = table[primitive, primal, classes] = _pusher(primitive, primal, classes)
+        return push(self._level, operands, options)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The step of a call without options."""
+        primitive = site.primitive
+        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
+            return None
+        mine = [issubclass(c, Dual) for c in classes]
+        others = any(is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True))
+        if others or len(classes) > 2 or any(map(is_structure_type, classes)):
+            return None
+        bound = _bound(site.primitive, site.primal, classes, mine)
+        if bound is None or bound.statement.recipe.pen != "scalar_rule":
+            call = cls.make_call(site, classes)
+            return None if call is None else lambda *operands: call(operands, {})
+        if list(bound.wanted) != mine:
+            return None
+        if len(classes) == 1:
+            return _step_of_one(bound.run, site.general)
+        if all(mine):
+            return _step_of_both(bound.run, site.general)
+        return (_step_of_left if mine[0] else _step_of_right)(bound.run, site.general)
+
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What pushes through a call with its options, where all its tracers are of this engine."""
+        mine = [issubclass(c, Dual) for c in classes]
+        others = any(is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True))
+        if others or any(map(is_structure_type, classes)):
+            return None
+        push = _pusher(site.primitive, site.primal, classes)
+        first, *rest = [i for i, m in enumerate(mine) if m]
+
+        def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            level = operands[first]._level
+            if any([operands[i]._level != level for i in rest]):
+                return site.general(*operands, **options)
+            return push(level, operands, options)
+
+        return call
 
     # -- writing in place (`chainrules_tape.inplace`)
 
     def _leaf(self, value: Any) -> Any:
         """A value with a tangent of zeros, which can be written to as well."""
-        return dual(value, zeros_like(value), self._level)
+        return dual(value, zero_tangent(value), self._level)
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Write to the value and to the tangent."""
@@ -92,6 +122,142 @@ class Dual(ArrayLike):
         self.payload[where] = y
         self.tangent[where] = y_dot
         return True
+
+
+_pushers = Cache()
+
+
+def _bound(
+    primitive: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    classes: tuple[type, ...],
+    mine: list[bool],
+) -> Bound | None:
+    """The rule of a call whose tangents are those of the duals; None if it has none."""
+    payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
+    rule = Site(primitive, primal).rule(payloads)
+    if rule is None or rule.forward is None:
+        return None
+    return bind(rule, payloads, tuple(mine), "forward", primal=primal, config=config)
+
+
+def _pusher(
+    primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
+) -> Callable[[int, tuple[Any, ...], dict[str, Any]], Any]:
+    """What pushes tangents through calls of a primitive with operands of these classes."""
+
+    def push_any(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _push(primitive, primal, level, operands, options)
+
+    if any(map(is_structure_type, classes)):
+        return push_any
+    mine = [issubclass(cls, Dual) for cls in classes]
+    bound = _bound(primitive, primal, classes, mine)
+    if bound is None:
+        return push_any
+    run = bound.run
+    places = [i for i, m in enumerate(mine) if m]
+    wanted = [i for i in places if bound.wanted[i]]
+    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+
+    def push_one(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        payloads = list(operands)
+        for i in places:
+            x = operands[i]
+            if x._level != level:
+                return push_any(level, operands, options)
+            payloads[i] = x.payload
+        tangents = tuple([operands[i].tangent for i in wanted])
+        y, y_dot = run(tangents, *payloads, **options)
+        if trap_is_set():
+            check_pushed(primitive, payloads, tangents, y, y_dot)
+        made = dual(y, unthunk(y_dot), level)
+        if views and isinstance(made, Dual):
+            _join(made, primitive, operands, options, y, payloads[0])
+        return made
+
+    return push_one
+
+
+def _push(
+    primitive: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    level: int,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Push through a call whose operands may be structures, or duals of several levels."""
+    opened = [open_dual(x, level) for x in operands]
+    payloads = [payload for payload, _ in opened]
+    wanted = tuple(not is_zero(t) for _, t in opened)
+    classes = tuple(map(type, payloads))
+    rule = Site(primitive, primal).rule(classes)
+    if rule is None or rule.forward is None:
+        return through(primitive, operands, options, classes, "forward")
+    bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)
+    if bound is None:
+        return (primal or primitive)(*payloads, **options)
+    tangents = tuple([t for (_, t), w in zip(opened, bound.wanted, strict=True) if w])
+    y, y_dot = bound.run(tangents, *payloads, **options)
+    if trap_is_set():
+        check_pushed(primitive, payloads, tangents, y, y_dot)
+    made = dual(y, unthunk(y_dot), level)
+    if isinstance(made, Dual) and gives_views(primitive, bound.statement.recipe.pen):
+        x = operands[0]
+        if isinstance(x, Dual) and x._level == level:
+            _join(made, primitive, operands, options, y, payloads[0])
+    return made
+
+
+def _join(made: Dual, *call: Any) -> None:
+    """Note that a dual is a view of another."""
+    if join(made, *call):
+        separate(made)
+        made.tangent = duplicate(made.tangent)
+
+
+# The steps of one and two operands are written out, as those of the tape are.
+
+
+def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def step(a: Any) -> Any:
+        if trap_is_set():
+            return general(a)
+        y, y_dot = run((a.tangent,), a.payload)
+        return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, a._level)
+
+    return step
+
+
+def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def step(a: Any, b: Any) -> Any:
+        level = a._level
+        if level != b._level or trap_is_set():
+            return general(a, b)
+        y, y_dot = run((a.tangent, b.tangent), a.payload, b.payload)
+        return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, level)
+
+    return step
+
+
+def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def step(a: Any, b: Any) -> Any:
+        if trap_is_set():
+            return general(a, b)
+        y, y_dot = run((a.tangent,), a.payload, b)
+        return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, a._level)
+
+    return step
+
+
+def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def step(a: Any, b: Any) -> Any:
+        if trap_is_set():
+            return general(a, b)
+        y, y_dot = run((b.tangent,), a, b.payload)
+        return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, b._level)
+
+    return step
 
 
 def open_dual(x: Any, level: int) -> tuple[Any, Any]:
@@ -113,11 +279,18 @@ def open_dual(x: Any, level: int) -> tuple[Any, Any]:
 
 
 class _DualClasses(dict[type, Any]):
+    """From the type of a value to what carries its tangent: a class of duals, or a function."""
+
     def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
+        if is_structure_type(cls) or not is_leaf_type(cls):
+            made: Any = _dual_fields if is_structure_type(cls) else _constant
+            self[cls] = made
+            return made
         made = self[cls] = type(
             f"Dual[{dispatch_type(cls).__name__}]",
             (Dual,),
-            members(dispatch_type(cls))
+            members(dispatch_type(cls), Dual)
             | {
                 "__slots__": (),
                 "__module__": __name__,
@@ -129,15 +302,17 @@ class _DualClasses(dict[type, Any]):
 
 
 _classes = _DualClasses()
+on_registration(_classes.clear)
 
 
 def dual(y: Any, y_dot: Any, level: int) -> Any:
     """A value with its tangent, field by field for structures; the value alone if that is zero."""
-    if is_zero(y_dot):
-        return y
-    cls = type(y)
-    if is_structure_type(cls):
-        return rebuild(y, [dual(field, unthunk(y_dot[key]), level) for key, field in fields_of(y)])
-    if not is_leaf_type(cls):
-        return y
-    return _classes[cls](y, y_dot, level)
+    return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, level)
+
+
+def _dual_fields(y: Any, y_dot: Any, level: int) -> Any:
+    return rebuild(y, [dual(field, unthunk(y_dot[key]), level) for key, field in fields_of(y)])
+
+
+def _constant(y: Any, y_dot: Any, level: int) -> Any:
+    return y

@@ -165,7 +165,7 @@ def covers(x: Any, owner: Any) -> bool:
     Of a part only the part is: the rest may be written to while one row is in use, and for that row
     there is its fingerprint.
     """
-    return type(owner) is type(x) and owner.size == x.size  # type: ignore[no-any-return]
+    return type(owner) is type(x) and bool(owner.size == x.size)
 
 
 # ------------------------------------------------------------- locks, counted over all the tapes

@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 PLAIN = (tuple, list, dict)
+NUMBERS = frozenset((float, int, complex))
+"""What programs of scalars have thousands of, so that they are recognised first."""
 
 
 @final
@@ -43,12 +45,16 @@ class Tree:
 
 def can_vary(x: Any) -> bool:
     """Whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
-    return kind_of(x) in ("real", "complex", "int")
+    return type(x) in NUMBERS or kind_of(x) in ("real", "complex", "int")
 
 
 def flatten(x: Any, leaves: list[Any]) -> Tree | None:
     """Append the leaves of a value; a `Tangent`, as gradients may be, is a structure as well."""
-    if is_structure_type(type(x)):
+    cls = type(x)
+    if cls in NUMBERS:
+        leaves.append(x)
+        return None
+    if is_structure_type(cls):
         fields = fields_of(x)
     elif isinstance(x, Tangent):
         fields = x.fields()
@@ -124,6 +130,9 @@ def own_all(
     given: set[int] = set()
     found = []
     for x, t in zip(xs, ts, strict=True):
+        if type(t) is float and type(x) is float:
+            found.append(t)
+            continue
         t = unthunk(t)
         if is_zero(t):
             found.append(NoTangent() if is_zero(space(x)) else zero_tangent(x))

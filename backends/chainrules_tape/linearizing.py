@@ -14,18 +14,20 @@ from chainrules_py.arrays import dispatch_type, is_tracer_type, on_registration
 from chainrules_py.batch import batched
 from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
+from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive, find_tracers
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
-from chainrules_py.vocabulary import copy
+from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.guard import Guard, plain_arrays
-from chainrules_tape.inplace import check_unwritten, gives_views, handed_out, join, share, snapshot
+from chainrules_tape.inplace import check_unwritten, handed_out, snapshot
 from chainrules_tape.leaves import can_vary, flatten, lowered, split_aux, values_of
 from chainrules_tape.members import members
 from chainrules_tape.tracing import ArrayLike, Site, new_level
 from chainrules_tape.variables import is_leaf_type, through
+from chainrules_tape.views import join, separate
 
 __all__ = ["Line", "Linearization", "Program"]
 
@@ -62,15 +64,7 @@ class Program(list[tuple[Any, ...]]):
             raise TracerError(msg)
         index = len(self)
         self.append(record)
-        return self.wrap(value, index)
-
-    def wrap(self, value: Any, index: int) -> Any:
-        """A value as the result of the record at an index, field by field for structures."""
-        cls = type(value)
-        if is_structure_type(cls):
-            made = [self.record(x, (field, (index,), key)) for key, x in fields_of(value)]
-            return rebuild(value, made)
-        return _classes[cls](value, self, index) if is_leaf_type(cls) else value
+        return _classes[type(value)](value, self, index)
 
     def close(self, outputs: Iterable[int]) -> None:
         """Drop what the outputs do not depend on, and note who is the last to read each tangent."""
@@ -330,8 +324,8 @@ def _recorder(
         for i in plain:
             program.guard.hold(operands[i], record[:1])
         made = program.record(y, record)
-        if views and share(y, payloads[0]) and join(made, operands[0], options):
-            made.payload = copy(y)
+        if views and join(made, primitive, operands, options, y, payloads[0]):
+            separate(made)
         return made
 
     return record_one
@@ -363,8 +357,8 @@ def _record(
     made = program.record(y, record)
     if gives_views(primitive, bound.statement.recipe.pen) and operands[0] is not payloads[0]:
         x = operands[0]
-        if isinstance(x, Line) and isinstance(made, Line) and share(y, payloads[0]):
-            join(made, x, options)
+        if isinstance(x, Line) and isinstance(made, Line):
+            join(made, primitive, operands, options, y, payloads[0])
     return made
 
 
@@ -384,11 +378,18 @@ def _open(x: Any, program: Program) -> tuple[Any, Any]:
 
 
 class _LineClasses(dict[type, Any]):
+    """From the type of a value to what stands for it: a class of lines, or a function."""
+
     def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
+        if is_structure_type(cls) or not is_leaf_type(cls):
+            made: Any = _record_fields if is_structure_type(cls) else _constant
+            self[cls] = made
+            return made
         made = self[cls] = type(
             f"Line[{dispatch_type(cls).__name__}]",
             (Line,),
-            members(dispatch_type(cls))
+            members(dispatch_type(cls), Line)
             | {
                 "__slots__": (),
                 "__module__": __name__,
@@ -397,6 +398,15 @@ class _LineClasses(dict[type, Any]):
             },
         )
         return made
+
+
+def _record_fields(value: Any, program: Program, index: int) -> Any:
+    made = [program.record(x, (field, (index,), key)) for key, x in fields_of(value)]
+    return rebuild(value, made)
+
+
+def _constant(value: Any, program: Program, index: int) -> Any:
+    return value
 
 
 _classes = _LineClasses()

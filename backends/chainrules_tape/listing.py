@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py.arrays import is_array_type, is_number_type
 from chainrules_py.errors import describe
-from chainrules_py.vocabulary import binary_operators, unary_operators
+from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.debugging import parents
 from chainrules_tape.folding import folded
 
@@ -95,6 +95,8 @@ def _operand(tape: Tape, payload: Any, link: Any) -> str:
 def _written(primitive: Any, operands: list[str], options: list[str]) -> str:
     if len(operands) == 2 and primitive in _infix and not options:
         return f"{operands[0]} {_infix[primitive]} {operands[1]}"
+    if primitive is square_operator[0]:
+        return f"{operands[0]} ** 2"
     if len(operands) == 1 and primitive in _prefix and not options:
         return f"{_prefix[primitive]}{operands[0]}"
     return f"{primitive.__name__}({', '.join([*operands, *options])})"

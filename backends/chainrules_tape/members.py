@@ -7,10 +7,12 @@ properties of an array class on the classes of the tracers of such arrays.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import ignore_derivatives
+from chainrules_py.advice import advice_at
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
@@ -19,7 +21,13 @@ from chainrules_py.arrays import (
     is_tracer_type,
     number_home,
 )
-from chainrules_py.vocabulary import binary_operators, index, round_decimals, unary_operators
+from chainrules_py.vocabulary import (
+    binary_operators,
+    index,
+    square_operator,
+    unary_operators,
+)
+from chainrules_py.writing import rounded
 from chainrules_tape.inplace import in_place, put
 from chainrules_tape.tracing import SEQUENCES, ArrayLike, Site, call_native
 
@@ -62,10 +70,12 @@ class Member:
         if x is None:
             return self
         if self.native not in aliases:
+            instead = advice_at(sys._getframe(1)) or (
+                "write it with functions, or as an alias of a word"
+            )
             msg = (
                 f"{owner.__name__}.{self.name}: this member of "
-                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; "
-                f"write it with functions, or as an alias of a word"
+                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}"
             )
             raise AttributeError(msg)
         if callable(self.native):
@@ -73,10 +83,10 @@ class Member:
         return call_native(self.native, (x,), {})
 
 
-def members(payload: type) -> dict[str, Any]:
-    """The public members of a class of arrays, as those of its tracers."""
+def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
+    """The public members of a class of arrays, as those of its tracers, which have some themselves."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
-    own = vars(ArrayLike)
+    own = {name for base in tracer.__mro__ for name in vars(base)}
     found: dict[str, Any] = {
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
@@ -125,7 +135,7 @@ def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
     """``round``, which Python may call with a number of decimals."""
 
     def method(self: Any, decimals: Any = None) -> Any:
-        return whole(self) if decimals is None else round_decimals(self, decimals=decimals)
+        return whole(self) if decimals is None else rounded(self, decimals)
 
     return method
 
@@ -137,9 +147,12 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         if modulus is not None:
             msg = "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
             raise TypeError(msg)
-        return power(self, other)
+        return _squared(self) if type(other) is int and other == 2 else power(self, other)
 
     return method
+
+
+_squared = _unary(Site(*square_operator))
 
 
 def _defers(self: Any, other: Any) -> bool:

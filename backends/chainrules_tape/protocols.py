@@ -11,10 +11,11 @@ import sys
 from typing import Any, NoReturn
 
 from chainrules_py import Tracer, TracerError, ignore_derivatives
+from chainrules_py.advice import advice_at
 from chainrules_py.arrays import is_array_type
 from chainrules_py.errors import describe
 from chainrules_py.memory import refuse_plain
-from chainrules_py.vocabulary import copy
+from chainrules_py.writing import duplicate
 
 __all__ = ["PythonProtocols"]
 
@@ -27,7 +28,7 @@ class PythonProtocols(Tracer):
 
     # -- what would lose the derivative
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def __array__(self, *_: Any, **__: Any) -> Any:
         return _refuse(self, "an array")
 
     def __float__(self) -> float:
@@ -63,7 +64,8 @@ class PythonProtocols(Tracer):
     # -- what is traced
 
     def __copy__(self) -> Any:
-        return copy(self) if is_array_type(type(self)) else self
+        x: Any = self
+        return duplicate(x) if is_array_type(type(x)) else x
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
@@ -84,15 +86,17 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     """Raise: where Python, or a library, wants something plain."""
     if _instruction(sys._getframe(2)) in ("STORE_SUBSCR", "STORE_SLICE"):
         refuse_plain(None, x)
+    instead = advice_at(sys._getframe(2)) or (
+        f"{_INSTEAD[kind]}; make a primitive, with a rule, of a function that needs {kind}"
+    )
     msg = (
         f"{describe(x.__payload__)}, which is being differentiated, does not become {kind}: its "
-        f"derivative would be lost; {_INSTEAD[kind]}; make a primitive, with a rule, of a function "
-        f"that needs {kind}; or take x.value, which is a constant"
+        f"derivative would be lost; {instead}; or take x.value, which is a constant"
     )
     raise TracerError(msg)
 
 
 def _instruction(frame: Any) -> str:
     """What the frame that called into C was doing."""
-    code = frame.f_code.co_code
-    return opcode.opname[code[frame.f_lasti]]
+    name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+    return name

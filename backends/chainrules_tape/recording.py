@@ -13,7 +13,7 @@ from chainrules_py.tangents import is_zero, unthunk
 from chainrules_tape.backward import Bars, backward, plain_links
 from chainrules_tape.folding import unfolding
 from chainrules_tape.guard import Mode
-from chainrules_tape.inplace import check_unwritten, handed_out, snapshot
+from chainrules_tape.inplace import check_unwritten, handed_out, settled, snapshot
 from chainrules_tape.leaves import (
     Tree,
     can_vary,
@@ -104,7 +104,7 @@ class Recording:
         # Now, for what the function writes to in place goes on at another index.
         self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
         try:
-            y = f(*values_of(self.tree, traced))
+            y = settled(f(*values_of(self.tree, traced)))
         finally:
             tape.close()
         y, aux = split_aux(f, y) if has_aux else (y, None)

@@ -23,14 +23,16 @@ from chainrules_py.arrays import (
 )
 from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
-from chainrules_py.loading import failures, see
+from chainrules_py.loading import failures, module_of, see
 from chainrules_py.memory import makers, memory_of, refuse_plain
 from chainrules_py.primitive import Primitive, highest_tracer, is_static
 from chainrules_py.project import kind_of
 from chainrules_py.registry import find_rule, name_of
+from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
-from chainrules_tape.inplace import assign, innermost, stale_class
+from chainrules_tape.inplace import assign, innermost
 from chainrules_tape.protocols import PythonProtocols
+from chainrules_tape.views import current
 
 __all__ = ["SEQUENCES", "ArrayLike", "Site", "call_native", "new_level"]
 
@@ -60,6 +62,7 @@ class Site:
 
     def step(self, *operands: Any) -> Callable[..., Any]:
         """Find, and keep, what traces a call with operands of these types and no options."""
+        operands = tuple(map(current, operands))
         table = self.cache.open()
         classes = tuple(map(type, operands))
         tracers = [x for x in operands if is_tracer_type(type(x))]
@@ -291,7 +294,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     primal = primal_of(f)
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
-    name = f"{getattr(f, '__module__', None) or type(f).__module__}.{name_of(f)}"
+    name = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
     msg = (
         f"{name} has no derivative here: it is no alias of a word. Write "
         f"{name.rpartition('.')[2]} = primitive({name}) and state a rule for it, "
@@ -311,17 +314,12 @@ def read_only(x: Any) -> Any:
 class ArrayLike(PythonProtocols):
     """A tracer that can be used as the array, or number, that it stands for."""
 
-    __slots__ = ("__weakref__", "family")
+    __slots__ = ("__weakref__", "view")
     __hash__ = None  # type: ignore[assignment]
     engine: str
     payload: Any
-    family: Any
+    view: Any
     state: ClassVar[tuple[str, ...]]
-    stale: ClassVar[type]
-
-    def __init_subclass__(cls) -> None:
-        if "state" in vars(cls):
-            cls.stale = stale_class(cls, cls.state)
 
     @property
     def __payload__(self) -> Any:
@@ -337,6 +335,22 @@ class ArrayLike(PythonProtocols):
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """The step that traces a call with operands of these classes; None for the general way."""
         return None
+
+    @classmethod
+    def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The step of a word that a rule calls."""
+        engines = {getattr(c, "engine", None) for c in classes if is_tracer_type(c)}
+        if engines != {cls.engine}:
+            return None
+        site = Site(primitive)
+        rule = site.rule(tuple([dispatch_type(c) for c in classes]))
+        statement = rule and (rule.reverse or rule.forward)
+        if statement is not None and not gives_views(primitive, statement.recipe.pen):
+            step = cls.make_step(site, classes)
+            if step is not None:
+                return step
+        call = cls.make_call(site, classes)
+        return None if call is None else lambda *operands, **options: call(operands, options)
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -364,7 +378,7 @@ class ArrayLike(PythonProtocols):
         """Take over the value, and all that is known of it, of another tracer or a plain array."""
         if not isinstance(z, ArrayLike) or z.level != self.level:
             z = self._constant(z)
-        self.__class__ = type(z)
+        object.__setattr__(self, "__class__", type(z))
         for name in self.state:
             setattr(self, name, getattr(z, name))
 

@@ -18,23 +18,18 @@ from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.project import space
 from chainrules_py.registry import demand_rule, find_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
-from chainrules_py.vocabulary import copy, put_at
+from chainrules_py.writing import gives_views, store
 from chainrules_tape.backward import LEAF, Into, Overwrite, Several
 from chainrules_tape.config import config
 from chainrules_tape.guard import plain_arrays
-from chainrules_tape.inplace import (
-    alone,
-    fits,
-    gives_views,
-    join,
-    share,
-    snapshot,
-)
+from chainrules_tape.inplace import alone, fits, snapshot
 from chainrules_tape.members import members
 from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
 from chainrules_tape.tracing import ArrayLike, Site
+from chainrules_tape.views import join, separate
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
@@ -157,38 +152,47 @@ class Variable(ArrayLike):
         y = value.payload if mine else value
         if not (alone(self) and fits(self.payload, y)) or tape.classes is not variable_class:
             return False
+        if type(tape).append is not list.append:  # it is closed, and says so when it records
+            return False
         classes = (self.payload_type, type(y), *map(type, arrays))
         try:
-            run = _writers.table[classes, mine]
+            pull = _puts.table[classes, mine]
         except KeyError:
-            run = _writer(classes, mine)
-        if run is None:
+            pull = _find_put(classes, mine, (self.payload, y, *arrays), pattern)
+        if pull is None:
             return False
+        self.payload[pattern.join(arrays)] = y
+        last = tape[self.index]
+        of = last[3] if type(last[1]) is Overwrite else space(self.payload)
         links = Overwrite(self.index, value.index if mine else None)
-        record = run(links, self.payload, y, *arrays, index=pattern)[1]
+        record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
+        self.index = len(tape)
         tape.append(record)
-        self.index = len(tape) - 1
         for a in arrays:
             tape.guard.capture(a, record)
         return True
 
 
-_writers = Cache()
+_puts = Cache()
 
 
-def _writer(classes: tuple[type, ...], mine: bool) -> Any:
-    """What runs and records a write to an array of our own; None if there is no rule."""
-    table = _writers.open()
-    rule = find_rule(put_at, classes, config)
+def _find_put(
+    classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
+) -> Any:
+    """The pull of `store` for these types; None where a rule of its own records what it likes."""
+    table = _puts.open()
+    rule = find_rule(store, classes, config)
     wanted = (True, mine, *[False] * (len(classes) - 2))
-    bound = rule and bind(rule, classes, wanted, "reverse", primal=_written, config=config)
-    run = table[classes, mine] = bound.run if bound else None
-    return run
+    primal = _unchanged  # for the write is done, and only the record is wanted
+    bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+    pull = None
+    if bound and bound.statement.recipe.pen == "linear_rule":
+        pull = bound.run(None, *operands, index=pattern)[1][0]
+    table[classes, mine] = pull
+    return pull
 
 
-def _written(x: Any, y: Any, *arrays: Any, index: Any) -> Any:
-    """`put_at`, by writing to x itself."""
-    x[index.join(arrays)] = y
+def _unchanged(x: Any, *_: Any, index: Any) -> Any:
     return x
 
 
@@ -252,6 +256,23 @@ def _recorder(
     careful = bound.careful
     others = [i for i, cls in enumerate(classes) if not mine[i] and is_tracer_type(cls)]
 
+    if len(classes) == 1 and not careful:
+        into = bound.pull_into
+
+        def record_alone(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            (x,) = operands
+            payload = x.payload
+            links = x.index if into is None else Into(x.index, into)
+            y, record = run(links, payload, **options)
+            index = len(tape)
+            tape.append(record)
+            made = variable_class[type(y)](y, tape, index)
+            if views and join(made, primitive, operands, options, y, payload):
+                separate(made)
+            return made
+
+        return record_alone
+
     def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
         for i in places:
@@ -269,8 +290,8 @@ def _recorder(
         if careful:
             tape.watch(record)
         made = variable_class[type(y)](y, tape, index)
-        if views and share(y, payloads[0]) and join(made, operands[0], options):
-            made.payload = copy(y)
+        if views and join(made, primitive, operands, options, y, payloads[0]):
+            separate(made)
         return made
 
     return record_one_tape
@@ -323,8 +344,8 @@ def _record(
         tape.notes.keep(index, primitive, primal, opened, options, y)
     made = wrap(y, tape, index)
     views = opened and type(opened[0][1]) is int and isinstance(made, Variable)
-    if views and gives_views(primitive, bound.statement.recipe.pen) and share(y, payloads[0]):
-        join(made, operands[0], options)
+    if views and gives_views(primitive, bound.statement.recipe.pen):
+        join(made, primitive, operands, options, y, payloads[0])
     return made
 
 
@@ -387,7 +408,7 @@ class _VariableClasses(dict[type, Any]):
             made: Any = type(
                 f"Variable[{dispatch_type(cls).__name__}]",
                 (self.base,),
-                members(dispatch_type(cls))
+                members(dispatch_type(cls), self.base)
                 | {
                     "__slots__": (),
                     "__module__": __name__,

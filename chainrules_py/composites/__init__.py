@@ -1,5 +1,19 @@
 """NumPy-like functions written in words, shared by every library."""
 
-from chainrules_py.composites import decompositions, elementwise, higher_order, standard
+from chainrules_py.composites import (
+    decompositions,
+    elementwise,
+    higher_order,
+    lacking,
+    matrix_functions,
+    standard,
+)
 
-__all__ = ["decompositions", "elementwise", "higher_order", "standard"]
+__all__ = [
+    "decompositions",
+    "elementwise",
+    "higher_order",
+    "lacking",
+    "matrix_functions",
+    "standard",
+]

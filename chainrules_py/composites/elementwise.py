@@ -37,6 +37,13 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
     return v.clip_below(x, lo) if hi is None else v.clip(x, lo, hi)
 
 
+@v.tie_share.implement
+def tie_share_in_words(z: Numeric, x: Numeric, y: Numeric) -> Any:
+    """By choosing twice."""
+    one = v.full_like(z, shape=(), fill=1)
+    return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
+
+
 @v.clip_below.implement
 def clip_below_standard(x: Array, lo: Numeric) -> Any:
     """One function in the standard."""

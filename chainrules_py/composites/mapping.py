@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -178,7 +177,7 @@ def vectorize(
     >>> ramp(np.array([-1.0, 2.0]), 3.0)
     array([-0.,  6.])
     >>> grad(lambda slope: ramp(np.array([-1.0, 2.0]), slope).sum())(3.0)
-    2.0
+    np.float64(2.0)
     """
     if pyfunc is None:
         return functools.partial(
@@ -216,6 +215,8 @@ _Core = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 def _parsed(signature: str) -> _Core:
     """The names of the core axes of what goes in, and of what comes out."""
+    import re
+
     one = r"\((?:\w+(?:,\w+)*)?\)"
     text = re.sub(r"\s+", "", signature)
     if not re.fullmatch(f"(?:{one}(?:,{one})*)?->{one}(?:,{one})*", text):
@@ -239,7 +240,10 @@ def _looped(
     lead: tuple[int, ...] = ()
     for x, names in zip(arrays.values(), axes, strict=True):
         if x.ndim < len(names):
-            msg = f"{x.ndim}-dimensional argument does not have enough dimensions for all core dimensions {names!r}"
+            msg = (
+                f"{x.ndim}-dimensional argument does not have enough dimensions "
+                f"for all core dimensions {names!r}"
+            )
             raise ValueError(msg)
         split = x.ndim - len(names)
         lead = broadcast_shapes(lead, tuple(x.shape[:split]))
@@ -267,7 +271,10 @@ def _looped(
         joined = _joined(list(column), like, None if dtype is None else _dtype(dtype, like))
         names = () if core is None else core[1][n]
         if joined.ndim - 1 != len(names):
-            msg = f"vectorize: result {n} has shape {joined.shape[1:]}, and the axes {names!r} were announced"
+            msg = (
+                f"vectorize: result {n} has shape {joined.shape[1:]}, "
+                f"and the axes {names!r} were announced"
+            )
             raise ValueError(msg)
         made.append(v.reshape(joined, shape=(*lead, *joined.shape[1:])))
     return tuple(made) if several else made[0]
@@ -279,7 +286,10 @@ def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...],
         raise ValueError(msg)
     axes = [()] * len(otypes) if core is None else core[1]
     if any(name not in lengths for names in axes for name in names):
-        msg = "cannot call `vectorize` with a signature including new output dimensions on size 0 inputs"
+        msg = (
+            "cannot call `vectorize` with a signature including new output dimensions "
+            "on size 0 inputs"
+        )
         raise ValueError(msg)
     made = [
         v.full_like(

@@ -184,6 +184,8 @@ def multi_dot(arrays: Any) -> Any:
     Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, section 15.2.
     """
     first, last = arrays[0], arrays[-1]
+    if len(arrays) == 2:
+        return v.dot(first, last)
     arrays = list(arrays)
     if first.ndim == 1:
         arrays[0] = v.expand_dims(first, axis=0)
@@ -240,10 +242,13 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in (1, -1, float("inf"), -float("inf")):
         along = -2 if abs(ord) == 1 else -1
         sizes = v.sum(v.abs(x), axis=along)
-        y = v.max(sizes, axis=-1) if ord > 0 else v.min(sizes, axis=-1)
+        # The greatest of no sizes is 0.
+        pick = v.min if ord < 0 else v.max if sizes.shape[-1] else v.sum
+        y = pick(sizes, axis=-1)
     elif ord in (2, -2, "nuc"):
         s = v.svdvals(x)
-        y = v.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+        whole = ord == "nuc" or (ord == 2 and not s.shape[-1])
+        y = v.sum(s, axis=-1) if whole else s[..., 0 if ord == 2 else -1]
     else:
         msg = f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
         raise NotDifferentiableError(msg)

@@ -147,6 +147,8 @@ def _quantile(
     if kind_of(x) == "complex":
         msg = "a must be an array of real numbers"
         raise TypeError(msg)
+    if skip_nan and not x.size:
+        return v.mean(x, axis=axis, keepdims=keepdims)
     shape = () if is_python_number(type(q)) else q.shape
     if len(shape) > 2:
         msg = "q must be a scalar or 1d"

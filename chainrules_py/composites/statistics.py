@@ -237,10 +237,10 @@ def cov(
         msg = "ddof must be integer"
         raise ValueError(msg)
     rows = [_variables(z, rowvar, name) for z, name in ((x, "m"), (y, "y")) if z is not None]
+    if not rows[0].shape[0]:  # whatever y is
+        return v.full_like(rows[0], shape=(0, 0), fill=0, dtype=_xp(rows[0]).float64)
     z = v.concat(*rows, axis=0) if len(rows) > 1 else rows[0]
     z = _floating(z, dtype)
-    if not z.shape[0]:
-        return v.full_like(z, shape=(0, 0), fill=0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     how_often = _observations(fweights, "fweights", z)
     how_much = _observations(aweights, "aweights", z)

@@ -46,9 +46,12 @@ class Coordinates:
             self.like = v.real(min(arrays, key=lambda x: eps_of([x])))
         self.size = sum(self._length(x) for x in leaves)
 
+    def _count(self, x: Any) -> int:
+        """How many numbers of a leaf belong to each of the problems."""
+        return math.prod(tuple(getattr(x, "shape", ()))[self.batch :])
+
     def _length(self, x: Any) -> int:
-        n = math.prod(getattr(x, "shape", ())[self.batch :])
-        return 2 * n if kind_of(x) == "complex" else n
+        return self._count(x) * (2 if kind_of(x) == "complex" else 1)
 
     def flat(self, leaves: Vector) -> Flat:
         """The coordinates of a vector."""
@@ -59,13 +62,10 @@ class Coordinates:
                 for part in ((x.real, x.imag) if kind_of(of) == "complex" else (x,))
             ]
         columns = [
-            v.astype(v.reshape(part, shape=(*self.lead, -1)), dtype=self.like.dtype)
+            v.astype(v.reshape(part, shape=(*self.lead, self._count(of))), dtype=self.like.dtype)
             for x, of in zip(leaves, self.leaves, strict=True)
             for part in self._arrays(x, kind_of(of) == "complex")
-            if part.size
         ]
-        if not columns:
-            return v.full_like(self.like, shape=(*self.lead, 0), fill=0)
         return columns[0] if len(columns) == 1 else v.concat(*columns, axis=-1)
 
     def _arrays(self, x: Any, two: bool) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ class Coordinates:
 
     def _cut(self, flat: Flat, start: int, x: Any) -> tuple[Any, int]:
         shape = tuple(getattr(x, "shape", ()))
-        stop = start + math.prod(shape[self.batch :])
+        stop = start + self._count(x)
         part = v.index(flat, (..., slice(start, stop)))
         part = v.reshape(part, shape=shape)
         return (float(part) if not hasattr(x, "dtype") else part), stop
@@ -130,7 +130,9 @@ def solved(columns: list[Flat], rhs: Flat) -> Flat:
     units = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-2, keepdims=True))
     matrix = matrix * units
     # A second right-hand side, with something of every direction, shows how large the inverse is.
-    probe = v.cos(1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=len(columns)), dtype=matrix.dtype))
+    probe = v.cos(
+        1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=len(columns)), dtype=matrix.dtype)
+    )
     both = v.stack(rhs * v.squeeze(rows, axis=-1), v.broadcast_to(probe, shape=rhs.shape), axis=-1)
     try:
         found = v.solve(matrix, both)
@@ -158,7 +160,10 @@ def _solved_numbers(columns: list[list[float]], rhs: list[float]) -> list[float]
     scales = [max(map(abs, row)) or 1.0 for row in rows]
     a = [[x / s for x in row] for row, s in zip(rows, scales, strict=True)]
     units = [max(abs(row[k]) for row in a) or 1.0 for k in range(n)]
-    a = [[*(x / u for x, u in zip(row, units, strict=True)), b / s] for row, b, s in zip(a, rhs, scales, strict=True)]
+    a = [
+        [*(x / u for x, u in zip(row, units, strict=True)), b / s]
+        for row, b, s in zip(a, rhs, scales, strict=True)
+    ]
     for k in range(n):
         pivot = max(range(k, n), key=lambda i: abs(a[i][k]))
         a[k], a[pivot] = a[pivot], a[k]

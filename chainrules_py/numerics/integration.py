@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 from chainrules_py import vocabulary as v
 from chainrules_py.closures import refuse_traced
-from chainrules_py.errors import ConvergenceError, describe
+from chainrules_py.errors import ConvergenceError
 from chainrules_py.numerics.stepping import METHODS, Tableau, rate_of, stages, weighted
 from chainrules_py.numerics.systems import engine
-from chainrules_py.numerics.trees import Tree, mirrored, plain
-from chainrules_py.numerics.vectors import Vector, combine, eps_of, floating, norm
+from chainrules_py.numerics.trees import Tree, mirrored, plain, started
+from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm
 from chainrules_py.tangents import ZeroTangent
-from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__ = ["Fractions", "Integration", "started"]
+__all__ = ["Fractions", "Integration"]
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""
-
-
-def started(y0: Any, t: Any) -> Tree:
-    """The initial state with numbers as arrays, integers as floating-point numbers."""
-    if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
-        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
-        raise ValueError(msg)
-    tree = Tree(y0)
-    return Tree(tree.build([arrayed(x, t) for x in floating(tree.leaves)]))
 
 
 @final
@@ -53,7 +44,7 @@ class Integration:
         t = plain(t)
         self.tree = started(plain(y0), t)
         self.times = [float(v.index(t, i)) for i in range(t.shape[0])]
-        steps = [b - a for a, b in zip(self.times, self.times[1:], strict=False)]
+        steps = [b - a for a, b in itertools.pairwise(self.times)]
         if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
             msg = "the times of odeint have to increase, or to decrease, from each to the next"
             raise ValueError(msg)
@@ -63,8 +54,11 @@ class Integration:
         self.method: Tableau = METHODS[method]
         self.left = max_steps
         self._trusted, self._trust = 0.0, 0
-        rate = rate_of(self.f, self.tree, self.params)
-        self.rate = lambda y, t: refuse_traced(rate(y, t), self.f, "odeint")
+        self._rate = rate_of(self.f, self.tree, self.params)
+
+    def rate(self, y: Vector, t: float) -> Vector:
+        """The rate of change."""
+        return refuse_traced(self._rate(y, t), self.f, "odeint")  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------ the state
 
@@ -75,7 +69,7 @@ class Integration:
         if len(self.times) > 1:
             k = self.rate(y, self.times[0])
             h = self._first_step(y, k)
-            for a, b in zip(self.times, self.times[1:], strict=False):
+            for a, b in itertools.pairwise(self.times):
                 y, k, h, fractions = self._advance(y, k, h, a, b)
                 states.append(y)
                 taken.append(fractions)
@@ -121,8 +115,10 @@ class Integration:
         return error if error == error else math.inf
 
     def _first_step(self, y: Vector, k: Vector) -> float:
-        """E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equations I*
-        (1993), section II.4, "Starting Step Size".
+        """How long the first step is to be.
+
+        E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equations I* (1993),
+        section II.4, "Starting Step Size".
         """
         zero = [0.0 * x for x in y]
         span = abs(self.times[-1] - self.times[0])
@@ -158,15 +154,22 @@ class Integration:
         does; a forcing whose amplitude is zero is not seen at all.
         """
         y, divided = self.tree.leaves, []
-        for a, b, places in zip(self.times, self.times[1:], taken, strict=False):
+        for (a, b), places in zip(itertools.pairwise(self.times), taken, strict=True):
             fine = [0.0]
-            for start, stop in zip(places, places[1:], strict=False):
+            for start, stop in itertools.pairwise(places):
                 y = self._divide(y, a, b, start, stop, fine, 0)
             divided.append(tuple(fine))
         return tuple(divided)
 
     def _divide(
-        self, y: Vector, a: float, b: float, start: float, stop: float, fine: list[float], depth: int
+        self,
+        y: Vector,
+        a: float,
+        b: float,
+        start: float,
+        stop: float,
+        fine: list[float],
+        depth: int,
     ) -> Vector:
         """The state after a part of the time; where its steps end is noted in ``fine``."""
         t, h = a + start * (b - a), (stop - start) * (b - a)
@@ -237,6 +240,7 @@ class Integration:
 
 def _probe(like: Any, seed: int) -> Any:
     """Something of every direction, the same at every call: no randomness."""
-    n = math.prod(like.shape)
-    wave = v.cos(1.0 + 2.4 * v.arange_like(v.real(like), stop=n) + 0.7 * seed)
+    real = v.real(like)
+    places = v.astype(v.arange_like(real, stop=math.prod(like.shape)), dtype=real.dtype)
+    wave = v.cos(1.0 + 0.7 * seed + 2.4 * places)
     return v.astype(v.reshape(wave, shape=like.shape), dtype=like.dtype)

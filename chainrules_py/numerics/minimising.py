@@ -83,7 +83,10 @@ def _searched(
     low, high = 0.0, math.inf
     for _ in range(60):
         moved = combine(x, length, direction)
-        after, there = slope(moved)
+        try:
+            after, there = slope(moved)
+        except ConvergenceError:  # of a solver inside: as beyond the edge of the domain
+            after, there = math.inf, g
         if not after <= value + 1e-4 * length * descent:
             high = length
         elif dot(there, direction) < 0.9 * descent:
@@ -98,4 +101,3 @@ def _searched(
         )
         raise ConvergenceError(msg)
     return None
-

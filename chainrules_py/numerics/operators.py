@@ -1,13 +1,12 @@
 """Functions made from a function: its residual, its gradient, its Jacobian as an operator.
 
-They are dataclasses, so that what they know (the function, a point, parameters) are fields that an
-engine opens at each level of differentiation. Vectors come in the structure of the unknown, as
+What they know (the function, a point, parameters) stands in fields, which an engine opens at each
+level of differentiation. Vectors come in the structure of the unknown, as
 solvers of somebody's own expect them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -36,10 +35,10 @@ def applied(f: Function, *operands: Any) -> Any:
     return f(*operands)
 
 
-@dataclasses.dataclass
 class Residual(Operator):
     """x - f(x, *params), whose root is the fixed point of f."""
 
+    FIELDS = ("f",)
     f: Function
 
     def __call__(self, x: Any, *params: Any) -> Any:
@@ -54,10 +53,10 @@ class Residual(Operator):
         return before.build([a - b for a, b in zip(before.leaves, after.leaves, strict=True)])
 
 
-@dataclasses.dataclass
 class Gradient(Operator):
     """The gradient of f(x, *params) in x, whose root is a stationary point."""
 
+    FIELDS = ("config", "f")
     config: Config
     f: Function
 
@@ -79,10 +78,10 @@ class Gradient(Operator):
         return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))
 
 
-@dataclasses.dataclass
 class Pushed(Operator):
     """The Jacobian of f(x, *params) in x, times a vector in the structure of x."""
 
+    FIELDS = ("config", "f", "x", "params")
     config: Config
     f: Function
     x: Any
@@ -98,10 +97,10 @@ class Pushed(Operator):
         return tree.build(Tree(y).read(y_dot))
 
 
-@dataclasses.dataclass
 class Pulled(Operator):
     """The adjoint of `Pushed`."""
 
+    FIELDS = ("config", "f", "x", "params")
     config: Config
     f: Function
     x: Any
@@ -120,10 +119,10 @@ class Pulled(Operator):
         return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))
 
 
-@dataclasses.dataclass
 class Transposed(Operator):
     """The adjoint of y ↦ matvec(y, *params), which is linear."""
 
+    FIELDS = ("config", "matvec", "like")
     config: Config
     matvec: Function
     like: Any

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from chainrules_py import vocabulary as v
-from chainrules_py.closures import Operator
 from chainrules_py.errors import describe
 from chainrules_py.numerics.trees import Tree
 from chainrules_py.numerics.vectors import Vector
 
-__all__ = ["METHODS", "Substep", "Tableau", "rate_of", "stages", "weighted"]
+__all__ = ["METHODS", "Rate", "Substep", "Tableau", "rate_of", "stages", "weighted"]
 
 
-@final
-@dataclasses.dataclass(frozen=True)
-class Tableau:
+class Tableau(NamedTuple):
     """The coefficients of a pair of methods whose last stage is the next step's first.
 
     Attributes
@@ -100,7 +96,9 @@ def weighted(y: Vector, h: Any, weights: tuple[float, ...], ks: list[Vector]) ->
     return made
 
 
-def stages(method: Tableau, rate: Rate, y: Vector, t: Any, h: Any, first: Any = None) -> list[Vector]:
+def stages(
+    method: Tableau, rate: Rate, y: Vector, t: Any, h: Any, first: Any = None
+) -> list[Vector]:
     """The rates of all stages but the last, which is the rate at the next state."""
     ks = [rate(y, t) if first is None else first]
     for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
@@ -109,8 +107,7 @@ def stages(method: Tableau, rate: Rate, y: Vector, t: Any, h: Any, first: Any = 
 
 
 @final
-@dataclasses.dataclass(frozen=True)
-class Substep(Operator):
+class Substep:
     """A step over a part of the time from one output to the next.
 
     Attributes
@@ -121,9 +118,12 @@ class Substep(Operator):
         Which part.
     """
 
-    method: str
-    start: float
-    stop: float
+    __slots__ = ("method", "start", "stop")
+
+    def __init__(self, method: str, start: float, stop: float) -> None:
+        self.method = method
+        self.start = start
+        self.stop = stop
 
     def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
         """The state at the end of the part, from that at its beginning."""

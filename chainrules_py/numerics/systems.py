@@ -26,7 +26,7 @@ from chainrules_py.numerics.vectors import (
     norm,
     size,
 )
-from chainrules_py.project import space
+from chainrules_py.project import kind_of, space
 
 __all__ = ["System", "engine", "fixed_by_iteration", "newton", "solve_linear", "verify"]
 
@@ -84,7 +84,9 @@ class System:
         """The equations in what f gave: as many, and in the same shapes, as there are unknowns."""
         leaves = Tree(r).leaves
         shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
-        if shapes != [of.shape for of in self.spaces]:
+        if shapes != [of.shape for of in self.spaces] or any(
+            kind_of(x) == "complex" != of.kind for x, of in zip(leaves, self.spaces, strict=True)
+        ):
             msg = (
                 f"{self.name} solves for {describe(self.tree.like)}, and its function gave "
                 f"{describe(r)}; it has to give as many numbers, in the same shapes and order"
@@ -116,13 +118,15 @@ class System:
     def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
         """The equations, and the columns of their Jacobian in real coordinates."""
         r, pull = self.linearised(leaves)
-        unknowns, equations = Coordinates(leaves, self.batch), Coordinates(r, self.batch)
-        rows = [unknowns.flat(pull(e)) for e in equations.basis()]
+        coordinates = Coordinates(leaves, self.batch)
+        rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
         return r, transposed(rows)
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """The Jacobian times a vector."""
-        _, r_dot = engine().jvp(lambda *xs: tuple(self._traced(xs)), tuple(leaves), tuple(direction))
+        _, r_dot = engine().jvp(
+            lambda *xs: tuple(self._traced(xs)), tuple(leaves), tuple(direction)
+        )
         return list(r_dot)
 
 
@@ -171,11 +175,11 @@ def solve_linear(
     if solver == "dense":
         columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
         return coordinates.vector(solved(columns, coordinates.flat(b)))
-    tol = eps_of(b) ** 0.75 if tol is None else tol
+    small = eps_of(b) ** 0.75 if tol is None else tol
     if solver == "gmres":
-        return gmres(apply, b, tol, max_steps)
+        return gmres(apply, b, small, max_steps)
     if solver == "cg":
-        return conjugate_gradients(apply, b, tol, max_steps)
+        return conjugate_gradients(apply, b, small, max_steps)
     msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
     raise ValueError(msg)
 
@@ -205,9 +209,10 @@ def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
         if every(small):
             return _polished(system, x, step, r)
         x, r = _descended(system, x, step, length, small, count)
+    before = _shown(norm(system.residual(system.start), batch))
     msg = (
         f"{system.name}: Newton's method did not converge: the norm of the residual is "
-        f"{_shown(norm(r, batch))}, at first it was {_shown(norm(system.residual(system.start), batch))}; "
+        f"{_shown(norm(r, batch))}, at first it was {before}; "
         f"start elsewhere, allow more steps (max_steps=), or pass a solver"
     )
     raise ConvergenceError(msg)
@@ -222,8 +227,8 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
         raise ConvergenceError(msg)
     try:
         r, columns = system.jacobian(x)
-        unknowns, equations = Coordinates(x, system.batch), Coordinates(r, system.batch)
-        return r, unknowns.vector(_negative(solved(columns, equations.flat(r))))
+        coordinates = Coordinates(x, system.batch)
+        return r, coordinates.vector(_negative(solved(columns, coordinates.flat(r))))
     except ConvergenceError as error:
         msg = (
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
@@ -244,7 +249,11 @@ def _descended(
     factor: Any = length * 0.0 + 1.0
     for _ in range(40):
         moved = combine(x, factor, step, batch)
-        r = system.residual(moved)
+        try:
+            r = system.residual(moved)
+        except ConvergenceError:  # of a solver inside f: as beyond the edge of its domain
+            factor = 0.5 * factor
+            continue
         good = (norm(r, batch) <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
         if every(good):
             return moved, r
@@ -294,7 +303,7 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
     x, batch = system.start, system.batch
     eps = eps_of(x)
     tol = 32 * eps if tol is None else tol
-    start, least, waited = norm(x, batch), None, 0
+    start, least, waited, length = norm(x, batch), None, 0, 0.0
     for _ in range(1000 if max_steps is None else max_steps):
         step = system.residual(x)
         x = combine(x, -1.0, step, batch)
@@ -379,8 +388,8 @@ def _correction(
     """The residual, and the inverse of the Jacobian."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
         r, columns = system.jacobian(leaves)
-        unknowns, equations = Coordinates(leaves, system.batch), Coordinates(r, system.batch)
-        return r, lambda rhs: unknowns.vector(solved(columns, equations.flat(rhs)))
+        coordinates = Coordinates(leaves, system.batch)
+        return r, lambda rhs: coordinates.vector(solved(columns, coordinates.flat(rhs)))
 
     def apply(u: Vector) -> Vector:
         return system.pushed(leaves, u)
@@ -388,8 +397,7 @@ def _correction(
     def solve(rhs: Vector) -> Vector:
         if callable(solver):
             tree = system.tree
-            matvec = lambda u: tree.build(apply(Tree(u).leaves))  # noqa: E731
-            return system.read(solver(matvec, tree.build(rhs)))
+            return system.read(solver(lambda u: tree.build(apply(Tree(u).leaves)), tree.build(rhs)))
         return solve_linear(apply, rhs, solver)
 
     return system.residual(leaves), solve

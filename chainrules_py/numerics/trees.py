@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, final
 
+from chainrules_py.errors import describe
 from chainrules_py.primitive import find_tracers, ignore_derivatives
 from chainrules_py.project import kind_of, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tangents import NoTangent, Tangent, canonicalize, is_zero, unthunk
+from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__ = ["Tree", "mirrored", "plain"]
+__all__ = ["Tree", "mirrored", "plain", "started"]
 
 
 @final
@@ -79,7 +81,10 @@ def _build(x: Any, leaves: Iterator[Any]) -> Any:
 
 def _tangent(x: Any, leaves: Iterator[Any]) -> Any:
     if not is_structure_type(type(x)):
-        return next(leaves) if _moves(x) else NoTangent()
+        if not _moves(x):
+            return NoTangent()
+        # A number where an array without axes is meant would not be broadcast.
+        return arrayed(next(leaves), x) if hasattr(x, "dtype") else next(leaves)
     structure = structure_of(type(x))
     entries = {key: _tangent(field, leaves) for key, field in fields_of(x)}
     by_position = structure is not None and structure.kind == "positions"
@@ -103,3 +108,13 @@ def plain(x: Any) -> Any:
 def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
     """What an engine's pullback gave, with `Tangent[P]` for each structure at every level."""
     return tuple([canonicalize(x, bar) for x, bar in zip(primals, bars, strict=True)])
+
+
+def started(y0: Any, t: Any) -> Tree:
+    """The initial state of `odeint`: with numbers as arrays, integers as floating-point numbers."""
+    if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
+        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
+        raise ValueError(msg)
+    tree = Tree(y0)
+    leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]
+    return Tree(tree.build([arrayed(x, t) for x in leaves]))

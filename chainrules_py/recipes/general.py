@@ -104,6 +104,37 @@ class GeneralRecipe(_Written):
 
         return Bound(request, run)
 
+    def both(self, request: Request) -> Bound:
+        """Pushes and pulls of one run; a half that is not stated is missed where it is asked for."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
+            y_dot: Any = ZeroTangent()
+            for t, (m, _) in zip(tangents, kept, strict=True):
+                if type(m) is LinearMap and not is_zero(t):
+                    term = unthunk(_half(m.push, "push", statement)(unthunk(t), *m.saved))
+                    term = mirrored(term, y) if type(y) is StructureSpace else term
+                    y_dot = add_tangents(y_dot, term)
+            return y if is_zero(y) else spread_all(y_dot, y)
+
+        def pull_one(y_bar: Any, m: Any, onto: Any) -> Any:
+            if type(m) is not LinearMap:
+                return m
+            return fit(unthunk(_half(m.pull, "pull", statement)(y_bar, *m.saved)), onto)
+
+        def pull(y_bar: Any, y: Any, *kept: Any) -> Any:
+            return tuple([pull_one(y_bar, m, onto) for m, onto in kept])
+
+        mark(push, request)
+        mark(pull, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            return y, (push, pull, space(y), *[(maps[i], space(xs[i])) for i in active])
+
+        return Bound(request, run, careful=True)
+
     def reverse(self, request: Request) -> Bound | None:
         """The pulls, each with its saved values."""
         stated, statement = self._function(request), request.statement

@@ -56,9 +56,13 @@ class LinearRecipe:
         if not request.active:
             return None
         primal, word, active = request.primal, request.statement.primal, request.active
+        alone = active == (0,) and sum(linear) == 1
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y = primal(*xs, **options)
+            if alone and getattr(t := tangents[0], "dtype", None) is getattr(xs[0], "dtype", 0):
+                y_dot = word(t, *xs[1:], **options)
+                return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
             if all([is_zero(t) for t in tangents]):
                 return y, ZeroTangent()
             given = dict(zip(active, tangents, strict=True))
@@ -107,6 +111,18 @@ class LinearRecipe:
             return y, (push, links, options, space(y), *kept)
 
         return Bound(request, run)
+
+    def both(self, request: Request) -> Bound | None:
+        """The function and its transposes."""
+        linear = self.linearize(request)
+        if linear is None:
+            return None
+        transposes = [(i, self._transpose(i)) for i, w in enumerate(linear.wanted) if w]
+
+        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            return tuple([fit(f(y_bar, *xs, **options), xs[i]) for i, f in transposes])
+
+        return _with_pull(linear, mark(pull, request), request.among(linear.wanted))
 
     def _with_directions(self, xs: Any, options: dict[str, Any], y: Any) -> Any:
         """Operands and options of a call whose linear operands have directions in front."""
@@ -221,6 +237,15 @@ class BilinearRecipe:
 
         return Bound(request, run)
 
+    def both(self, request: Request) -> Bound:
+        """The function and its adjoints."""
+        adjoints = [(i, self.adjoints[i]) for i in request.active]
+
+        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            return tuple([fit(f(y_bar, *xs, **options), space(xs[i])) for i, f in adjoints])
+
+        return _with_pull(self.linearize(request), mark(pull, request), request)
+
     def reverse(self, request: Request) -> Bound | None:
         """The adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
@@ -255,7 +280,24 @@ class ConstantRecipe:
         """Nothing flows."""
         return
 
-    linearize = reverse = forward
+    linearize = reverse = both = forward
+
+
+def fits(t: Any, y: Any) -> bool:
+    """Whether a tangent is of the dtype and shape of its array."""
+    dtype = getattr(t, "dtype", None)
+    return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
+
+
+def _with_pull(linear: Bound, pull: Any, request: Request) -> Bound:
+    """What is linearized, with a pull that takes the same saved values."""
+    linearize = linear.run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        y, (push, _, *saved) = linearize(links, *xs, **options)
+        return y, (push, pull, *saved)
+
+    return Bound(request, run)
 
 
 def _joined(parts: tuple[Any, ...], request: Request) -> Any:

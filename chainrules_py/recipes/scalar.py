@@ -11,31 +11,23 @@ zero is needed. What is left for the call is one test of shape and dtype, which 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import arrays
-from chainrules_py.batch import aligned
 from chainrules_py.bind import Bound, Request, mark
-from chainrules_py.errors import NoRuleError
 from chainrules_py.project import (
     dtype_kind,
-    kind_of,
     project,
     promoted,
     space,
-    spread,
     unbroadcasting,
 )
-from chainrules_py.registry import Statement
-from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
+from chainrules_py.recipes.partials import NUMBERS, Partial, Pushes, form_of
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
 __all__ = ["ScalarRecipe"]
 
-NUMBERS = (int, float, complex)
-Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 
 
@@ -52,7 +44,7 @@ class ByDtype(dict[Any, Any]):
         return pull
 
 
-class ScalarRecipe:
+class ScalarRecipe(Pushes):
     """One partial per operand, of the result and the operands."""
 
     pen = "scalar_rule"
@@ -64,73 +56,7 @@ class ScalarRecipe:
         self.singular = singular
         self.complex = complex
         self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
-        self.forms = tuple([("none", None) if p is None else _form(p) for p in partials])
-
-    def forward(self, request: Request) -> Bound | None:
-        """Sum over the operands of x_dot p, brought to the result."""
-        request = request.among([p is not None for p in self.partials])
-        if not request.active:
-            return None
-        primal, statement, singular = request.primal, request.statement, self.singular
-        partials = [self.partials[i] for i in request.active]
-
-        def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
-            y = primal(*xs)
-            self._check(statement, y, *xs)
-            xs = tuple([promoted(x, y) for x in xs])
-            y_dot: Any = None
-            for partial, x_dot in zip(partials, tangents, strict=True):
-                if is_zero(x_dot):
-                    continue
-                x_dot, p = unthunk(x_dot), partial(y, *xs)  # type: ignore[misc]
-                term = strong_multiply(x_dot, p) if singular else x_dot * p
-                y_dot = term if y_dot is None else y_dot + term
-            return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
-
-        return Bound(request, run)
-
-    def linearize(self, request: Request) -> Bound | None:
-        """The partials, for tangents that come later."""
-        request = request.among([p is not None for p in self.partials])
-        if not request.active:
-            return None
-        primal, statement = request.primal, request.statement
-        terms = [self._term(i) for i in request.active]
-        computed = [self.partials[i] for i, (_, p) in zip(request.active, terms, strict=True) if p]
-
-        def make(batch: int) -> Any:
-            def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
-                y_dot: Any = None
-                rest = iter(ps)
-                for t, (term, reads) in zip(tangents, terms, strict=True):
-                    p = next(rest) if reads else None
-                    if is_zero(t):
-                        continue
-                    t = unthunk(t)
-                    part = term(aligned(t, y.ndim) if batch else t, p)
-                    y_dot = part if y_dot is None else y_dot + part
-                return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
-
-            return push
-
-        push = mark(make(0), request, batched=make(1))
-
-        def run(links: Any, *xs: Any) -> Any:
-            y = primal(*xs)
-            self._check(statement, y, *xs)
-            xs = tuple([promoted(x, y) for x in xs])
-            return y, (push, links, space(y), *[p(y, *xs) for p in computed])  # type: ignore[misc]
-
-        return Bound(request, run)
-
-    def _term(self, i: int) -> tuple[Callable[[Any, Any], Any], bool]:
-        """What makes a term of a tangent and a partial, and whether it reads the partial."""
-        form, c = self.forms[i]
-        if form != "constant" or self.singular:
-            return (strong_multiply, True) if self.singular else (operator.mul, True)
-        if c == 1:
-            return lambda t, _: t, False
-        return (lambda t, _: -t, False) if c == -1 else (lambda t, _: t * c, False)
+        self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
 
     def reverse(self, request: Request) -> Bound | None:
         """For each operand y_bar conj(p), brought to the operand."""
@@ -158,18 +84,6 @@ class ScalarRecipe:
             return Bound(request, _run_half(request.primal, k, saved, fast, general, alike))
         return Bound(request, _run_binary(request.primal, saved, fast, general))
 
-    def _check(self, statement: Statement, *values: Any) -> None:
-        if self.complex is None and "complex" in map(kind_of, values):
-            self.refuse_complex(statement)
-
-    def refuse_complex(self, statement: Statement) -> None:
-        """Raise: what a partial means for complex numbers was not said."""
-        msg = (
-            f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
-            f"({statement.where}) does not say complex='holomorphic' or complex='real'"
-        )
-        raise NoRuleError(msg)
-
     def _computed_with(self, request: Request) -> list[int]:
         """The arrays that a partial does more with than to be multiplied: their dtype matters."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
@@ -186,7 +100,7 @@ class ScalarRecipe:
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
-            self._check(statement, y, *xs)
+            self.check(statement, y, *xs)
             values = (y, *xs)
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
@@ -227,7 +141,7 @@ class ScalarRecipe:
             kept = [values[slot] for slot in saved]
             if type(y) is float and complex not in map(type, xs):
                 return y, (fast, links, *kept)
-            self._check(statement, *values)
+            self.check(statement, *values)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
         if all([arrays.dispatch_type(cls) is not complex for cls in request.operands]):
@@ -489,21 +403,6 @@ def _used(partial: Partial, n: int) -> Slots:
         return tuple(range(n + 1))
     names = code.co_varnames[: code.co_argcount]
     return tuple([i for i, name in enumerate(names) if not name.startswith("_")])
-
-
-def _form(partial: Partial) -> tuple[str, Any]:
-    """What a partial can be seen to be: a constant, one of its parameters, or neither."""
-    code = getattr(partial, "__code__", None)
-    if code is None or code.co_names or code.co_freevars:
-        return ("computed", None)
-    slots = [object() for _ in range(code.co_argcount)]
-    try:
-        value = partial(*slots)
-    except TypeError:  # it computes with them
-        return ("computed", None)
-    if type(value) in NUMBERS:
-        return ("constant", value)
-    return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
 
 
 def _times_constant(c: Any, conjugate: bool) -> Any:

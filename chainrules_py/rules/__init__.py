@@ -1,6 +1,7 @@
 """The rules of the vocabulary: the mathematics and its source, and nothing of any library."""
 
 from chainrules_py.rules import (
+    bessel,
     cholesky,
     creation,
     determinants,
@@ -11,6 +12,7 @@ from chainrules_py.rules import (
     higher_order,
     implicit,
     indexing,
+    information,
     integration,
     interpolation,
     joining,
@@ -18,6 +20,7 @@ from chainrules_py.rules import (
     least_squares,
     linalg,
     manipulation,
+    matrix_functions,
     polynomials,
     predicates,
     products,
@@ -27,12 +30,14 @@ from chainrules_py.rules import (
     selection,
     solving,
     sorting,
+    special,
     statistics,
     svd,
     trigonometry,
 )
 
 __all__ = [
+    "bessel",
     "cholesky",
     "creation",
     "einsum",
@@ -43,6 +48,7 @@ __all__ = [
     "higher_order",
     "implicit",
     "indexing",
+    "information",
     "integration",
     "interpolation",
     "joining",
@@ -50,6 +56,7 @@ __all__ = [
     "least_squares",
     "linalg",
     "manipulation",
+    "matrix_functions",
     "polynomials",
     "predicates",
     "products",
@@ -59,6 +66,7 @@ __all__ = [
     "selection",
     "solving",
     "sorting",
+    "special",
     "statistics",
     "svd",
     "trigonometry",

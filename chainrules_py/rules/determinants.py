@@ -7,6 +7,7 @@ matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) 
 from chainrules_py.arrays import Array
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import rule
+from chainrules_py.rules.leading import from_end
 from chainrules_py.rules.reductions import products_of_others
 from chainrules_py.vocabulary import (
     abs,
@@ -18,10 +19,11 @@ from chainrules_py.vocabulary import (
     expand_dims,
     eye_like,
     matmul,
+    max,
+    min,
     matrix_transpose,
     pow,
     real,
-    reshape,
     sign,
     slogdet,
     sum,
@@ -39,7 +41,7 @@ def adjoint(a):
     return conj(matrix_transpose(a))
 
 
-@rule(det)
+@rule(det, batched=True)
 def det_rule(x: Array):
     """d det(A) = tr(adj(A) dA): Jacobi's formula."""
     return det(x), (LinearMap(det_push, det_pull, matrix_transpose(adjugate(x))),)
@@ -53,7 +55,7 @@ def det_pull(y_bar, cofactors):
     return expand_dims(expand_dims(y_bar, axis=-1), axis=-1) * conj(cofactors)
 
 
-@rule(adjugate)
+@rule(adjugate, batched=True)
 def adjugate_rule(x: Array):
     """With A = U S Vᴴ, adj(A) = φ V adj(S) Uᴴ, where φ = det(U) det(Vᴴ).
 
@@ -92,7 +94,7 @@ def moved(f, pairs):
 # ---------------------------------------------------------------- norms
 
 
-@rule(vector_norm)
+@rule(vector_norm, batched=True)
 def vector_norm_rule(x: Array, *, axis, keepdims, ord):
     """dy = Re<d, dx>, where d is sign(x) (|x|/y)^(p-1): of length one in the dual norm.
 
@@ -100,10 +102,8 @@ def vector_norm_rule(x: Array, *, axis, keepdims, ord):
     """
     y = vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     kept = y if keepdims else vector_norm(x, axis=axis, keepdims=True, ord=ord)
-    maps = (
-        LinearMap(norm_push, norm_pull, direction(x, kept, axis, ord), axis, keepdims, kept.shape),
-    )
-    return y, maps
+    d = direction(x, kept, axis, ord)
+    return y, (LinearMap(norm_push, norm_pull, d, from_end(axis, x.ndim), keepdims),)
 
 
 def direction(x, y, axis, ord):
@@ -113,7 +113,11 @@ def direction(x, y, axis, ord):
     if ord == 2:
         return where(zero, 0, x / safe)
     if ord in (float("inf"), -float("inf")):
-        tied = where(equal(abs(x), y), 1, zeros_like(y))
+        if not x.size:
+            return zeros_like(x)
+        # Not y: the size of a complex number is not the same in every layout, to the last bit.
+        sizes, extreme = abs(x), max if ord > 0 else min
+        tied = where(equal(sizes, extreme(sizes, axis=axis, keepdims=True)), 1, zeros_like(y))
         return sign(x) * tied / sum(tied, axis=axis, keepdims=True)
     if ord == 0:  # a count
         return zeros_like(x)
@@ -124,9 +128,9 @@ def direction(x, y, axis, ord):
     return where(still, 0, sign(x) * pow(where(still, 1, size), ord - 1))
 
 
-def norm_push(x_dot, d, axis, keepdims, shape):
+def norm_push(x_dot, d, axis, keepdims):
     return sum(real(conj(d) * x_dot), axis=axis, keepdims=keepdims)
 
 
-def norm_pull(y_bar, d, axis, keepdims, shape):
-    return (y_bar if keepdims else reshape(y_bar, shape=shape)) * d
+def norm_pull(y_bar, d, axis, keepdims):
+    return (y_bar if keepdims else expand_dims(y_bar, axis=axis)) * d

@@ -77,7 +77,7 @@ bilinear_rule(
     batched="broadcast",
 )
 
-linear_rule(lift, lambda y_bar, x, *, to: y_bar)
+linear_rule(lift, lambda y_bar, x, *, to: y_bar, batched=True)
 
 
 # ------------------------------------------------------------------------------ whole numbers

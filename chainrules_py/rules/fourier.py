@@ -6,6 +6,7 @@ Transform (1992), section 1.1; for real sequences section 4.3.
 """
 
 from chainrules_py.rule import linear_rule
+from chainrules_py.rules.leading import along_axis
 from chainrules_py.vocabulary import (
     arange_like,
     concat,
@@ -48,8 +49,8 @@ def ifft_transpose(y_bar, x, *, n, axis, norm):
     return resized(x_bar, x.shape[axis], axis)
 
 
-linear_rule(fft, fft_transpose)
-linear_rule(ifft, ifft_transpose)
+linear_rule(fft, fft_transpose, batched=along_axis)
+linear_rule(ifft, ifft_transpose, batched=along_axis)
 
 
 def alone(like, n, axis):
@@ -77,5 +78,5 @@ def irfft_transpose(y_bar, x, *, n, axis, norm):
     return resized(x_bar, x.shape[axis], axis)
 
 
-linear_rule(rfft, rfft_transpose)
-linear_rule(irfft, irfft_transpose)
+linear_rule(rfft, rfft_transpose, batched=along_axis)
+linear_rule(irfft, irfft_transpose, batched=along_axis)

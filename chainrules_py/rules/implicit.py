@@ -5,6 +5,8 @@ The implicit function theorem, as in S. G. Krantz and H. R. Parks, *The Implicit
 linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄, p̄ = -(∂f/∂p)ᴴ λ.
 """
 
+from typing import Any
+
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.numerics.operators import (
     Gradient,
@@ -14,7 +16,6 @@ from chainrules_py.numerics.operators import (
     Transposed,
     applied,
 )
-from chainrules_py.numerics.systems import System, verify
 from chainrules_py.numerics.trees import Tree, mirrored, plain
 from chainrules_py.rule import register_frule, register_rrule
 from chainrules_py.tangents import Tangent, ZeroTangent, is_zero
@@ -29,6 +30,8 @@ def _solve(operator, x, rhs, options):
 
 def _verified(word, f, x, params, options):
     """An isolated solution; elsewhere there is nothing to be differentiated."""
+    from chainrules_py.numerics.systems import System, verify
+
     system = System(plain(f), x, plain(params), word.__name__, options["batch"])
     verify(system, system.start, options["linear_solver"])
 
@@ -55,7 +58,7 @@ def _implicit_pull(config, f, x_bar, x, params, options):
 
 
 @register_frule(root, requires=ForwardMode)
-def root_frule(config, tangents, f: object, x0: object, *params: object, **options):
+def root_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
     """f(x, p) = 0."""
     x = root(f, x0, *params, **options)
     _verified(root, f, x, params, options)
@@ -63,7 +66,7 @@ def root_frule(config, tangents, f: object, x0: object, *params: object, **optio
 
 
 @register_rrule(root, requires=ReverseMode)
-def root_rrule(config, f: object, x0: object, *params: object, **options):
+def root_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """f(x, p) = 0."""
     x = root(f, x0, *params, **options)
     _verified(root, f, x, params, options)
@@ -71,7 +74,7 @@ def root_rrule(config, f: object, x0: object, *params: object, **options):
 
 
 @register_frule(fixed_point, requires=ForwardMode)
-def fixed_point_frule(config, tangents, f: object, x0: object, *params: object, **options):
+def fixed_point_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
     """x - f(x, p) = 0."""
     x = fixed_point(f, x0, *params, **options)
     residual = Residual(f)
@@ -80,7 +83,7 @@ def fixed_point_frule(config, tangents, f: object, x0: object, *params: object, 
 
 
 @register_rrule(fixed_point, requires=ReverseMode)
-def fixed_point_rrule(config, f: object, x0: object, *params: object, **options):
+def fixed_point_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """x - f(x, p) = 0."""
     x = fixed_point(f, x0, *params, **options)
     residual = Residual(f)
@@ -89,7 +92,7 @@ def fixed_point_rrule(config, f: object, x0: object, *params: object, **options)
 
 
 @register_frule(minimize, requires=(ForwardMode, ReverseMode))
-def minimize_frule(config, tangents, f: object, x0: object, *params: object, **options):
+def minimize_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
     """∂f/∂x = 0."""
     x = minimize(f, x0, *params, **options)
     gradient = Gradient(config, f)
@@ -98,7 +101,7 @@ def minimize_frule(config, tangents, f: object, x0: object, *params: object, **o
 
 
 @register_rrule(minimize, requires=ReverseMode)
-def minimize_rrule(config, f: object, x0: object, *params: object, **options):
+def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """∂f/∂x = 0."""
     x = minimize(f, x0, *params, **options)
     gradient = Gradient(config, f)
@@ -122,7 +125,7 @@ def _outside(bars):
 
 
 @register_frule(linear_solve, requires=ForwardMode)
-def linear_solve_frule(config, tangents, matvec: object, b: object, *params: object, **options):
+def linear_solve_frule(config, tangents, matvec: Any, b: Any, *params: Any, **options):
     """A y = b: dy = A⁻¹ (db - dA y)."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
@@ -133,17 +136,16 @@ def linear_solve_frule(config, tangents, matvec: object, b: object, *params: obj
 
 
 @register_rrule(linear_solve, requires=ReverseMode)
-def linear_solve_rrule(config, matvec: object, b: object, *params: object, **options):
+def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
     """A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
-    adjoint, turned = Transposed(config, matvec, plain(b)), {
-        **options,
-        "solver": options["transpose_solve"] or options["solver"],
-        "transpose_solve": options["solver"],
-    }
     if options["symmetric"] or options["solver"] == "cg":
         adjoint, turned = matvec, options
+    else:
+        adjoint, turned = Transposed(config, matvec, plain(b)), {**options}
+        turned["solver"] = options["transpose_solve"] or options["solver"]
+        turned["transpose_solve"] = options["solver"]
 
     def pullback(y_bar):
         found = linear_solve(adjoint, tree.build(tree.read(y_bar)), *params, **turned)

@@ -31,9 +31,7 @@ def getitem_pull_into(buffer, y_bar, *arrays, index):
     add_at(buffer, y_bar, *arrays, index=index)
 
 
-linear_rule(
-    getitem, getitem_transpose, None, pull_into=getitem_pull_into, batched=indexed
-)
+linear_rule(getitem, getitem_transpose, None, pull_into=getitem_pull_into, batched=indexed)
 linear_rule(
     scatter_add,
     lambda z_bar, x, y, *arrays, index: z_bar,
@@ -65,15 +63,16 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
     return y_bar if extra <= 0 else reshape(y_bar, shape=(1,) * extra + y_bar.shape)
 
 
-linear_rule(put_at, put_at_transpose, put_at_transpose_value, None)
+linear_rule(put_at, put_at_transpose, put_at_transpose_value, None, batched=scattered)
 
 
 def take_transpose(y_bar, x, indices, *, axis):
     """As subscripting with the indices along one axis."""
-    shape = (x.size,) if axis is None else x.shape
+    flat = axis is None or not x.ndim
+    shape = (x.size,) if flat else x.shape
     zeros = full_like(y_bar, shape=shape, fill=0)
     x_bar = scatter_add(zeros, y_bar, indices, index=_along(axis, len(shape)))
-    return reshape(x_bar, shape=x.shape) if axis is None else x_bar
+    return reshape(x_bar, shape=x.shape) if flat else x_bar
 
 
 def _along(axis, ndim):
@@ -84,7 +83,7 @@ def _along(axis, ndim):
 
 def take_pull_into(buffer, y_bar, indices, *, axis):
     """The same, into a buffer; which need not be in C order, so it cannot be flattened."""
-    if axis is None and buffer.ndim != 1:
+    if (axis is None and buffer.ndim != 1) or not buffer.ndim:
         y_bar = take_transpose(y_bar, buffer, indices, axis=None)
         add_at(buffer, y_bar, index=Index((Ellipsis,)))
     else:

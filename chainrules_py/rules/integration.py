@@ -6,10 +6,12 @@ the state and too long for its derivatives (`Integration.resolved`). States are 
 steps only; what a step did in between is computed again when it is pulled back.
 """
 
+import itertools
+from typing import Any
+
 from chainrules_py.config import ForwardMode, ReverseMode
-from chainrules_py.numerics.integration import Integration, started
-from chainrules_py.numerics.stepping import Substep
-from chainrules_py.numerics.trees import Tree, mirrored
+from chainrules_py.numerics.trees import Tree, mirrored, started
+from chainrules_py.project import space
 from chainrules_py.rule import register_frule, register_rrule
 from chainrules_py.tangents import ZeroTangent, add_tangents, is_zero
 from chainrules_py.vocabulary import index, odeint, stack, zeros_like
@@ -18,21 +20,23 @@ from chainrules_py.vocabulary.higher_order import arrayed
 
 def _steps(f, y0, t, params, options):
     """The parts of the time from each output to the next that are gone over in one step."""
+    from chainrules_py.numerics.integration import Integration
+    from chainrules_py.numerics.stepping import Substep
+
     problem = Integration(f, y0, t, params, **options)
     _, taken = problem.run()
     for n, places in enumerate(problem.resolved(taken)):
-        steps = zip(places, places[1:], strict=False)
-        yield n, [Substep(options["method"], start, stop) for start, stop in steps]
+        yield n, [Substep(options["method"], *part) for part in itertools.pairwise(places)]
 
 
 @register_frule(odeint, requires=ForwardMode)
-def odeint_frule(config, tangents, f: object, y0: object, t: object, *params: object, **options):
+def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step carries the state and its tangent on."""
     ys = odeint(f, y0, t, *params, **options)
     f_dot, y_dot, t_dot, *p_dots = tangents
     tree = started(y0, t)
     y, y_dot = tree.like, tree.tangent([arrayed(x, t) for x in Tree(y0).read(y_dot)])
-    t_dot = zeros_like(t * 1.0) if is_zero(t_dot) else t_dot
+    t_dot = zeros_like(1.0 * t) if is_zero(t_dot) else t_dot
     found = [Tree(y).read(y_dot)]
     for n, steps in _steps(f, y0, t, params, options):
         for step in steps:
@@ -43,7 +47,7 @@ def odeint_frule(config, tangents, f: object, y0: object, t: object, *params: ob
 
 
 @register_rrule(odeint, requires=ReverseMode)
-def odeint_rrule(config, f: object, y0: object, t: object, *params: object, **options):
+def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
     ys = odeint(f, y0, t, *params, **options)
     intervals = list(_steps(f, y0, t, params, options))
@@ -52,8 +56,8 @@ def odeint_rrule(config, f: object, y0: object, t: object, *params: object, **op
         passed = _passed(f, started(y0, t).like, t, params, intervals)
         bars = Tree(ys).read(ys_bar)
         count = t.shape[0]
-        t_bars = [ZeroTangent()] * count
-        f_bar, p_bars = ZeroTangent(), [ZeroTangent()] * len(params)
+        t_bars: list[Any] = [ZeroTangent()] * count
+        f_bar, *p_bars = [space(x) if is_zero(space(x)) else ZeroTangent() for x in (f, *params)]
         tree = started(y0, t)
         y_bar = tree.tangent([index(bar, count - 1) for bar in bars])
         for n, steps in reversed(intervals):

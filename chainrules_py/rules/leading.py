@@ -6,13 +6,22 @@ are taken one by one.
 """
 
 from chainrules_py.batch import aligned
-from chainrules_py.project import kind_of
+from chainrules_py.project import Space, kind_of
 from chainrules_py.vocabulary import Index, broadcast_to
 
 
 def moved(axis):
     """An axis of what stands behind the first: one counted from the end stays."""
     return axis if axis < 0 else axis + 1
+
+
+def from_end(axis, ndim):
+    """Axes counted from the end, where axes in front do not matter; None is all of them."""
+    if axis is None:
+        return tuple(range(-ndim, 0))
+    if isinstance(axis, tuple):
+        return tuple([from_end(a, ndim) for a in axis])
+    return axis if axis < 0 else axis - ndim
 
 
 def along_axes(operands, options):
@@ -95,7 +104,7 @@ def _picks(entry):
 def scattered(operands, options):
     """As `indexed`, with a second operand that is broadcast to what the index picks."""
     x, y, *arrays = operands
-    if y.ndim - 1 != _picked(x.ndim - 1, options["index"], arrays):
+    if getattr(y, "ndim", 1) - 1 != _picked(x.ndim - 1, options["index"], arrays):
         return None
     return indexed(operands, options)
 
@@ -114,6 +123,13 @@ def _picked(ndim, index, arrays):
         elif entry is None:
             ndim += 1
     return ndim + together
+
+
+def padded(operands, options):
+    """``widths`` are pairs, one per axis; each direction has a margin of its own, if any."""
+    if type(operands[1]) is not Space and getattr(operands[1], "ndim", 0):
+        return None
+    return operands, {**options, "widths": ((0, 0), *options["widths"])}
 
 
 def along_places(operands, options):

@@ -64,7 +64,7 @@ linear_rule(triu, lambda y_bar, x, *, k: triu(y_bar, k=k), batched=True)
 # ---------------------------------------------------------------- determinants
 
 
-@rule(slogdet)
+@rule(slogdet, batched=True)
 def slogdet_rule(x: Array):
     """d log|det A| = Re t and ds = i s Im t for t = tr(A⁻¹ dA).  Giles, section 2.2.4.
 
@@ -81,7 +81,9 @@ def slogdet_push_real(x_dot, x, _):
 
 
 def slogdet_pull_real(y_bar, x, logabsdet):
-    return expand_dims(dense(y_bar[1], logabsdet), axis=(-2, -1)) * adjoint(inv(x))
+    if is_zero(y_bar[1]):  # of the sign alone
+        return y_bar[1]
+    return expand_dims(y_bar[1], axis=(-2, -1)) * adjoint(inv(x))
 
 
 def slogdet_push(x_dot, x, sign, _):

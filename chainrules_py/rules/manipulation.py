@@ -8,6 +8,7 @@ from chainrules_py.rules.leading import (
     along_axes,
     along_axis,
     broadcasted,
+    padded,
     permuted,
     shaped,
     squeezed,
@@ -69,7 +70,7 @@ def tile_transpose(y_bar, x, *, repetitions):
 
 def repeat_transpose(y_bar, x, repeats, *, axis):
     """Repeating reads a slice several times, so its cotangents are added."""
-    length = x.size if axis is None else x.shape[axis]
+    length = x.size if axis is None or not x.ndim else x.shape[axis]
     places = repeat(arange_like(y_bar, stop=length), repeats, axis=0)
     return take_transpose(y_bar, x, places, axis=axis)
 
@@ -82,7 +83,8 @@ def unpadded(y, widths):
 
 def pad_value(y_bar, x, value, *, widths):
     """The sum over the margins."""
-    return sum(y_bar - pad(unpadded(y_bar, widths), 0, widths=widths))
+    margins = y_bar - pad(unpadded(y_bar, widths), 0, widths=widths)
+    return sum(margins, axis=tuple(range(-x.ndim + getattr(value, "ndim", 0), 0)))
 
 
 def sliding_window_view_transpose(y_bar, x, *, window_shape, axis):
@@ -120,7 +122,9 @@ linear_rule(flip, lambda y_bar, x, *, axis: flip(y_bar, axis=axis), batched=alon
 linear_rule(roll, roll_transpose, batched=along_axis)
 linear_rule(tile, tile_transpose, batched=tiled)
 linear_rule(repeat, repeat_transpose, None, batched=along_axis)
-linear_rule(pad, lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value)
+linear_rule(
+    pad, lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value, batched=padded
+)
 linear_rule(sliding_window_view, sliding_window_view_transpose, batched=along_axes)
 linear_rule(copy, lambda y_bar, x: y_bar, batched=True)
 # The projection sums what was broadcast, and moves to the operand's device.

@@ -8,7 +8,7 @@ import math
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import linear_rule, non_differentiable, rule
-from chainrules_py.rules.leading import along_axes, along_axis
+from chainrules_py.rules.leading import along_axes, along_axis, from_end
 from chainrules_py.vocabulary import (
     all,
     any,
@@ -55,8 +55,8 @@ def _kept(y, axis, keepdims):
 
 
 def _axes(axis, ndim):
-    """The reduced axes, in order."""
-    if axis is None:
+    """The reduced axes, in order; NumPy takes one of an array that has none."""
+    if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(sorted(a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))))
 
@@ -83,11 +83,11 @@ linear_rule(mean, mean_transpose, batched=along_axes)
 # ------------------------------------------------------------------------------------ products
 
 
-@rule(prod)
+@rule(prod, batched=True)
 def prod_rule(x, *, axis, keepdims):
     """∂(Π x)/∂x_i = Π_{j≠i} x_j, a product without a division: exact where elements are zero."""
     y = prod(x, axis=axis, keepdims=keepdims)
-    return y, (LinearMap(_prod_push, _prod_pull, x, axis, keepdims),)
+    return y, (LinearMap(_prod_push, _prod_pull, x, from_end(axis, x.ndim), keepdims),)
 
 
 def _prod_push(x_dot, x, axis, keepdims):
@@ -136,6 +136,7 @@ def _extreme_rule(extreme):
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
+        axis = from_end(axis, x.ndim)
         return y, (LinearMap(_extreme_push, _extreme_pull, x, y, axis, keepdims),)
 
     extreme_rule.__name__ = extreme_rule.__qualname__ = f"{extreme.__name__}_rule"
@@ -156,21 +157,23 @@ def _extreme_pull(y_bar, x, y, axis, keepdims):
 
 
 for _word in (max, min, nanmax, nanmin):
-    rule(_word)(_extreme_rule(_word))
+    rule(_word, batched=True)(_extreme_rule(_word))
 
 
 # ----------------------------------------------------------------------------------- variances
 
 
-@rule(var)
+@rule(var, batched=True)
 def var_rule(x, *, axis, correction, keepdims):
     """dv = 2 Re Σ conj(x - m) dx / (n - c): v is least at the mean, so dm does not enter."""
     y = var(x, axis=axis, correction=correction, keepdims=keepdims)
+    axis = from_end(axis, x.ndim)
     return y, (LinearMap(_var_push, _var_pull, x, axis, correction, keepdims),)
 
 
 def _slope(x, axis, correction):
-    return (x - mean(x, axis=axis, keepdims=True)) * (2 / (_count(x, axis) - correction))
+    n = _count(x, axis) - correction
+    return (x - mean(x, axis=axis, keepdims=True)) * (2 / n if n else math.nan)
 
 
 def _var_push(x_dot, x, axis, correction, keepdims):
@@ -181,10 +184,11 @@ def _var_pull(y_bar, x, axis, correction, keepdims):
     return _slope(x, axis, correction) * _kept(y_bar, axis, keepdims)
 
 
-@rule(std)
+@rule(std, batched=True)
 def std_rule(x, *, axis, correction, keepdims):
     """ds = dv / 2s; of a constant it is 0, where the slope of v wins over the infinity."""
     y = std(x, axis=axis, correction=correction, keepdims=keepdims)
+    axis = from_end(axis, x.ndim)
     return y, (LinearMap(_std_push, _std_pull, x, y, axis, correction, keepdims),)
 
 
@@ -206,7 +210,9 @@ def _std_pull(y_bar, x, y, axis, correction, keepdims):
 
 def _flat(x, axis):
     """x and the axis to go along, in C order if there was none."""
-    return (reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
+    if axis is None or not x.ndim:
+        return reshape(x, shape=(-1,)), 0
+    return x, axis % x.ndim
 
 
 def _cut(x, axis, part):
@@ -215,7 +221,7 @@ def _cut(x, axis, part):
 
 def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
     """x̄_j = Σ_{k≥j} ȳ_k: the sums from the other end."""
-    along = 0 if axis is None else axis % x.ndim
+    along = 0 if axis is None or not x.ndim else axis % x.ndim
     if include_initial:
         y_bar = _cut(y_bar, along, slice(1, None))
     x_bar = flip(cumulative_sum(flip(y_bar, axis=along), axis=along), axis=along)

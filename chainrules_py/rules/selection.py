@@ -7,7 +7,7 @@ import math
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
-from chainrules_py.rule import linear_rule, rule, scalar_rule
+from chainrules_py.rule import linear_rule, non_differentiable, rule, scalar_rule
 from chainrules_py.tangents import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
@@ -40,6 +40,7 @@ from chainrules_py.vocabulary import (
     reshape,
     sign,
     take_along_axis,
+    tie_share,
     where,
 )
 
@@ -63,16 +64,16 @@ linear_rule(
 # ---------------------------------------------------------------------------------- extrema
 
 
-def share(z, x, y):
-    """How much of the extremum z is x: 1, or 1/2 at a tie, or 0."""
-    one = full_like(z, shape=(), fill=1)
-    return where(x == z, where(y == z, one, 2 * one), 0 * one) / 2
+non_differentiable(tie_share)  # constant wherever it is continuous
 
-
-scalar_rule(maximum, share, lambda z, x, y: share(z, y, x))
-scalar_rule(minimum, share, lambda z, x, y: share(z, y, x))
-scalar_rule(fmax, share, lambda z, x, y: share(z, y, x))
-scalar_rule(fmin, share, lambda z, x, y: share(z, y, x))
+# Complex numbers are in order by their real parts, then by their imaginary parts.
+for _extremum in (maximum, minimum, fmax, fmin):
+    scalar_rule(
+        _extremum,
+        lambda z, x, y: tie_share(z, x, y),
+        lambda z, x, y: tie_share(z, y, x),
+        complex="holomorphic",
+    )
 
 
 def _running_rule(running):
@@ -120,11 +121,13 @@ scalar_rule(
     clip_below,
     lambda z, x, lo: indicator(less_equal(lo, x), z),
     lambda z, x, lo: indicator(less(x, lo), z),
+    complex="holomorphic",
 )
 scalar_rule(
     clip_above,
     lambda z, x, hi: indicator(less_equal(x, hi), z),
     lambda z, x, hi: indicator(less(hi, x), z),
+    complex="holomorphic",
 )
 # clip(x, lo, hi) is clip_above(clip_below(x, lo), hi).
 scalar_rule(
@@ -132,6 +135,7 @@ scalar_rule(
     lambda z, x, lo, hi: indicator(logical_and(less_equal(lo, x), less_equal(x, hi)), z),
     lambda z, x, lo, hi: indicator(logical_and(less(x, lo), less_equal(lo, hi)), z),
     lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
+    complex="holomorphic",
 )
 
 

@@ -2,9 +2,10 @@
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import non_differentiable, rule
+from chainrules_py.rules.leading import from_end
 from chainrules_py.vocabulary import (
     argsort,
-    full_like,
+    broadcast_to,
     partition,
     put_along_axis_add,
     sort,
@@ -15,27 +16,27 @@ from chainrules_py.vocabulary import (
 non_differentiable(argsort)
 
 
-@rule(sort)
+@rule(sort, batched=True)
 def sort_rule(x, *, axis, descending, stable):
     """The elements of x at the places that sorting takes them from."""
     order = argsort(x, axis=axis, descending=descending, stable=True)
     y = sort(x, axis=axis, descending=descending, stable=stable)
-    return y, (LinearMap(_sort_push, _sort_pull, order, axis),)
+    return y, (LinearMap(_sort_push, _sort_pull, order, from_end(axis, x.ndim)),)
 
 
 def _sort_push(x_dot, order, axis):
-    return take_along_axis(x_dot, order, axis=axis)
+    return take_along_axis(x_dot, broadcast_to(order, shape=x_dot.shape), axis=axis)
 
 
 def _sort_pull(y_bar, order, axis):
-    zeros = full_like(y_bar, shape=order.shape, fill=0)
-    return put_along_axis_add(zeros, y_bar, order, axis=axis)
+    order = broadcast_to(order, shape=y_bar.shape)
+    return put_along_axis_add(zeros_like(y_bar), y_bar, order, axis=axis)
 
 
-@rule(partition)
+@rule(partition, batched=True)
 def partition_rule(x, *, kth, axis):
     """The elements of x at other places: those at which their order finds them in the result."""
     y = partition(x, kth=kth, axis=axis)
     whence, whither = argsort(x, axis=axis), argsort(y, axis=axis)
     order = put_along_axis_add(zeros_like(whence), whence, whither, axis=axis)
-    return y, (LinearMap(_sort_push, _sort_pull, order, axis),)
+    return y, (LinearMap(_sort_push, _sort_pull, order, from_end(axis, x.ndim)),)

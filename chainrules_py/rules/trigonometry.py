@@ -112,4 +112,4 @@ def sinc_slope(y, x):
     return where(near, sinc_series(x), (cos(math.pi * x) - y) / where(near, 1, x))
 
 
-scalar_rule(sinc, sinc_slope)
+scalar_rule(sinc, sinc_slope, complex="holomorphic")

@@ -23,6 +23,7 @@ from chainrules_py.tangents import (
     is_zero,
     unthunk,
 )
+from chainrules_py.testing.backends import to_numpy
 from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.nesting import default_engine
 from chainrules_py.testing.report import NotJudgedError, WrongError
@@ -122,8 +123,8 @@ def check_realness(case: Case) -> None:
         if is_zero(bar) or bar is None or not part.is_leaf or not part.size:
             continue
         values = getattr(bar, "_array", bar)
-        imaginary = np.imag(np.asarray(values)) if _is_complex(values) else np.zeros(())
-        if np.max(np.abs(imaginary), initial=0.0) > 1e-10 * scale_of(np.abs(np.asarray(values))):
+        imaginary = np.imag(to_numpy(values)) if _is_complex(values) else np.zeros(())
+        if np.max(np.abs(imaginary), initial=0.0) > 1e-10 * scale_of(np.abs(to_numpy(values))):
             msg = (
                 f"the pull of {name} gives an imaginary part of up to "
                 f"{float(np.max(np.abs(imaginary))):.3g} for a real operand of a real result; "

@@ -7,6 +7,7 @@ options keyword-only. It is also the namespace of a tracer: words called on one 
 import sys
 
 from chainrules_py.arrays import _tracer_namespace
+from chainrules_py.vocabulary.bessel import *
 from chainrules_py.vocabulary.contraction import *
 from chainrules_py.vocabulary.creation import *
 from chainrules_py.vocabulary.decompositions import *
@@ -14,10 +15,12 @@ from chainrules_py.vocabulary.elementwise import *
 from chainrules_py.vocabulary.fourier import *
 from chainrules_py.vocabulary.higher_order import *
 from chainrules_py.vocabulary.indexing import *
+from chainrules_py.vocabulary.information import *
 from chainrules_py.vocabulary.interpolation import *
 from chainrules_py.vocabulary.joining import *
 from chainrules_py.vocabulary.linalg import *
 from chainrules_py.vocabulary.manipulation import *
+from chainrules_py.vocabulary.matrix_functions import *
 from chainrules_py.vocabulary.operators import *
 from chainrules_py.vocabulary.polynomials import *
 from chainrules_py.vocabulary.predicates import *
@@ -25,6 +28,7 @@ from chainrules_py.vocabulary.reductions import *
 from chainrules_py.vocabulary.reporting import *
 from chainrules_py.vocabulary.selection import *
 from chainrules_py.vocabulary.sorting import *
+from chainrules_py.vocabulary.special import *
 from chainrules_py.vocabulary.statistics import *
 from chainrules_py.vocabulary.trigonometry import *
 

@@ -361,9 +361,9 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
 def slices_of(x: Any) -> list[Any]:
     """The slices along the leading axis of all arrays in a structure."""
     leaves, treedef = flatten(x)
-    shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
-    lengths = {shape[:1] for shape in shapes}
-    if len(lengths) != 1 or () in lengths:
+    shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in leaves]
+    lengths = {shape[0] if shape else None for shape in shapes}
+    if len(lengths) != 1 or None in lengths:
         msg = (
             f"there are no slices along the leading axis of arrays of shapes {shapes}; "
             f"each has to have one, and all the same length"

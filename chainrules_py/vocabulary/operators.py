@@ -13,7 +13,7 @@ from chainrules_py.vocabulary import linalg
 from chainrules_py.vocabulary import predicates as p
 from chainrules_py.vocabulary import selection as s
 
-__all__ = ["binary_operators", "unary_operators"]
+__all__ = ["binary_operators", "square_operator", "unary_operators"]
 
 unary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any], Any]]] = {
     "__neg__": (e.negative, operator.neg),
@@ -25,6 +25,9 @@ unary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any], Any]]] = {
     "__trunc__": (p.trunc, math.trunc),
     "__round__": (p.round, round),
 }
+
+square_operator: tuple[Primitive[..., Any], Callable[[Any], Any]] = (e.square, lambda x: x**2)
+"""What ``x ** 2`` is: its derivative needs no power, and is nowhere infinite."""
 
 # Each stands for its reflected form too: __add__ for __radd__.
 binary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any, Any], Any]]] = {

@@ -24,6 +24,7 @@ __all__ = [
     "nan_to_num",
     "nextafter",
     "sign",
+    "tie_share",
     "where",
 ]
 
@@ -36,6 +37,11 @@ def maximum(x: Numeric, y: Numeric, /) -> Any:
 @primitive
 def minimum(x: Numeric, y: Numeric, /) -> Any:
     """The lesser of x and y; NaN if one of them is."""
+
+
+@primitive
+def tie_share(z: Numeric, x: Numeric, y: Numeric, /) -> Any:
+    """How much of the extremum z of x and y is x: 1, or 1/2 at a tie, or 0."""
 
 
 @primitive

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import chain, report, timing
+    from benchmarks import chain, derivatives, report, timing
     from benchmarks.families import FAMILIES
 finally:
     sys.path.remove(str(ROOT))
@@ -81,6 +81,27 @@ def test_peers_compute_what_is_computed_by_hand(name, case):
         y, bars = chain.peer(name, *xs, SHORT)()
     y, *bars = (t.detach().numpy() if hasattr(t, "detach") else np.asarray(t) for t in (y, *bars))
     close((y, bars), chain.by_hand(*xs, SHORT))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of importing torch.func
+@pytest.mark.parametrize("case", derivatives.CASES)
+def test_whole_derivatives_are_those_by_hand(case):
+    wanted = derivatives.by_hand(case)()
+    np.testing.assert_allclose(derivatives.by_tape(case)(), wanted, rtol=1e-9, atol=1e-9)
+    for name in ("autograd", "PyTorch, torch.func", "PyTorch, torch.autograd"):
+        pytest.importorskip(name.partition(",")[0].lower().replace("pytorch", "torch"))
+        try:
+            found = derivatives.peer(name, case)()
+        except NotImplementedError:
+            continue
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_a_chain_with_checkpoints_has_the_gradient_of_one_without(monkeypatch):
+    monkeypatch.setitem(derivatives.CHAINS, "1e3 numbers", 10)
+    plain, run = (derivatives.chain("1e3 numbers", checkpointed=c) for c in (False, True))
+    assert np.all(plain() == run())
+    assert derivatives.peak(run, "1e3 numbers") < derivatives.peak(plain, "1e3 numbers")
 
 
 def test_a_peer_that_is_not_installed_is_skipped(monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from chainrules_py import DegeneracyWarning, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents import is_zero
+from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp
 
 RNG = np.random.default_rng(8)
@@ -227,3 +228,10 @@ def test_tensors_that_are_no_square_matrices_raise_as_untraced():
         grad(lambda a: v.sum(np.linalg.tensorsolve(a, np.ones(2))))(draw(2, 3))
     with pytest.raises(ValueError, match="Invalid ind"):
         grad(lambda a: v.sum(np.linalg.tensorinv(a, ind=0)))(draw(2, 2))
+
+
+def test_judge_takes_an_option_by_the_name_of_its_own():
+    """``rtol`` of the pseudoinverse, and not of the comparison with differences."""
+    x = with_values([4.0, 1.0], 3, 2)
+    report = check_rule(v.pinv, x, rtol=0.5, checks=("value", "push", "adjoint"))
+    assert "rtol=0.5" in repr(report)

@@ -12,7 +12,9 @@ from chainrules_py.composites import reductions as r
 from chainrules_py.composites import statistics as s
 from chainrules_py.rules import statistics as rules
 from chainrules_py.testing import backend, to_numpy
-from chainrules_py.testing.surface import SurfaceCall, _leaves, _Point, surface_calls
+from chainrules_py.testing.surface import SurfaceCall, surface_calls
+from chainrules_py.testing.surface_point import Point as _Point
+from chainrules_py.testing.surface_point import leaves as _leaves
 from chainrules_tape import grad, jvp, vjp
 
 rng = np.random.default_rng(3)

@@ -47,7 +47,7 @@ class Layer:
         return self.w * x
 
 
-# ---------------------------------------------------------- what a record saves cannot be written to
+# --------------------------------------------------------- what a record saves is not written to
 
 CAPTURES = {
     "x * c": lambda x, c: x * c,
@@ -173,7 +173,7 @@ def test_arguments_are_watched_by_their_names_outside():
 def test_a_step_just_works():
     w, x = fresh(), fresh(8, 4)
     for _ in range(3):
-        loss, g = value_and_grad(lambda w: np.mean((x @ w) ** 2))(w)
+        loss, g = value_and_grad(lambda w, x: np.mean((x @ w) ** 2))(w, x)
         w -= 0.1 * g
         x += 0.0
     assert loss > np.mean((x @ w) ** 2)
@@ -373,7 +373,7 @@ def test_a_change_of_everything_is_seen_in_a_sample(mode, make):
     guard.check()
     view += 1.0
     if c.size:
-        with pytest.raises(MutationError, match="complex128|float64"):
+        with pytest.raises(MutationError, match=r"complex128|float64"):
             guard.check()
         view -= 1.0
     guard.release()
@@ -474,8 +474,7 @@ def test_a_tape_that_is_dropped_or_left_by_an_exception_lets_go():
     assert a.flags.writeable
     assert c.flags.writeable
     with pytest.raises(ZeroDivisionError), Tape() as tape:
-        tape.variable(a) * c
-        1 / 0
+        np.sum(tape.variable(a) * c) * (1 / 0)
     a += 1.0
     c += 1.0
 
@@ -606,7 +605,7 @@ def test_a_library_that_says_nothing_of_its_memory_is_left_alone():
     register_memory(
         Immutable,
         owner=lambda x: x,
-        overlap=lambda x, y: x is y,
+        layout=lambda x: 0,
         fingerprint=lambda x, full: seen.append(full) or 0,
     )
     guard = Guard("lock")

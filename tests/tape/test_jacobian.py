@@ -79,6 +79,9 @@ FUNCTIONS = {
     "constant": lambda xp, x: xp.ones(3) + 0.0 * xp.sum(x[:0]),
     "power": lambda xp, x: (x * x + 1.0) ** x,
     "einsum": lambda xp, x: xp.einsum("i,j,ij->j", x, x, xp.outer(x, x)),
+    "norms": lambda xp, x: xp.stack([xp.linalg.norm(x), xp.linalg.norm(x, ord=1), x[0]]),
+    "padded": lambda xp, x: xp.pad(x * x, (1, 2)),
+    "transformed": lambda xp, x: xp.real(xp.fft.fft(x)) * xp.abs(xp.fft.rfft(x))[0],
     "dot": lambda xp, x: xp.dot(x, x) * xp.dot(xp.asarray(A), x),
     "tensordot": lambda xp, x: xp.tensordot(xp.outer(x, x), xp.reshape(x, (2, 2)).ravel(), 1),
 }
@@ -393,6 +396,32 @@ def test_a_rule_that_takes_several_directions_is_given_all_at_once():
         assert_same(jacobian(f, mode=mode)(X), want)
         assert all(shape[0] == 4 for shape in seen)
         assert len(seen) == (2 if mode == "forward" else 1)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_rule_here_is_given_directions_one_by_one(name, mode, monkeypatch):
+    def gather(*_):
+        pytest.fail("the directions were taken one by one")
+
+    monkeypatch.setattr(batch, "gather", gather)
+    jacobian(lambda x: FUNCTIONS[name](np, x), mode=mode)(X)
+
+
+def test_programs_that_fill_a_buffer():
+    def f(x):
+        buffer = np.zeros((2, 4), like=x)
+        for i in range(4):
+            buffer[0, i] = x[i] * x[(i + 1) % 4]
+        buffer[1] = x**3
+        x = x * 1.0
+        x += buffer[0]
+        x[1:3] *= 2.0
+        return x + buffer[1]
+
+    J = jacobian(f, mode="forward")(X)
+    assert pytest.approx(jacobian(f, mode="reverse")(X), rel=1e-13) == J
+    assert pytest.approx(differences(f, X), rel=1e-8) == J
 
 
 def test_hooks_see_one_direction_at_a_time():

@@ -86,8 +86,11 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = np._NoV
         rcond = None if rcond is None else float(ignore_derivatives(rcond))
         return v.pinv(x, rtol=rcond, hermitian=bool(hermitian))
     shape = np.broadcast_shapes(np.shape(rcond), x.shape[:-2])
-    each = v.reshape(v.broadcast_to(x, shape=(*shape, *x.shape[-2:])), shape=(-1, *x.shape[-2:]))
+    every = v.broadcast_to(x, shape=(*shape, *x.shape[-2:]))
     limits = np.broadcast_to(ignore_derivatives(rcond), shape).ravel().tolist()
+    if not limits:
+        return v.matrix_transpose(every)
+    each = v.reshape(every, shape=(len(limits), *x.shape[-2:]))
     found = [v.pinv(each[i], rtol=t, hermitian=bool(hermitian)) for i, t in enumerate(limits)]
     return v.reshape(v.stack(*found), shape=(*shape, *x.shape[:-3:-1]))
 

@@ -90,11 +90,12 @@ unary("arcsinh", "asinh", "arctan", "atan", low=-0.7, high=0.7, complex=True)
 unary("arcsin", "asin", "arccos", "acos", "arctanh", "atanh", low=-0.7, high=0.7, complex=True)
 unary("arccosh", "acosh", low=1.5, high=3.0, complex=True)
 binary("arctan2", "atan2")
-unary("deg2rad", "radians", "rad2deg", "degrees", "sinc")
+unary("deg2rad", "radians", "rad2deg", "degrees")
+unary("sinc", complex=True)
 
 # ----------------------------------------------------- extrema, bounds, absolute values, signs
 
-binary("maximum", "minimum", "fmax", "fmin", left=(0.0, 0.4))
+binary("maximum", "minimum", "fmax", "fmin", left=(0.0, 0.4), complex=True)
 unary("absolute", "abs", low=0.5, complex=True)
 unary("absolute", "abs", low=-2.0, high=-0.5, complex=True)
 unary("fabs", low=-2.0, high=-0.5)
@@ -265,7 +266,7 @@ _least, _most = Draw((2, 3), -1.0, -0.5), Draw((3,), 0.5, 1.0)
 for _name in ("clip", "ndarray.clip"):
     enter_calls(
         _name,
-        Sample(Draw((2, 3)), _least, _most),
+        Sample(Draw((2, 3)), _least, _most, complex=True),
         Sample(Draw((2, 1)), _least, Draw(())),
         Sample(Draw((3,)), -0.5, 0.5),
         Sample(Draw((3,)), None, 0.5),
@@ -345,7 +346,7 @@ enter_calls(
 
 _box = Draw((2, 3, 2))
 for _name in ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2"):
-    _complex = _name in ("add", "multiply")
+    _complex = not _name.startswith("logaddexp")
     enter_calls(
         f"{_name}.reduce",
         Sample(_box, complex=_complex),
@@ -363,12 +364,11 @@ for _name in ("add", "multiply", "logical_and", "logical_or"):
 for _name in ("logaddexp", "logaddexp2"):
     enter_calls(f"{_name}.reduce", Sample(Draw((0,)), smooth=False))
 for _name in ("add", "multiply", "maximum", "minimum"):
-    _complex = _name in ("add", "multiply")
     enter_calls(
         f"{_name}.accumulate",
-        Sample(_box, complex=_complex),
+        Sample(_box, complex=True),
         Sample(_box, -1),
-        Sample(_box, axis=1, complex=_complex),
+        Sample(_box, axis=1, complex=True),
         Sample(Draw((0,))),
     )
 for _name in (

@@ -12,6 +12,7 @@ from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 
+
 _word: Any
 
 
@@ -123,13 +124,19 @@ enter_samples(
     Sample(_turns, 4.0, axis=0),
     Sample(_turns, Draw((), 3.0, 4.0), axis=-1, discont=5.0),
 )
-_unary((v.deg2rad, v.rad2deg, v.sinc))
+_unary((v.deg2rad, v.rad2deg))
+_unary((v.sinc,), complex=True)
 enter_samples(v.sinc, Sample([0.0, 1e-9, -1e-4, 0.3]), Sample(0.0))
 
 # ----------------------------------------------------- extrema, bounds, absolute values, signs
 
 _binary((v.maximum, v.minimum), (0.0, 0.4))
 _binary((v.fmax, v.fmin), (0.0, 0.4))
+_plane = Draw((2, 3), kind="complex")
+for _word in (v.maximum, v.minimum, v.clip_below, v.clip_above):
+    enter_samples(_word, Sample(_plane, _plane, without=("array_api_strict",)))
+for _word in (v.fmax, v.fmin):
+    enter_samples(_word, Sample(_plane, _plane))
 for _word in (v.maximum, v.minimum):
     enter_samples(
         _word,

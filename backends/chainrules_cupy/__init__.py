@@ -1,0 +1,10 @@
+"""CuPy, as chainrules_py sees it: tables, and the exceptions to them.
+
+Importing this registers them.
+"""
+
+from chainrules_cupy import arrays, indexing, matrices, namespace, rows, words
+
+__all__ = ["arrays", "indexing", "matrices", "namespace", "rows", "words"]
+
+chainrules_contract = 1

@@ -1,0 +1,58 @@
+"""What CuPy's arrays are to the core: their namespace, their memory, when they are written to."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import cupy
+
+from chainrules_cupy import namespace
+from chainrules_py import register_array_type
+from chainrules_py.calling import register_owner
+from chainrules_py.memory import makers, register_memory
+from chainrules_py.tangents import register_mutable
+
+__all__: list[str] = []
+
+register_array_type(cupy.ndarray, namespace)
+register_mutable(cupy.ndarray, lambda x: 0 not in x.strides)
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Copy what is a view, broadcast, or shares memory with an array of the caller's."""
+    if x.base is None and 0 not in x.strides:
+        for y in theirs:
+            if y is x or getattr(y, "base", None) is x:
+                return x.copy()
+        return x
+    return x.copy()
+
+
+register_owner(cupy.ndarray, own)
+
+
+# ------------------------------------------------------------------------------------- memory
+
+
+def owner(x: Any) -> Any:
+    """What is at the end of the chain of bases."""
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def layout(x: Any) -> Any:
+    """The strides."""
+    return x.strides
+
+
+def fingerprint(x: Any, full: bool) -> Any:
+    """Nothing, for to read an element is to wait for the device; in full, a checksum of all."""
+    return zlib.crc32(x.tobytes()) if full else None
+
+
+# CuPy's arrays have no flag that would lock them.
+register_memory(cupy.ndarray, owner=owner, layout=layout, fingerprint=fingerprint)
+
+makers |= {cupy.zeros_like, cupy.ones_like, cupy.empty_like, cupy.full_like}

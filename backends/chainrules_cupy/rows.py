@@ -1,0 +1,3 @@
+"""The rows of CuPy's functions."""
+
+__all__: list[str] = []

@@ -1,0 +1,79 @@
+"""What to write in place of draws from distributions whose parameters are differentiated in.
+
+NumPy shows nobody that a draw is made. With plain parameters draws are constants, as they should
+be; a traced parameter is refused, and the refusal says how the draw is made from one that has no
+parameters. So the derivative is that of the same random numbers, moved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chainrules_py.advice import advise
+
+__all__: list[str] = []
+
+_name: str
+
+_MOVED = {
+    "normal": "loc + scale * rng.standard_normal(shape)",
+    "uniform": "low + (high - low) * rng.random(shape)",
+    "exponential": "scale * rng.standard_exponential(shape)",
+    "laplace": "loc + scale * rng.laplace(size=shape)",
+    "logistic": "loc + scale * rng.logistic(size=shape)",
+    "gumbel": "loc + scale * rng.gumbel(size=shape)",
+    "rayleigh": "scale * rng.rayleigh(size=shape)",
+    "lognormal": "np.exp(mean + sigma * rng.standard_normal(shape))",
+    "weibull": "rng.standard_exponential(shape) ** (1 / a)",
+    "pareto": "np.expm1(rng.standard_exponential(shape) / a)",
+    "power": "np.exp(-rng.standard_exponential(shape) / a)",
+    "multivariate_normal": "mean + rng.standard_normal((n, d)) @ np.linalg.cholesky(cov).T",
+    "gamma": "scale * rng.standard_gamma(k, shape), with a plain k",
+    "choice": "x[rng.choice(len(x), size)], with plain probabilities",
+    "permutation": "x[rng.permutation(len(x))]",
+    "permuted": "x[rng.permutation(len(x))]",
+    "shuffle": "x = x[rng.permutation(len(x))]",
+}
+"""What has the same distribution, of draws that have no parameters; ``np.random`` is an rng too."""
+
+_DISCRETE = (
+    "beta",
+    "binomial",
+    "chisquare",
+    "dirichlet",
+    "f",
+    "geometric",
+    "hypergeometric",
+    "integers",
+    "logseries",
+    "multinomial",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "poisson",
+    "randint",
+    "standard_gamma",
+    "standard_t",
+    "triangular",
+    "vonmises",
+    "wald",
+    "zipf",
+)
+"""Draws that jump with their parameters, or are moved by them in no simple way."""
+
+for _class in (np.random.Generator, np.random.RandomState):
+    for _name, _line in _MOVED.items():
+        if hasattr(_class, _name):
+            advise(
+                getattr(_class, _name),
+                f"{_name} draws from plain parameters: write {_line}, with rng a np.random."
+                f"Generator or np.random itself",
+            )
+    for _name in _DISCRETE:
+        if hasattr(_class, _name):
+            advise(
+                getattr(_class, _name),
+                f"{_name} draws from plain parameters, and a draw has no derivative in them: draw "
+                f"with ignore_derivatives(parameter), and differentiate the logarithm of the "
+                f"probability of what was drawn",
+            )

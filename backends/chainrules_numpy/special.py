@@ -1,0 +1,57 @@
+"""How NumPy computes the special functions that need nothing but exponentials and sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import vocabulary as v
+
+__all__: list[str] = []
+
+_maximum: Any = np.maximum.reduce
+
+
+def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
+    """x less its largest element, or less its largest real part, and that."""
+    x = np.asarray(x)
+    x = x if x.dtype.kind in "fc" else x.astype(float)
+    largest = _maximum(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    largest = np.where(np.isfinite(largest), largest, x.real.dtype.type(0))
+    return x - largest, largest
+
+
+@v.logsumexp.implement
+def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest terms apart from the others, so that small ones count beside a sum near 0."""
+    x, largest = _shifted(x, axis)
+    if x.dtype.kind == "c":
+        with np.errstate(divide="ignore"):
+            y = np.log(np.add.reduce(np.exp(x), axis=axis, keepdims=True)) + largest
+    else:
+        top = x == 0
+        count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
+        terms = np.exp(x)
+        terms[top] = 0
+        rest = np.add.reduce(terms, axis=axis, keepdims=True)
+        with np.errstate(divide="ignore"):
+            y = np.log(count) + np.log1p(rest / np.maximum(count, 1)) + largest
+            if not count.all():  # where nothing is finite
+                y = np.where(count == 0, np.log(rest), y)
+    return y if keepdims else y.squeeze(axis)[()]
+
+
+@v.softmax.implement
+def softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
+    """As SciPy does it, to the last bit."""
+    y = np.exp(_shifted(x, axis)[0])
+    return y / np.add.reduce(y, axis=axis, keepdims=True)
+
+
+@v.log_softmax.implement
+def log_softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
+    """As SciPy does it, to the last bit."""
+    x = _shifted(x, axis)[0]
+    with np.errstate(divide="ignore"):
+        return x - np.log(np.add.reduce(np.exp(x), axis=axis, keepdims=True))

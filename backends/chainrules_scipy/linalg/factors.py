@@ -1,0 +1,446 @@
+"""Factors of matrices, and systems that are solved with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_scipy.common import adjoint, array_of, checked, stands_for
+from chainrules_scipy.implementations import permutation_of
+
+__all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "polar",
+    "qr",
+    "svd",
+    "svdvals",
+]
+
+# ---------------------------------------------------------------- Cholesky
+
+
+@stands_for(scipy.linalg.cholesky)
+def cholesky(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Factor positive definite matrices into two triangular ones.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices, of which one triangle is read.
+    lower : bool
+        Which triangle, and which factor to give.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+        As ``scipy.linalg.cholesky``.
+
+    Examples
+    --------
+    >>> print(cholesky([[4.0, 2.0], [2.0, 2.0]], lower=True))
+    [[2. 0.]
+     [1. 1.]]
+    """
+    (a,) = checked(check_finite, a)
+    return v.cholesky(a, upper=not lower)
+
+
+@stands_for(scipy.linalg.cho_factor)
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Factor positive definite matrices, for `cho_solve`.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices, of which one triangle is read.
+    lower : bool
+        Which triangle, and which factor to give.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    tuple of array, shape (..., n, n), and bool
+        As ``scipy.linalg.cho_factor``; with zeros in the triangle that SciPy leaves as it was.
+
+    Examples
+    --------
+    >>> c, lower = cho_factor([[4.0, 2.0], [2.0, 2.0]])
+    >>> print(c, lower)
+    [[2. 1.]
+     [0. 1.]] False
+    """
+    return cholesky(a, lower, check_finite=check_finite), lower
+
+
+@stands_for(scipy.linalg.cho_solve)
+def cho_solve(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve ``a @ x == b`` with the factor of a.
+
+    Parameters
+    ----------
+    c_and_lower : tuple of array, shape (..., n, n), and bool
+        What `cho_factor` gives.
+    b : array, shape (n,) or (..., n, k)
+        The right-hand sides.
+    overwrite_b : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, of the shape of b
+        As ``scipy.linalg.cho_solve``.
+
+    Examples
+    --------
+    >>> print(cho_solve(cho_factor([[4.0, 2.0], [2.0, 2.0]]), [8.0, 6.0]))
+    [1. 2.]
+    """
+    c, lower = c_and_lower
+    c, b = checked(check_finite, c, b)
+    c = c if lower else adjoint(c)
+    return v.solve_triangular(adjoint(c), v.solve_triangular(c, b), upper=True)
+
+
+# ---------------------------------------------------------------- Gauss
+
+
+def _packed(a: Any) -> tuple[Any, Any, Any]:
+    """Of any shape; what is not square is triangular systems with the square part."""
+    m, n = a.shape[-2:]
+    if m == n:
+        y = v.lu_factor(a)
+        return y.lu, y.pivots, y.permutation
+    pivots = np.asarray(scipy.linalg.lu_factor(ignore_derivatives(a))[1])
+    rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
+    k = min(m, n)
+    longer = np.concatenate((pivots, rows[..., k:]), -1)
+    p = permutation_of(longer)
+    a = _rows(a, p)
+    square = v.lu_factor(a[..., :k, :k]).lu
+    if m < n:
+        right = v.solve_triangular(square, a[..., :, k:], unit_diagonal=True)
+        return v.concat(square, right, axis=-1), pivots, p
+    below = adjoint(v.solve_triangular(adjoint(square), adjoint(a[..., k:, :])))
+    return v.concat(square, below, axis=-2), pivots, p
+
+
+def _rows(a: Any, p: Any) -> Any:
+    if p.ndim == 1:
+        return v.take(a, p, axis=-2)
+    return v.take_along_axis(a, p[..., None], axis=-2)
+
+
+@stands_for(scipy.linalg.lu_factor)
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Factor matrices into two triangular ones, for `lu_solve`.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrices.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    tuple of array, shape (..., m, n), and array of int
+        As ``scipy.linalg.lu_factor``: both factors in one, and the pivots, which are constant.
+
+    Examples
+    --------
+    >>> lu, pivots = lu_factor([[1.0, 0.0], [2.0, 4.0]])
+    >>> print(lu, pivots)
+    [[ 2.   4. ]
+     [ 0.5 -2. ]] [1 1]
+    """
+    (a,) = checked(check_finite, a)
+    return _packed(a)[:2]
+
+
+@stands_for(scipy.linalg.lu_solve)
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a @ x == b`` with the factors of a.
+
+    Parameters
+    ----------
+    lu_and_piv : tuple of array, shape (..., n, n), and array of int
+        What `lu_factor` gives.
+    b : array, shape (n,) or (..., n, k)
+        The right-hand sides.
+    trans : {0, 1, 2}
+        Whether to solve with a, its transpose, or its adjoint.
+    overwrite_b : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, of the shape of b
+        As ``scipy.linalg.lu_solve``.
+
+    Examples
+    --------
+    >>> print(lu_solve(lu_factor([[1.0, 0.0], [2.0, 4.0]]), [1.0, 10.0]))
+    [1. 2.]
+    """
+    factors, pivots = lu_and_piv
+    factors, b = checked(check_finite, factors, b)
+    p = permutation_of(np.asarray(ignore_derivatives(pivots)))
+    vector = b.ndim == 1
+    y = v.expand_dims(b, axis=-1) if vector else b
+    if trans == 0:
+        y = v.solve_triangular(factors, _rows(y, p), unit_diagonal=True)
+        y = v.solve_triangular(factors, y, upper=True)
+    elif trans in (1, 2):
+        turned = v.matrix_transpose(factors) if trans == 1 else adjoint(factors)
+        y = v.solve_triangular(turned, y)
+        y = v.solve_triangular(turned, y, upper=True, unit_diagonal=True)
+        y = _rows(y, np.argsort(p, axis=-1))
+    else:
+        msg = f"trans={trans!r}: there are 0, 1 and 2"
+        raise ValueError(msg)
+    return v.squeeze(y, axis=-1) if vector and y.ndim == 2 else y
+
+
+@stands_for(scipy.linalg.lu)
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:
+    """Factor matrices into a permutation and two triangular ones.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrices.
+    permute_l : bool
+        Whether to give the product of the first two.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    p_indices : bool
+        Whether to give the permutation as indices of rows.
+
+    Returns
+    -------
+    tuple of arrays
+        As ``scipy.linalg.lu``; the permutation is constant.
+
+    Examples
+    --------
+    >>> p, l, u = lu([[1.0, 0.0], [2.0, 4.0]])
+    >>> print(l, u)
+    [[1.  0. ]
+     [0.5 1. ]] [[ 2.  4.]
+     [ 0. -2.]]
+    """
+    (a,) = checked(check_finite, a)
+    factors, _, p = _packed(a)
+    m, k = a.shape[-2], min(a.shape[-2:])
+    lower = v.tril(factors[..., :, :k], k=-1) + np.eye(m, k, dtype=a.dtype)
+    upper = v.triu(factors[..., :k, :])
+    back = np.argsort(p, axis=-1)
+    if permute_l:
+        return _rows(lower, back), upper
+    p = back if p_indices else np.eye(m, dtype=a.real.dtype)[back]
+    return p, lower, upper
+
+
+# ---------------------------------------------------------------- orthogonal
+
+
+@stands_for(scipy.linalg.qr)
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Factor a matrix into a unitary and a triangular one.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrix.
+    overwrite_a, lwork : optional
+        Permissions that nobody makes use of.
+    mode : {"full", "r", "economic"}
+        Whether the first is square; "r" gives the second alone.
+    pivoting : bool
+        Whether to permute columns first, so that the diagonal falls; the permutation is constant.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    tuple of arrays
+        As ``scipy.linalg.qr``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the mode is "raw".
+
+    Examples
+    --------
+    >>> Q, R = qr([[3.0], [4.0]], mode="economic")
+    >>> print(Q @ R)
+    [[3.]
+     [4.]]
+    """
+    (a,) = checked(check_finite, a)
+    if mode not in ("full", "r", "economic"):
+        msg = f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'"
+        raise UnsupportedKeywordError(msg)
+    last: tuple[Any, ...] = ()
+    if pivoting:
+        last = (np.asarray(scipy.linalg.qr(ignore_derivatives(a), mode="r", pivoting=True)[-1]),)
+        a = v.take(a, last[0], axis=-1)
+    if mode == "economic":
+        y = v.qr(a)
+        return y.Q, y.R, *last
+    y = v.qr(a, mode="complete")
+    return (y.R, *last) if mode == "r" else (y.Q, y.R, *last)
+
+
+@stands_for(scipy.linalg.svd)
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Factor matrices into two unitary ones and singular values.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrices.
+    full_matrices : bool
+        Whether the unitary ones are square.
+    compute_uv : bool
+        Whether to give more than the singular values.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    lapack_driver : str
+        By which routine; here it is NumPy's.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        As ``scipy.linalg.svd``.
+
+    Examples
+    --------
+    >>> print(svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False))
+    [4. 3.]
+    """
+    (a,) = checked(check_finite, a)
+    if not compute_uv:
+        return v.svdvals(a)
+    y = v.svd(a, full_matrices=bool(full_matrices))
+    return y.U, y.S, y.Vh
+
+
+@stands_for(scipy.linalg.svdvals)
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Compute singular values, in descending order.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrices.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (..., min(m, n))
+        As ``scipy.linalg.svdvals``.
+
+    Examples
+    --------
+    >>> print(svdvals([[3.0, 0.0], [0.0, 4.0]]))
+    [4. 3.]
+    """
+    (a,) = checked(check_finite, a)
+    return v.svdvals(a)
+
+
+@stands_for(scipy.linalg.polar)
+def polar(a: Any, side: str = "right") -> Any:
+    """Factor a matrix into a unitary and a positive semidefinite one.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, n)
+        The matrix.
+    side : {"right", "left"}
+        On which side the latter stands.
+
+    Returns
+    -------
+    tuple of two arrays
+        As ``scipy.linalg.polar``.
+
+    Examples
+    --------
+    >>> u, p = polar([[0.0, 2.0], [-1.0, 0.0]])
+    >>> print(u @ p)
+    [[ 0.  2.]
+     [-1.  0.]]
+    """
+    if side not in ("right", "left"):
+        msg = f"side={side!r}: there are 'right' and 'left'"
+        raise ValueError(msg)
+    y = v.svd(array_of(a), full_matrices=False)
+    s = v.expand_dims(y.S, axis=-2)
+    if side == "right":
+        V = adjoint(y.Vh)
+        return y.U @ y.Vh, (V * s) @ y.Vh
+    return y.U @ y.Vh, (y.U * s) @ adjoint(y.U)

@@ -1,0 +1,224 @@
+"""Matrices made of others, and their size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.common import array_of, checked, stands_for
+
+__all__ = ["block_diag", "circulant", "hankel", "khatri_rao", "norm", "toeplitz"]
+
+
+def _of_blocks(arrs: Sequence[Any]) -> Any:
+    blocks = [_with_axes(x, 2) for x in arrs]
+    if not blocks:
+        return np.zeros((1, 0))
+    batch = np.broadcast_shapes(*[b.shape[:-2] for b in blocks])
+    width, start, rows = sum(b.shape[-1] for b in blocks), 0, []
+    for b in blocks:
+        b = _repeated(b, batch, 2)
+        behind = width - start - b.shape[-1]
+        rows.append(v.pad(b, 0, widths=((0, 0),) * (b.ndim - 1) + ((start, behind),)))
+        start += b.shape[-1]
+    return v.concat(*rows, axis=-2)
+
+
+def _with_axes(x: Any, n: int) -> Any:
+    """An array with at least so many axes; integers stay integers."""
+    x = array_of(x, floating=False)
+    return x if x.ndim >= n else v.reshape(x, shape=(*(1,) * (n - x.ndim), *x.shape))
+
+
+def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
+    """An array with these axes before its last n."""
+    shape = (*batch, *x.shape[-n:])
+    return x if x.shape == shape else v.broadcast_to(x, shape=shape)
+
+
+def block_diag(*arrs: Any) -> Any:
+    """Put matrices on the diagonal of a larger one.
+
+    Parameters
+    ----------
+    *arrs : array, shape (..., m, n)
+        The blocks; vectors are rows. Axes before the last two are broadcast.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.block_diag``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(lambda x: (block_diag(x, x) @ np.ones(4)).sum())(np.ones(2)))
+    [2. 2.]
+    """
+    return _of_blocks(arrs)
+
+
+stands_for(scipy.linalg.block_diag, to=_of_blocks, parameters={"arrs": ()}, gather="arrs")(
+    block_diag
+)
+
+
+@stands_for(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along its diagonals.
+
+    Parameters
+    ----------
+    c : array, shape (..., m)
+        Its first column.
+    r : array, shape (..., n), optional
+        Its first row, but for the first element; the conjugate of c by default.
+
+    Returns
+    -------
+    array, shape (..., m, n)
+        As ``scipy.linalg.toeplitz``.
+
+    Examples
+    --------
+    >>> print(toeplitz([1.0, 2.0], [1.0, 3.0]))
+    [[1. 3.]
+     [2. 1.]]
+    """
+    c = _with_axes(c, 1)
+    r = v.conj(c) if r is None else _with_axes(r, 1)
+    m, n = c.shape[-1], r.shape[-1]
+    return _gathered(v.flip(c, axis=-1), r, np.arange(n) - np.arange(m)[:, None] + m - 1)
+
+
+@stands_for(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    """Make a matrix whose columns are one vector, turned.
+
+    Parameters
+    ----------
+    c : array, shape (..., n)
+        Its first column.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+        As ``scipy.linalg.circulant``.
+
+    Examples
+    --------
+    >>> print(circulant([1.0, 2.0, 3.0]))
+    [[1. 3. 2.]
+     [2. 1. 3.]
+     [3. 2. 1.]]
+    """
+    c = _with_axes(c, 1)
+    places = np.arange(c.shape[-1])
+    return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
+
+
+@stands_for(scipy.linalg.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along the diagonals from the right to the left.
+
+    Parameters
+    ----------
+    c : array, shape (m,)
+        Its first column.
+    r : array, shape (n,), optional
+        Its last row, but for the first element; zeros by default.
+
+    Returns
+    -------
+    array, shape (m, n)
+        As ``scipy.linalg.hankel``.
+
+    Examples
+    --------
+    >>> print(hankel([1.0, 2.0], [2.0, 3.0]))
+    [[1. 2.]
+     [2. 3.]]
+    """
+    c = v.reshape(array_of(c, floating=False), shape=(-1,))
+    r = v.zeros_like(c) if r is None else v.reshape(array_of(r, floating=False), shape=(-1,))
+    return _gathered(c, r, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
+
+
+def _gathered(c: Any, r: Any, places: Any) -> Any:
+    """Elements of c, and of r behind its first, where the places say."""
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = _repeated(c, batch, 1), _repeated(r, batch, 1)
+    return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
+
+
+@stands_for(scipy.linalg.khatri_rao)
+def khatri_rao(a: Any, b: Any) -> Any:
+    """Compute the Kronecker products of the columns of two matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, k)
+        The left columns.
+    b : array, shape (..., n, k)
+        The right columns.
+
+    Returns
+    -------
+    array, shape (..., m n, k)
+        As ``scipy.linalg.khatri_rao``.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of columns differ.
+
+    Examples
+    --------
+    >>> print(khatri_rao([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]))
+    [[ 3.  8.]
+     [ 5. 12.]]
+    """
+    a, b = array_of(a), array_of(b)
+    if a.shape[-1] != b.shape[-1]:
+        msg = f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns"
+        raise ValueError(msg)
+    y = v.expand_dims(a, axis=-2) * v.expand_dims(b, axis=-3)
+    return v.reshape(y, shape=(*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
+
+
+@stands_for(scipy.linalg.norm)
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
+) -> Any:
+    """Compute a norm of vectors or matrices.
+
+    Parameters
+    ----------
+    a : array
+        One vector or matrix, or several along other axes than ``axis``.
+    ord : {None, "fro", "nuc"} or number, optional
+        Which norm.
+    axis : int or tuple of two int, optional
+        Where the vectors, or matrices, are.
+    keepdims : bool
+        Whether these axes stay, with length one.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array or number
+        As ``scipy.linalg.norm``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(norm)(np.array([3.0, 4.0])))
+    [0.6 0.8]
+    """
+    (a,) = checked(check_finite, a)
+    return np.linalg.norm(a, ord, axis, keepdims)

@@ -1,0 +1,472 @@
+"""Systems of linear equations, inverses, and equations in matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_scipy.common import adjoint, array_of, checked, stands_for
+
+__all__ = [
+    "det",
+    "inv",
+    "lstsq",
+    "pinv",
+    "pinvh",
+    "solve",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
+    "solve_triangular",
+]
+
+_STRUCTURES = {
+    "gen": "general",
+    "sym": "symmetric",
+    "her": "hermitian",
+    "pos": "positive definite",
+    "banded": "general",
+}
+
+
+def read(a: Any, structure: str | None, lower: bool) -> Any:
+    """The matrix that is meant, of the part that SciPy reads."""
+    structure = _STRUCTURES.get(structure or "general", structure or "general")
+    if structure == "general":
+        return a
+    if structure == "diagonal":
+        return v.from_diagonal(v.diagonal(a), rows=a.shape[-2], columns=a.shape[-1])
+    if structure == "tridiagonal":
+        return v.triu(v.tril(a, k=1), k=-1)
+    if structure in ("upper triangular", "lower triangular"):
+        return v.triu(a) if structure == "upper triangular" else v.tril(a)
+    half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
+    diagonal = v.diagonal(a)
+    if structure == "symmetric":
+        other = v.matrix_transpose(half)
+    elif structure in ("hermitian", "positive definite"):
+        other, diagonal = adjoint(half), v.real(diagonal)
+    else:
+        msg = f"assume_a={structure!r} is no structure that SciPy knows"
+        raise ValueError(msg)
+    n = a.shape[-1]
+    return half + other + v.from_diagonal(diagonal, rows=n, columns=n)
+
+
+@stands_for(scipy.linalg.solve)
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve ``a @ x == b``.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    b : array, shape (n,) or (..., n, k)
+        The right-hand sides.
+    lower : bool
+        Which triangle is read, where ``assume_a`` says that one is.
+    overwrite_a, overwrite_b : bool
+        Permissions that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    assume_a : str, optional
+        The structure of the matrices, as SciPy names it; what it does not read has no derivative.
+    transposed : bool
+        Whether to solve ``a.T @ x == b``.
+
+    Returns
+    -------
+    array, of the shape of b
+        As ``scipy.linalg.solve``.
+
+    Examples
+    --------
+    >>> print(solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]))
+    [1.  0.5]
+    """
+    a, b = checked(check_finite, a, b)
+    if assume_a in ("upper triangular", "lower triangular"):
+        trans = 1 if transposed else 0
+        return solve_triangular(a, b, trans, assume_a == "lower triangular", check_finite=False)
+    if assume_a in ("pos", "positive definite"):
+        factor = v.cholesky(a, upper=not lower)
+        factor = adjoint(factor) if not lower else factor
+        factor = v.conj(factor) if transposed else factor
+        y = v.solve_triangular(factor, b)
+        return v.solve_triangular(adjoint(factor), y, upper=True)
+    a = read(a, assume_a, lower)
+    return v.solve(v.matrix_transpose(a) if transposed else a, b)
+
+
+@stands_for(scipy.linalg.solve_triangular)
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a @ x == b``, where one triangle of a is read.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    b : array, shape (n,) or (..., n, k)
+        The right-hand sides.
+    trans : {0, 1, 2, "N", "T", "C"}
+        Whether to solve with a, its transpose, or its adjoint.
+    lower : bool
+        Which triangle is read.
+    unit_diagonal : bool
+        Whether the diagonal is taken to be 1, and not read.
+    overwrite_b : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, of the shape of b
+        As ``scipy.linalg.solve_triangular``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> L = np.array([[2.0, 0.0], [1.0, 1.0]])
+    >>> print(grad(lambda b: solve_triangular(L, b, lower=True).sum())(np.ones(2)))
+    [0. 1.]
+    """
+    a, b = checked(check_finite, a, b)
+    kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)  # type: ignore[call-overload]
+    if kind not in (0, 1, 2):
+        msg = f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'"
+        raise ValueError(msg)
+    if kind:
+        a, lower = (v.matrix_transpose(a) if kind == 1 else adjoint(a)), not lower
+    return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
+
+
+@stands_for(scipy.linalg.inv)
+def inv(
+    a: Any,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:
+    """Invert matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    assume_a : str, optional
+        The structure of the matrices, as SciPy names it; what it does not read has no derivative.
+    lower : bool
+        Which triangle is read, where ``assume_a`` says that one is.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+        As ``scipy.linalg.inv``.
+
+    Examples
+    --------
+    >>> print(inv([[2.0, 0.0], [0.0, 4.0]]))
+    [[0.5  0.  ]
+     [0.   0.25]]
+    """
+    (a,) = checked(check_finite, a)
+    return v.inv(read(a, assume_a, lower))
+
+
+@stands_for(scipy.linalg.det)
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Compute the determinant of matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (...)
+        As ``scipy.linalg.det``.
+
+    Examples
+    --------
+    >>> print(det([[2.0, 0.0], [0.0, 4.0]]))
+    8.0
+    """
+    (a,) = checked(check_finite, a)
+    return np.linalg.det(a)
+
+
+def _residuals(y: Any, vector: bool) -> Any:
+    return v.reshape(y, shape=()) if vector and y.shape == (1,) else y
+
+
+@stands_for(scipy.linalg.lstsq)
+def lstsq(
+    a: Any,
+    b: Any,
+    cond: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str | None = None,
+) -> Any:
+    """Find the shortest x that minimises ``norm(a @ x - b)``.
+
+    Parameters
+    ----------
+    a : array, shape (m, n)
+        The matrix.
+    b : array, shape (m,) or (m, k)
+        The right-hand sides.
+    cond : float, optional
+        Singular values below this share of the largest count as zero; the distance of neighbouring
+        numbers by default.
+    overwrite_a, overwrite_b : bool
+        Permissions that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    lapack_driver : str, optional
+        By which routine; with "gelsy", which has none, no singular values are returned.
+
+    Returns
+    -------
+    tuple
+        As ``scipy.linalg.lstsq``: x, the squared residuals, the rank, the singular values.
+
+    Examples
+    --------
+    >>> x, residual, rank, s = lstsq([[1.0], [1.0]], [1.0, 2.0])
+    >>> print(x, residual, rank, s)
+    [1.5] 0.5 1 [1.41421356]
+    """
+    a, b = checked(check_finite, a, b)
+    rcond = float(np.finfo(a.dtype).eps if cond is None else ignore_derivatives(cond))
+    x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
+    if lapack_driver == "gelsy":
+        s = None
+    return x, _residuals(residuals, b.ndim == 1), int(rank), s
+
+
+def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:
+    """One share of the largest singular value, of an absolute and a relative tolerance."""
+    if atol is None and rtol is None:
+        return None
+    eps = max(a.shape[-2:]) * np.finfo(a.dtype).eps
+    relative = (0.0 if atol is not None else eps) if rtol is None else float(rtol)
+    return relative + (float(atol or 0.0) / scale if scale else 0.0)
+
+
+def _ranked(a: Any, rtol: float | None, hermitian: bool, return_rank: bool) -> Any:
+    y = v.pinv(a, rtol=rtol, hermitian=hermitian)
+    if not return_rank:
+        return y
+    plain = np.asarray(ignore_derivatives(a))
+    s = np.linalg.svd(plain, compute_uv=False, hermitian=hermitian)
+    cut = max(plain.shape) * np.finfo(plain.dtype).eps if rtol is None else rtol
+    return y, int(np.sum(s > cut * s.max(initial=0.0)))
+
+
+@stands_for(scipy.linalg.pinv)
+def pinv(
+    a: Any,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the pseudoinverse.
+
+    Parameters
+    ----------
+    a : array, shape (m, n)
+        The matrix.
+    atol, rtol : float, optional
+        Singular values below ``atol + rtol * (the largest)`` count as zero.
+    return_rank : bool
+        Whether to return the number of the others as well.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (n, m), or tuple of it and a number
+        As ``scipy.linalg.pinv``.
+
+    Examples
+    --------
+    >>> print(pinv([[2.0], [0.0]]))
+    [[0.5 0. ]]
+    """
+    (a,) = checked(check_finite, a)
+    scale = float(np.linalg.norm(ignore_derivatives(a), 2)) if atol else 0.0
+    return _ranked(a, _tolerance(a, atol, rtol, scale), False, return_rank)
+
+
+@stands_for(scipy.linalg.pinvh)
+def pinvh(
+    a: Any,
+    atol: Any = None,
+    rtol: Any = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the pseudoinverse of a Hermitian matrix.
+
+    Parameters
+    ----------
+    a : array, shape (n, n)
+        The matrix, of which one triangle is read.
+    atol, rtol : float, optional
+        Eigenvalues of absolute value below ``atol + rtol * (the largest)`` count as zero.
+    lower : bool
+        Which triangle.
+    return_rank : bool
+        Whether to return the number of the others as well.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (n, n), or tuple of it and a number
+        As ``scipy.linalg.pinvh``.
+
+    Examples
+    --------
+    >>> print(pinvh([[2.0, 0.0], [0.0, 0.0]]))
+    [[0.5 0. ]
+     [0.  0. ]]
+    """
+    (a,) = checked(check_finite, a)
+    a = a if lower else adjoint(a)
+    scale = 0.0
+    if atol:
+        scale = float(np.max(np.abs(np.linalg.eigvalsh(ignore_derivatives(a)))))
+    return _ranked(a, _tolerance(a, atol, rtol, scale), True, return_rank)
+
+
+@stands_for(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solve ``a @ x + x @ b == q``.
+
+    Parameters
+    ----------
+    a : array, shape (..., m, m)
+        The left matrix.
+    b : array, shape (..., n, n)
+        The right matrix.
+    q : array, shape (..., m, n)
+        The right-hand side.
+
+    Returns
+    -------
+    array, shape (..., m, n)
+        As ``scipy.linalg.solve_sylvester``.
+
+    Examples
+    --------
+    >>> print(solve_sylvester([[1.0]], [[2.0]], [[6.0]]))
+    [[2.]]
+    """
+    return v.solve_sylvester(array_of(a), array_of(b), array_of(q))
+
+
+@stands_for(scipy.linalg.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solve ``a @ x + x @ a.conj().T == q``.
+
+    Parameters
+    ----------
+    a, q : array, shape (..., n, n)
+        The matrix, and the right-hand side.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+        As ``scipy.linalg.solve_continuous_lyapunov``.
+
+    Examples
+    --------
+    >>> print(solve_continuous_lyapunov([[1.0]], [[4.0]]))
+    [[2.]]
+    """
+    a = array_of(a)
+    return v.solve_sylvester(a, adjoint(a), array_of(q))
+
+
+@stands_for(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+    """Solve ``a @ x @ a.conj().T - x + q == 0``.
+
+    Parameters
+    ----------
+    a, q : array, shape (..., n, n)
+        The matrix, and the right-hand side.
+    method : {None, "direct", "bilinear"}
+        By one system of n² equations, or by a continuous equation; the former by default where n is
+        below 10.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+        As ``scipy.linalg.solve_discrete_lyapunov``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If there is no such method.
+
+    Examples
+    --------
+    >>> print(solve_discrete_lyapunov([[0.5]], [[3.0]]))
+    [[4.]]
+    """
+    a, q = array_of(a), array_of(q)
+    n = a.shape[-1]
+    method = ("direct" if n < 10 else "bilinear") if method is None else method.lower()
+    if method == "direct":
+        shape = (*np.broadcast_shapes(a.shape[:-2], q.shape[:-2]), n, n)
+        rows = v.expand_dims(a, axis=(-3, -1)) * v.expand_dims(v.conj(a), axis=(-4, -2))
+        system = np.eye(n * n) - v.reshape(rows, shape=(*a.shape[:-2], n * n, n * n))
+        column = v.reshape(q, shape=(*q.shape[:-2], n * n, 1))
+        return v.reshape(v.solve(system, column), shape=shape)
+    if method != "bilinear":
+        msg = f"solve_discrete_lyapunov(method={method!r}): there are 'direct' and 'bilinear'"
+        raise UnsupportedKeywordError(msg)
+    ah, one = adjoint(a), np.eye(n)
+    inverse = v.inv(ah + one)
+    b = adjoint((ah - one) @ inverse)
+    return solve_continuous_lyapunov(b, -2 * (v.inv(a + one) @ q @ inverse))

@@ -1,0 +1,274 @@
+"""Eigenvalues and eigenvectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_py.project import kind_of
+from chainrules_scipy.common import adjoint, checked, stands_for
+
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
+
+
+def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
+    """Which eigenvalues are asked for; those in an interval are constant in number."""
+    if by_index is not None and by_value is not None:
+        msg = "Either index or value subset can be requested."
+        raise ValueError(msg)
+    if by_index is not None:
+        first, last = map(int, by_index)
+        return slice(first, last + 1)
+    if by_value is None:
+        return slice(None)
+    low, high = by_value
+    plain = np.asarray(ignore_derivatives(w))
+    return slice(int(np.sum(plain <= low)), int(np.sum(plain <= high)))
+
+
+def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
+    """The Hermitian matrix with the same eigenvalues, and what brings its eigenvectors back."""
+    factor = v.cholesky(b, upper=not lower)
+    factor = factor if lower else adjoint(factor)
+    half = v.tril(a, k=-1) if lower else adjoint(v.triu(a, k=1))
+    n = a.shape[-1]
+    whole = half + adjoint(half)
+    whole = whole + v.from_diagonal(v.real(v.diagonal(a)), rows=n, columns=n)
+    if type == 1:  # a v = w b v
+        right = adjoint(v.solve_triangular(factor, whole))
+        return v.solve_triangular(factor, right), lambda y: v.solve_triangular(
+            adjoint(factor), y, upper=True
+        )
+    inner = adjoint(factor) @ whole @ factor
+    if type == 2:  # a b v = w v
+        return inner, lambda y: v.solve_triangular(adjoint(factor), y, upper=True)
+    if type == 3:  # b a v = w v
+        return inner, lambda y: factor @ y
+    msg = f"type={type!r}: there are 1, 2 and 3"
+    raise ValueError(msg)
+
+
+@stands_for(scipy.linalg.eigh)
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Compute eigenvalues and eigenvectors of Hermitian matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices, of which one triangle is read.
+    b : array, shape (..., n, n), optional
+        For ``a @ v == w * b @ v``: positive definite, read in the same triangle.
+    lower : bool
+        Which triangle.
+    eigvals_only : bool
+        Whether to give no eigenvectors.
+    overwrite_a, overwrite_b : bool
+        Permissions that nobody makes use of.
+    type : {1, 2, 3}
+        With b: a v = w b v, a b v = w v, or b a v = w v.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+    subset_by_index : (int, int), optional
+        The first and the last eigenvalue to give.
+    subset_by_value : (float, float), optional
+        Eigenvalues above the first and up to the second are given.
+    driver : str, optional
+        By which routine; here it is NumPy's.
+
+    Returns
+    -------
+    array, shape (..., n), or tuple of it and array, shape (..., n, n)
+        As ``scipy.linalg.eigh``: in ascending order, with eigenvectors up to a phase. With b the
+        problem is reduced by its Cholesky factor: G. Golub and C. Van Loan, "Matrix Computations"
+        (2013), section 8.7.2.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> a = np.diag([1.0, 3.0])
+    >>> print(grad(lambda b: eigh(a, b, eigvals_only=True)[1])(np.eye(2)))
+    [[ 0.  0.]
+     [ 0. -3.]]
+    """
+    back = None
+    if b is None:
+        (a,) = checked(check_finite, a)
+    else:
+        a, b = checked(check_finite, a, b)
+        a, back = _hermitian(a, b, lower, type)
+        lower = True
+    if eigvals_only:
+        w = v.eigvalsh(a, upper=not lower)
+        return w[..., _wanted(w, subset_by_index, subset_by_value)]
+    w, V = v.eigh(a, upper=not lower)
+    V = V if back is None else back(V)
+    wanted = _wanted(w, subset_by_index, subset_by_value)
+    return w[..., wanted], V[..., wanted]
+
+
+@stands_for(scipy.linalg.eigvalsh)
+def eigvalsh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Compute eigenvalues of Hermitian matrices.
+
+    Parameters
+    ----------
+    a, b, lower, overwrite_a, overwrite_b, type, check_finite
+        As of `eigh`.
+    subset_by_index, subset_by_value, driver
+        As of `eigh`.
+
+    Returns
+    -------
+    array, shape (..., n)
+        As ``scipy.linalg.eigvalsh``, in ascending order.
+
+    Examples
+    --------
+    >>> print(eigvalsh([[2.0, 0.0], [0.0, 1.0]]))
+    [1. 2.]
+    """
+    return eigh(
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        type=type,
+        check_finite=check_finite,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+    )
+
+
+def _only(name: str, b: Any, **others: bool) -> None:
+    given = [key for key, value in others.items() if value]
+    if b is not None:
+        msg = f"{name}(a, b) has no derivative here; write {name}(solve(b, a))"
+        raise UnsupportedKeywordError(msg)
+    if given:
+        msg = f"{name}({given[0]}=True) has no derivative here; leave it out"
+        raise UnsupportedKeywordError(msg)
+
+
+def _complex(x: Any) -> Any:
+    """SciPy's eigenvalues are complex, also where all are real."""
+    narrow = np.result_type(x.dtype, np.complex64)
+    return x if kind_of(x) == "complex" else v.astype(x, dtype=narrow)
+
+
+@stands_for(scipy.linalg.eig)
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Compute eigenvalues and right eigenvectors of matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    b, left, homogeneous_eigvals : optional
+        Have no derivative here.
+    right : bool
+        Whether to give eigenvectors.
+    overwrite_a, overwrite_b : bool
+        Permissions that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (..., n), or tuple of it and array, shape (..., n, n)
+        As ``scipy.linalg.eig``; eigenvectors have length one.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If b, ``left`` or ``homogeneous_eigvals`` is given.
+
+    Examples
+    --------
+    >>> print(eig([[2.0, 1.0], [0.0, 1.0]], right=False))
+    [2.+0.j 1.+0.j]
+    """
+    _only("eig", b, left=left, homogeneous_eigvals=homogeneous_eigvals)
+    (a,) = checked(check_finite, a)
+    if not right:
+        return _complex(v.eigvals(a))
+    w, V = v.eig(a)
+    return _complex(w), V
+
+
+@stands_for(scipy.linalg.eigvals)
+def eigvals(
+    a: Any,
+    b: Any = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Compute eigenvalues of matrices.
+
+    Parameters
+    ----------
+    a : array, shape (..., n, n)
+        The matrices.
+    b, homogeneous_eigvals : optional
+        Have no derivative here.
+    overwrite_a : bool
+        A permission that nobody makes use of.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array, shape (..., n)
+        As ``scipy.linalg.eigvals``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If b or ``homogeneous_eigvals`` is given.
+
+    Examples
+    --------
+    >>> print(eigvals([[2.0, 1.0], [0.0, 1.0]]))
+    [2.+0.j 1.+0.j]
+    """
+    _only("eigvals", b, homogeneous_eigvals=homogeneous_eigvals)
+    (a,) = checked(check_finite, a)
+    return _complex(v.eigvals(a))

@@ -1,0 +1,270 @@
+"""The functions of ``scipy.special`` that make plain arrays of their arguments, of traced values too.
+
+The others are ufuncs, and take traced values as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_py.project import kind_of
+from chainrules_scipy.common import array_of, stands_for, static
+
+__all__ = [
+    "comb",
+    "factorial",
+    "log_softmax",
+    "logsumexp",
+    "multigammaln",
+    "polygamma",
+    "softmax",
+]
+
+
+@stands_for(scipy.special.logsumexp)
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """Compute the logarithm of a sum of exponentials.
+
+    Parameters
+    ----------
+    a : array
+        The exponents.
+    axis : int or tuple of int, optional
+        What to sum along; everything by default.
+    b : array, optional
+        Factors of the exponentials, broadcast against ``a``; they are differentiated in as well.
+        Where one is 0, ``a`` may be infinite.
+    keepdims : bool
+        Whether the axes stay, with length one.
+    return_sign : bool
+        Whether to return the logarithm of the absolute value, and the sign or phase.
+
+    Returns
+    -------
+    array, or tuple of two arrays
+        As ``scipy.special.logsumexp``; the sign of a real sum is constant.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(logsumexp)(np.array([0.0, 0.0])))
+    [0.5 0.5]
+    """
+    a, axis = array_of(a), static(axis)
+    if b is None and not return_sign:
+        return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
+    b = array_of(1.0 if b is None else b)
+    plain, zero = ignore_derivatives(a), ignore_derivatives(b) == 0
+    # What a weight of 0 leaves out may be infinite, or larger than all others.
+    largest = np.where(zero | ~np.isfinite(plain.real), -np.inf, plain.real)
+    largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
+    largest = np.where(np.isfinite(largest), largest, 0).astype(plain.real.dtype)
+    a = v.where(zero & ~np.isfinite(plain), largest, a)
+    terms = v.strong_multiply(b, v.exp(a - largest))
+    total = v.sum(terms, axis=axis, keepdims=True)
+    size = v.abs(total)
+    sign = v.sign(total) if kind_of(total) == "real" else total / v.where(size == 0, 1, size)
+    if return_sign:
+        y = v.log(size) + largest
+    else:
+        y = v.log(v.where(sign < 0, math.nan, total) if kind_of(sign) == "real" else total)
+        y = y + largest
+    y, sign = (y, sign) if keepdims else (v.squeeze(y, axis=axis), v.squeeze(sign, axis=axis))
+    return (y, sign) if return_sign else y
+
+
+@stands_for(scipy.special.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    """Divide exponentials by their sum.
+
+    Parameters
+    ----------
+    x : array
+        The exponents.
+    axis : int or tuple of int, optional
+        What to sum along; everything by default.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.softmax``, of the shape of x.
+
+    Examples
+    --------
+    >>> from chainrules_tape import jacobian
+    >>> print(jacobian(softmax)(np.zeros(2)))
+    [[ 0.25 -0.25]
+     [-0.25  0.25]]
+    """
+    return v.softmax(array_of(x), axis=static(axis))
+
+
+@stands_for(scipy.special.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """Compute the logarithm of `softmax`.
+
+    Parameters
+    ----------
+    x : array
+        The exponents.
+    axis : int or tuple of int, optional
+        What to sum along; everything by default.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.log_softmax``, of the shape of x.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(lambda x: log_softmax(x)[0])(np.zeros(2)))
+    [ 0.5 -0.5]
+    """
+    return v.log_softmax(array_of(x), axis=static(axis))
+
+
+@stands_for(scipy.special.polygamma)
+def polygamma(n: Any, x: Any) -> Any:
+    """Compute a derivative of the digamma function.
+
+    Parameters
+    ----------
+    n : array of int
+        How often to differentiate.
+    x : array
+        Where.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.polygamma``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> round(float(grad(polygamma, 1)(0, 1.0)), 6)  # π² / 6
+    1.644934
+    """
+    return v.polygamma(n if np.ndim(n) == 0 else np.asarray(n), array_of(x))
+
+
+@stands_for(scipy.special.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """Compute Γ(n + 1).
+
+    Parameters
+    ----------
+    n : array
+        Negative numbers give 0, unless ``extend="complex"``.
+    exact : bool
+        Whole numbers of any size have no derivative: False.
+    extend : {"zero", "complex"}
+        What to do with negative numbers.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.factorial``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If ``exact`` is set.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> round(float(grad(factorial)(3.0)), 6)
+    7.536706
+    """
+    if exact:
+        msg = "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out"
+        raise UnsupportedKeywordError(msg)
+    n = array_of(n)
+    if extend == "complex":
+        return v.gamma(n + 1)
+    return v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
+
+
+@stands_for(scipy.special.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """Compute a number of combinations, of k out of N.
+
+    Parameters
+    ----------
+    N, k : array
+        Where ``0 <= k <= N`` does not hold the result is 0.
+    exact : bool
+        Whole numbers of any size have no derivative: False.
+    repetition : bool
+        Whether an element can be chosen several times.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.comb``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If ``exact`` is set.
+
+    Examples
+    --------
+    >>> print(comb(4.0, 2))
+    6.0
+    """
+    if exact:
+        msg = "comb(exact=True) is of whole numbers, and has no derivative; leave exact out"
+        raise UnsupportedKeywordError(msg)
+    N, k = array_of(N), array_of(k)
+    if repetition:
+        return comb(N + k - 1, k)
+    inside = v.logical_and(v.logical_and(k <= N, N >= 0), k >= 0)
+    return v.where(inside, v.binom(v.where(inside, N, 1), v.where(inside, k, 1)), 0)
+
+
+@stands_for(scipy.special.multigammaln)
+def multigammaln(a: Any, d: int) -> Any:
+    """Compute the logarithm of the multivariate gamma function.
+
+    Parameters
+    ----------
+    a : array
+        Larger than ``(d - 1) / 2``.
+    d : int
+        The dimension.
+
+    Returns
+    -------
+    array
+        As ``scipy.special.multigammaln``.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is too small, or d is no positive whole number.
+
+    Examples
+    --------
+    >>> round(float(multigammaln(2.0, 1)), 6), round(float(multigammaln(2.0, 2)), 6)
+    (0.0, 0.451583)
+    """
+    a = array_of(a)
+    if d <= 0 or d != int(d):
+        msg = f"d is {d}, and has to be a positive whole number"
+        raise ValueError(msg)
+    if np.any(ignore_derivatives(a) <= 0.5 * (d - 1)):
+        msg = f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}"
+        raise ValueError(msg)
+    terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
+    return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])

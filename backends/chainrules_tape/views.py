@@ -1,0 +1,329 @@
+"""Tracers that are views of others: a write to one is seen through all of them, as in NumPy.
+
+A view remembers the tracer that it was read from, and the call that read it. When that one is
+written to, the view is *outdated*: its class is changed to one that reads it again before anything
+else is done with it. When the view is written to, what it holds is written back to where it was
+read. So the tracers of other arrays pay nothing for it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, final
+
+from chainrules_py import MutationError
+from chainrules_py.arrays import is_tracer_type
+from chainrules_py.errors import describe
+from chainrules_py.memory import memory_of, share_memory
+from chainrules_py.writing import (
+    always_views,
+    depends_on_layout,
+    duplicate,
+    read,
+    store,
+    written_through,
+)
+
+__all__ = [
+    "Pending",
+    "View",
+    "check_writable",
+    "current",
+    "join",
+    "propagate",
+    "separate",
+    "share",
+    "spread",
+    "take_over",
+    "view_of",
+]
+
+
+@final
+class View:
+    """What a tracer shares with others, kept by the tracer.
+
+    Attributes
+    ----------
+    parent : tracer or None
+        What it was read from.
+    word, rest, options
+        The call that read it, ``word(parent, *rest, **options)``.
+    children : list
+        Weak references to what was read from it.
+    written : bool
+        Whether it, or a part of it, was written to.
+    faithful : bool
+        Whether its memory is laid out as NumPy's would be, on which it depends whether reshaping
+        gives a view.
+    certain : bool
+        Whether it is known to be a view, and not a copy.
+    """
+
+    __slots__ = (
+        "certain",
+        "children",
+        "faithful",
+        "limit",
+        "options",
+        "parent",
+        "rest",
+        "word",
+        "written",
+    )
+
+    def __init__(
+        self,
+        parent: Any = None,
+        word: Any = None,
+        rest: tuple[Any, ...] = (),
+        options: Any = None,
+        *,
+        faithful: bool = True,
+        certain: bool = True,
+    ) -> None:
+        self.parent = parent
+        self.word = word
+        self.rest = rest
+        self.options = options
+        self.faithful = faithful
+        self.certain = certain
+        self.written = False
+        self.children: list[Any] = []
+        self.limit = 16
+
+    def add(self, child: Any) -> None:
+        """Add a view of it; those that are gone are forgotten now and then."""
+        self.children.append(weakref.ref(child))
+        if len(self.children) > self.limit:
+            self.limit = 2 * len(self.living()) + 16
+
+    def living(self) -> list[Any]:
+        """The views of it that are there."""
+        pairs = [(reference, reference()) for reference in self.children]
+        self.children = [reference for reference, child in pairs if child is not None]
+        return [child for _, child in pairs if child is not None]
+
+
+def view_of(x: Any) -> View | None:
+    """What a tracer shares with others, if anything was read from it or written to it."""
+    try:
+        return x.view  # type: ignore[no-any-return]
+    except AttributeError:
+        return None
+
+
+def share(y: Any, x: Any) -> bool:
+    """Whether two payloads share memory; of tracers, whether one was read from the other."""
+    cls = type(y)
+    if cls is not type(x):
+        return False  # an element, which is a number
+    if not is_tracer_type(cls):
+        return share_memory(y, x)
+    view = view_of(y)
+    return y is x or (view is not None and view.parent is x)
+
+
+def join(made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any) -> bool:
+    """Note that the result of a call is a view of its first operand, if it is one.
+
+    Parameters
+    ----------
+    made : tracer
+        The result.
+    word, operands, options
+        The call.
+    y, payload
+        What the result and the first operand stand for.
+
+    Returns
+    -------
+    bool
+        Whether the result is to have memory of its own: it is a small part of what is being written
+        to. What saves it would hold all of that memory, which then had to be copied at each write.
+    """
+    if type(y) is not type(payload):
+        return False  # an element
+    x = operands[0]
+    view = view_of(x)
+    certain = always_views(word, options)
+    if not certain:
+        certain = view is None or view.faithful or not depends_on_layout(word)
+        if certain and (word is read or not share(y, payload)):
+            return False
+    if view is None:
+        view = x.view = View()
+    part = view.written and 2 * made.size <= x.size
+    made.view = View(
+        x,
+        word,
+        operands[1:],
+        options,
+        faithful=view.faithful,
+        certain=certain,
+    )
+    view.add(made)
+    return part
+
+
+def separate(made: Any) -> None:
+    """Give a view memory of its own."""
+    before = layout(made)
+    made.payload = duplicate(made.payload)
+    made.view.faithful = made.view.faithful and layout(made) == before
+
+
+# ------------------------------------------------------------------------------ what a write changes
+
+
+def check_writable(x: Any) -> None:
+    """Raise if what is written to a view cannot be written to what it was read from.
+
+    Raises
+    ------
+    MutationError
+        If it is a view of one part of complex numbers, or if it is not known whether NumPy would
+        have given a copy.
+    """
+    view = view_of(x)
+    while view is not None and view.parent is not None:
+        if not view.certain or view.parent.dtype != x.dtype:
+            reason = (
+                "holds parts of the numbers of another array"
+                if view.certain
+                else f"is what {view.word.__name__} gave of a view that was copied meanwhile, so "
+                f"that nobody knows whether NumPy would have given a view"
+            )
+            msg = (
+                f"{describe(x.value)} is written to, and {reason}; write to a copy of it "
+                f"(y = y.copy()), or to the array that it was read from"
+            )
+            raise MutationError(msg)
+        x = view.parent
+        view = view_of(x)
+
+
+def spread(x: Any, but: Any = None) -> None:
+    """Make outdated what was read from a tracer that was written to."""
+    view = view_of(x)
+    if view is None:
+        view = x.view = View()
+    view.written = True
+    if not view.children:
+        return
+    for child in view.living():
+        if child is not but and not isinstance(child, Pending):
+            child.__class__ = pending_class(type(child))
+            spread(child)
+
+
+def take_over(x: Any, z: Any) -> None:
+    """Write all of z to x."""
+    before = layout(x)
+    x._become(z)
+    if layout(x) != before:
+        view = view_of(x)
+        if view is None:
+            view = x.view = View()
+        view.faithful = False
+
+
+def layout(x: Any) -> Any:
+    """How what a tracer stands for lies in memory."""
+    while is_tracer_type(type(x)):
+        x = x.payload
+    memory = memory_of(type(x))
+    return None if memory is None else memory.layout(x)
+
+
+def propagate(x: Any) -> None:
+    """Write a view that was written to back to where it was read, and so on; spread the rest."""
+    spread(x)
+    view = x.view
+    while view.parent is not None:
+        parent = view.parent
+        if view.word is read:
+            if not parent._put(view.options["index"], (), x):
+                take_over(parent, store(parent, x, index=view.options["index"]))
+        else:
+            take_over(parent, written_through(parent, x, view.word, view.rest, view.options))
+        spread(parent, but=x)
+        x = parent
+        view = x.view
+
+
+def current(x: Any) -> Any:
+    """A tracer, read again if it is outdated."""
+    if isinstance(x, Pending):
+        x._read_again()
+    return x
+
+
+class Pending:
+    """The first base of the classes of outdated tracers.
+
+    Whatever asks for the state of one reads it again first; then its class is what it was.
+    """
+
+    __slots__ = ()
+    fresh: type
+    view: View
+
+    def _read_again(self) -> None:
+        view, pending = self.view, type(self)
+        if not view.certain:
+            msg = (
+                f"an array was written to, of which {view.word.__name__} gave a part that is used "
+                f"after that; it is not known whether NumPy would have given a view, which the "
+                f"write would have changed, or a copy: write .copy() behind it where it is read"
+            )
+            raise MutationError(msg)
+        object.__setattr__(self, "__class__", pending.fresh)
+        try:
+            new = view.word(view.parent, *view.rest, **view.options)
+            self._become(new)  # type: ignore[attr-defined]
+            view.faithful = (view_of(new) or view.parent.view).faithful
+        except BaseException:
+            object.__setattr__(self, "__class__", pending)
+            raise
+
+    def __trace__(self, *operands: Any, **options: Any) -> Any:
+        self._read_again()
+        return self.__trace__(*operands, **options)
+
+    @classmethod
+    def make_step(cls, site: Any, classes: Any) -> None:
+        """None: it is read again first."""
+
+    @classmethod
+    def make_call(cls, site: Any, classes: Any) -> None:
+        """None, as for steps."""
+
+    @classmethod
+    def __step__(cls, primitive: Any, classes: Any) -> None:
+        return None
+
+
+_pending: dict[type, type] = {}
+
+
+def pending_class(cls: Any) -> type:
+    """The class of outdated tracers of a class; its instances have the same slots."""
+    try:
+        return _pending[cls]
+    except KeyError:
+        members = {name: _state(name) for name in (*cls.state, "level")}
+        made = type(
+            f"Outdated{cls.__name__}",
+            (Pending, cls),
+            {"__slots__": (), "__module__": cls.__module__, "fresh": cls} | members,
+        )
+        return _pending.setdefault(cls, made)
+
+
+def _state(name: str) -> property:
+    def value(self: Any) -> Any:
+        self._read_again()
+        return getattr(self, name)
+
+    return property(value)

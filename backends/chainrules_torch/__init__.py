@@ -1,0 +1,11 @@
+"""PyTorch, as chainrules_py sees it: its tensors as arrays, and its autograd as an engine.
+
+Importing this registers the tensors and how they compute the words. `export` makes a PyTorch
+function of whatever has a rule.
+"""
+
+from chainrules_torch import arrays, elementwise, indexing, linalg, manipulation, special
+
+__all__ = ["arrays", "elementwise", "indexing", "linalg", "manipulation", "special"]
+
+chainrules_contract = 1

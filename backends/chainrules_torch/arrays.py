@@ -1,0 +1,103 @@
+"""Tensors as arrays: their namespace, their memory, and numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat.torch as xp
+import torch
+
+from chainrules_py import Scalar, register_array_type
+from chainrules_py.calling import register_owner
+from chainrules_py.memory import register_memory
+from chainrules_py.tangents import register_mutable
+
+__all__ = ["TENSOR", "alike", "entered", "number_as", "with_numbers"]
+
+register_array_type(torch.Tensor, xp)
+
+TENSOR: Any = torch.Tensor
+"""What implementations are dispatched on; subclasses follow."""
+NUMERIC: Any = torch.Tensor | Scalar
+
+
+def _is_plain_buffer(x: torch.Tensor) -> bool:
+    return not x.requires_grad and 0 not in x.stride() and not x.is_inference()
+
+
+register_mutable(torch.Tensor, _is_plain_buffer)
+
+
+def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
+    """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
+    if x._is_view() or 0 in x.stride():
+        return x.clone()
+    for y in theirs:
+        if y is x or (isinstance(y, torch.Tensor) and y._base is x):
+            return x.clone()
+    return x
+
+
+register_owner(torch.Tensor, own)
+
+
+def owner(x: torch.Tensor) -> Any:
+    """The tensor that x is a view of, or x."""
+    return x if x._base is None else x._base
+
+
+def overlap(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the stretches of memory that two tensors reach over meet."""
+    (a, b), (c, d) = _stretch(x), _stretch(y)
+    return x.device == y.device and a < d and c < b
+
+
+def _stretch(x: torch.Tensor) -> tuple[int, int]:
+    start = x.data_ptr()
+    if not x.numel():
+        return start, start
+    last = sum([(n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)])
+    return start, start + (last + 1) * x.element_size()
+
+
+def fingerprint(x: torch.Tensor, full: bool) -> Any:
+    """PyTorch counts the writes to a tensor and to its views, which tells more than its bytes."""
+    return x._version
+
+
+register_memory(torch.Tensor, owner=owner, overlap=overlap, fingerprint=fingerprint)
+
+
+# --------------------------------------------------------------- numbers, and dtypes, beside tensors
+
+
+def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
+    """A number as a 0-d tensor of the dtype that it has beside a tensor; a tensor itself."""
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.asarray(x, dtype=torch.result_type(like, x), device=like.device)
+
+
+def alike(*xs: Any) -> tuple[torch.Tensor, ...]:
+    """Tensors and numbers as tensors of one dtype."""
+    like = next(x for x in xs if isinstance(x, torch.Tensor))
+    tensors = [number_as(x, like) for x in xs]
+    dtype = tensors[0].dtype
+    if all([x.dtype is dtype for x in tensors]):
+        return tuple(tensors)
+    dtype = xp.result_type(*tensors)
+    return tuple([x.to(dtype) for x in tensors])
+
+
+def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of PyTorch's of two tensors of one dtype, as one that takes numbers too."""
+    return lambda x, y: function(*alike(x, y))
+
+
+def entered(word: Any, function: Callable[..., Any]) -> None:
+    """Enter what computes a word for every mixture of tensors and numbers."""
+    n = len(word.operands)
+    for first in range(n):
+        types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
+        word.implement(function, types=types)

@@ -1,0 +1,234 @@
+"""Rules of logistic functions, entropies and losses, and power transforms.
+
+The formulas follow from the definitions in the vocabulary by the rules of differentiation; a source
+is cited where there is more to them.
+"""
+
+import math
+
+from chainrules_py.arrays import Array
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import rule, scalar_rule
+from chainrules_py.rules.elementwise import cosine
+from chainrules_py.rules.special import series
+from chainrules_py.vocabulary import (
+    boxcox,
+    boxcox1p,
+    clip,
+    conj,
+    cosm1,
+    divide,
+    entr,
+    exp,
+    exp10,
+    expand_dims,
+    expit,
+    expm1,
+    exprel,
+    huber,
+    hypot,
+    inv_boxcox,
+    inv_boxcox1p,
+    isfinite,
+    kl_div,
+    log,
+    log1p,
+    log_expit,
+    log_softmax,
+    logit,
+    logsumexp,
+    maximum,
+    pow,
+    pseudo_huber,
+    rel_entr,
+    sin,
+    softmax,
+    square,
+    strong_multiply,
+    sum,
+    where,
+    xlog1py,
+    xlogy,
+)
+
+# ---------------------------------------------------------------------------------- logistic
+
+# Not y (1 - y), which loses the digits of a y near 1.
+scalar_rule(expit, lambda y, x: y * expit(-x))
+scalar_rule(logit, lambda _y, p: divide(1, p * (1 - p)), singular=True)
+scalar_rule(log_expit, lambda _y, x: expit(-x))
+
+
+def from_the_end(axis, x):
+    """Reduced axes, counted so that axes in front change nothing."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple([a - x.ndim if a >= 0 else a for a in axes])
+
+
+@rule(logsumexp, batched=True)
+def logsumexp_rule(x: Array, *, axis, keepdims):
+    """dy = Σ exp(x - y) dx, and 0 where all x are minus infinity."""
+    y = logsumexp(x, axis=axis, keepdims=keepdims)
+    return y, (LinearMap(mixed, spread, x, y, from_the_end(axis, x), keepdims),)
+
+
+def shares(x, y, axis, keepdims):
+    y = where(isfinite(y), y, 0)
+    return exp(x - (y if keepdims else expand_dims(y, axis=axis)))
+
+
+def mixed(x_dot, x, y, axis, keepdims):
+    return sum(shares(x, y, axis, keepdims) * x_dot, axis=axis, keepdims=keepdims)
+
+
+def spread(y_bar, x, y, axis, keepdims):
+    y_bar = y_bar if keepdims else expand_dims(y_bar, axis=axis)
+    return conj(shares(x, y, axis, keepdims)) * y_bar
+
+
+@rule(softmax, batched=True)
+def softmax_rule(x: Array, *, axis):
+    """dy = y (dx - Σ y dx), and the adjoint is the same with ȳ."""
+    y = softmax(x, axis=axis)
+    return y, (LinearMap(around, around_conj, y, from_the_end(axis, x)),)
+
+
+def around(t, y, axis):
+    return y * (t - sum(y * t, axis=axis, keepdims=True))
+
+
+def around_conj(t, y, axis):
+    return around(t, conj(y), axis)
+
+
+@rule(log_softmax, batched=True)
+def log_softmax_rule(x: Array, *, axis):
+    """dy = dx - Σ exp(y) dx."""
+    y = log_softmax(x, axis=axis)
+    return y, (LinearMap(less_mean, less_share, y, from_the_end(axis, x)),)
+
+
+def less_mean(x_dot, y, axis):
+    return x_dot - sum(exp(y) * x_dot, axis=axis, keepdims=True)
+
+
+def less_share(y_bar, y, axis):
+    return y_bar - conj(exp(y)) * sum(y_bar, axis=axis, keepdims=True)
+
+
+# ---------------------------------------------------------------------------------- information
+
+# What is 0 where x is 0, also where y is: x / y is the word that gives 0 there.
+scalar_rule(
+    xlogy,
+    lambda _z, _x, y: log(y),
+    lambda _z, x, y: strong_multiply(x, divide(1, y)),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(
+    xlog1py,
+    lambda _z, _x, y: log1p(y),
+    lambda _z, x, y: strong_multiply(x, divide(1, 1 + y)),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(entr, lambda _y, x: -1 - log(x), singular=True)
+scalar_rule(
+    rel_entr,
+    lambda _z, x, y: log(divide(x, y)) + 1,
+    lambda _z, x, y: -strong_multiply(x, divide(1, y)),
+    singular=True,
+)
+scalar_rule(
+    kl_div,
+    lambda _z, x, y: log(divide(x, y)),
+    lambda _z, x, y: 1 - strong_multiply(x, divide(1, y)),
+    singular=True,
+)
+
+scalar_rule(
+    huber,
+    lambda _y, delta, r: maximum(abs(r) - delta, 0),
+    lambda _y, delta, r: clip(r, -delta, delta),
+)
+
+
+def pseudo_huber_bend(delta, r):
+    """(h - δ)² / h with h = √(δ² + r²), of which h - δ = r² / (h + δ)."""
+    h = hypot(delta, r)
+    return square(cosine(r, h) * cosine(r, h + delta)) * h
+
+
+# δ (h - δ), with h as above.
+scalar_rule(
+    pseudo_huber,
+    lambda _y, delta, r: pseudo_huber_bend(delta, r),
+    lambda _y, delta, r: delta * cosine(r, hypot(delta, r)),
+)
+
+
+# ---------------------------------------------------------------------------------- powers
+
+
+def exprel_series(x):
+    """The derivative of (exp(x) - 1) / x near 0: Σ (k + 1) xᵏ / (k + 2)!."""
+    return series([(k + 1) / math.factorial(k + 2) for k in range(20)], x)
+
+
+def exprel_slope(y, x):
+    """(exp(x) - y) / x, written so that large x do not overflow."""
+    near = abs(x) < 1
+    z = where(near, 1, x)
+    return where(near, exprel_series(where(near, x, 0)), y * (divide(z, -expm1(-z)) - 1) / z)
+
+
+def boxcox_bend(y, log_x, lmbda):
+    """(x^λ log(x) - y) / λ; near λ log(x) = 0 log(x)² times the derivative of `exprel` there."""
+    t = lmbda * log_x
+    near = abs(t) < 1
+    small, width = where(near, t, 0), where(near, 1, lmbda)
+    far = strong_multiply(exp(t), log_x) - y
+    return where(near, square(where(near, log_x, 0)) * exprel_series(small), far / width)
+
+
+scalar_rule(exprel, exprel_slope)
+scalar_rule(exp10, lambda y, _x: math.log(10) * y)
+scalar_rule(cosm1, lambda _y, x: -sin(x))
+scalar_rule(
+    boxcox,
+    lambda _y, x, lmbda: pow(x, lmbda - 1),
+    lambda y, x, lmbda: boxcox_bend(y, log(x), lmbda),
+    singular=True,
+)
+scalar_rule(
+    boxcox1p,
+    lambda _y, x, lmbda: pow(1 + x, lmbda - 1),
+    lambda y, x, lmbda: boxcox_bend(y, log1p(x), lmbda),
+    singular=True,
+)
+
+
+def inv_boxcox_bend(z, y, lmbda):
+    """z (s / (1 + s) - log(1 + s)) / λ² with s = λ y; near s = 0 by the series of that in s."""
+    s = lmbda * y
+    near = abs(s) < 0.1
+    terms = [(-1) ** (k + 1) * (k + 1) / (k + 2) for k in range(20)]
+    width = where(near, 1, lmbda)
+    far = y * pow(z, 1 - width) - strong_multiply(z, log1p(where(near, 0, s))) / width
+    close = z * square(where(near, y, 0)) * series(terms, where(near, s, 0))
+    return where(near, close, far / width)
+
+
+scalar_rule(
+    inv_boxcox,
+    lambda z, _y, lmbda: pow(z, 1 - lmbda),
+    lambda z, y, lmbda: inv_boxcox_bend(z, y, lmbda),
+    singular=True,
+)
+scalar_rule(
+    inv_boxcox1p,
+    lambda z, _y, lmbda: pow(1 + z, 1 - lmbda),
+    lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
+    singular=True,
+)

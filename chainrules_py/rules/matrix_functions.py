@@ -1,0 +1,182 @@
+"""Rules of functions of matrices, and of equations in them.
+
+N. J. Higham, "Functions of Matrices" (2008), is the source where no other is named: chapter 3 on
+Fréchet derivatives. L(A, E) is the derivative of a function at A along E, and L(Aᴴ, ·) its adjoint.
+"""
+
+from chainrules_py.arrays import Array
+from chainrules_py.linear import LinearMap
+from chainrules_py.rule import rule
+from chainrules_py.rules.linalg import adjoint, dense
+from chainrules_py.tangents import NoTangent
+from chainrules_py.vocabulary import (
+    argsort,
+    broadcast_to,
+    concat,
+    expand_dims,
+    expm,
+    expm_frechet,
+    logm,
+    lu_factor,
+    matmul,
+    matrix_rank,
+    report,
+    solve_sylvester,
+    solve_triangular,
+    sqrtm,
+    take_along_axis,
+    tril,
+    triu,
+    zeros_like,
+)
+
+
+def blocks(a, b, c, d):
+    """The matrix [[a, b], [c, d]]."""
+    return concat(concat(a, b, axis=-1), concat(c, d, axis=-1), axis=-2)
+
+
+def bordered(x, t):
+    """[[x, t], [0, x]], of which a function has L(x, t) in its corner: (3.16)."""
+    x = x if x.shape == t.shape else broadcast_to(x, shape=t.shape)
+    return blocks(x, t, zeros_like(x), x)
+
+
+def corner(y):
+    n = y.shape[-1] // 2
+    return y[..., :n, n:]
+
+
+# ---------------------------------------------------------------------------------- functions
+
+
+@rule(expm, batched=True)
+def expm_rule(x: Array):
+    return expm(x), (LinearMap(expm_push, expm_pull, x),)
+
+
+def expm_push(x_dot, x):
+    return expm_frechet(x, x_dot)
+
+
+def expm_pull(y_bar, x):
+    return expm_frechet(adjoint(x), y_bar)
+
+
+@rule(expm_frechet)
+def expm_frechet_rule(x: Array, t: Array):
+    """Linear in t; in x, the corner of L([[x, t], [0, x]], [[dx, 0], [0, dx]])."""
+    in_x = LinearMap(second_push, second_pull, x, t)
+    return expm_frechet(x, t), (in_x, LinearMap(expm_push, expm_pull, x))
+
+
+def second_push(x_dot, x, t):
+    zero = zeros_like(x_dot)
+    return corner(expm_frechet(bordered(x, t), blocks(x_dot, zero, zero, x_dot)))
+
+
+def second_pull(y_bar, x, t):
+    zero, n = zeros_like(y_bar), x.shape[-1]
+    found = expm_frechet(adjoint(bordered(x, t)), blocks(zero, y_bar, zero, zero))
+    return found[..., :n, :n] + found[..., n:, n:]
+
+
+@rule(logm, batched=True)
+def logm_rule(x: Array):
+    return logm(x), (LinearMap(logm_push, logm_pull, x),)
+
+
+def logm_push(x_dot, x):
+    return corner(logm(bordered(x, x_dot)))
+
+
+def logm_pull(y_bar, x):
+    return corner(logm(bordered(adjoint(x), y_bar)))
+
+
+@rule(sqrtm, batched=True)
+def sqrtm_rule(x: Array):
+    """Y dY + dY Y = dX: (6.2)."""
+    y = sqrtm(x)
+    return y, (LinearMap(sqrtm_push, sqrtm_pull, y),)
+
+
+def sqrtm_push(x_dot, y):
+    singular = matrix_rank(y) < y.shape[-1]
+    report(singular, message="the square root of a singular matrix has no derivative")
+    return solve_sylvester(y, y, x_dot)
+
+
+def sqrtm_pull(y_bar, y):
+    return sqrtm_push(y_bar, adjoint(y))
+
+
+# ---------------------------------------------------------------------------------- equations
+
+
+@rule(solve_sylvester, batched="broadcast")
+def solve_sylvester_rule(a: Array, b: Array, q: Array):
+    """A Y + Y B = Q: dY = S(A, B, dQ - dA Y - Y dB), Q̄ = S(Aᴴ, Bᴴ, Ȳ), Ā = -Q̄ Yᴴ, B̄ = -Yᴴ Q̄."""
+    y = solve_sylvester(a, b, q)
+    return y, (
+        LinearMap(left_push, left_pull, a, b, y),
+        LinearMap(right_push, right_pull, a, b, y),
+        LinearMap(q_push, q_pull, a, b),
+    )
+
+
+def q_push(q_dot, a, b):
+    return solve_sylvester(a, b, q_dot)
+
+
+def q_pull(y_bar, a, b):
+    return solve_sylvester(adjoint(a), adjoint(b), y_bar)
+
+
+def left_push(a_dot, a, b, y):
+    return -q_push(matmul(a_dot, y), a, b)
+
+
+def left_pull(y_bar, a, b, y):
+    return -matmul(q_pull(y_bar, a, b), adjoint(y))
+
+
+def right_push(b_dot, a, b, y):
+    return -q_push(matmul(y, b_dot), a, b)
+
+
+def right_pull(y_bar, a, b, y):
+    return -matmul(adjoint(y), q_pull(y_bar, a, b))
+
+
+# ---------------------------------------------------------------------------------- factors
+
+
+@rule(lu_factor)
+def lu_factor_rule(x: Array):
+    """M = L⁻¹ P dX U⁻¹: dL = L tril(M, -1), dU = triu(M) U.
+
+    F. de Hoog, R. Anderssen, M. Lukas, "Differentiation of matrix functionals using triangular
+    factorization", Math. Comp. 80 (2011), theorem 2.
+    """
+    y = lu_factor(x)
+    return y, (LinearMap(lu_push, lu_pull, *y),)
+
+
+def lu_push(x_dot, lu, pivots, p):
+    m = take_along_axis(x_dot, expand_dims(p, axis=-1), axis=-2)
+    m = solve_triangular(lu, m, unit_diagonal=True)
+    m = adjoint(solve_triangular(adjoint(lu), adjoint(m)))
+    lower = tril(lu, k=-1)
+    lu_dot = tril(m, k=-1) + matmul(lower, tril(m, k=-1)) + matmul(triu(m), triu(lu))
+    return lu_dot, NoTangent(), NoTangent()
+
+
+def lu_pull(y_bar, lu, pivots, p):
+    lu_bar = dense(y_bar[0], lu)
+    l_bar, u_bar = tril(lu_bar, k=-1), triu(lu_bar)
+    m = tril(l_bar + matmul(adjoint(tril(lu, k=-1)), l_bar), k=-1)
+    m = m + triu(matmul(u_bar, adjoint(triu(lu))))
+    m = solve_triangular(adjoint(lu), m, upper=True, unit_diagonal=True)
+    m = adjoint(solve_triangular(lu, adjoint(m), upper=True))
+    return take_along_axis(m, expand_dims(argsort(p), axis=-1), axis=-2)

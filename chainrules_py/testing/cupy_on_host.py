@@ -1,0 +1,602 @@
+"""CuPy without a GPU: real ``cupy.ndarray`` objects in host memory, NumPy in place of the kernels.
+
+CuPy imports without a driver, makes arrays in whatever memory its allocator gives, and takes views
+of them; only what launches a kernel fails. Here each function, ufunc, method and kernel of CuPy is
+called first, so that its own signature and checks hold: a ``where=`` that it does not take, a name
+that it has not, an array of NumPy's where it wants one of its own fail as on a GPU. Where it then
+finds no driver, NumPy computes the result, on the same memory.
+
+Memory, pointers and devices are private matters of CuPy's; this is for tests alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import ctypes
+import functools
+import importlib
+import inspect
+import re
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import numpy as np
+
+__all__ = ["Memory", "count_syncs", "device", "host", "install", "is_installed", "memory", "up"]
+
+
+@final
+class Memory:
+    """What stands for the memory of the devices.
+
+    Attributes
+    ----------
+    device : int
+        The current device, on which arrays are made.
+    live : int
+        How many bytes are in use.
+    peak : int
+        The most that were, since somebody set it.
+    """
+
+    def __init__(self) -> None:
+        self.device = 0
+        self.live = 0
+        self.peak = 0
+
+
+memory = Memory()
+
+
+class _Block:
+    """Some host memory, given back when nobody has it any more."""
+
+    __slots__ = ("data", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.data = np.empty(size, np.uint8)
+        memory.live += size
+        memory.peak = max(memory.peak, memory.live)
+
+    def __del__(self) -> None:
+        memory.live -= self.size
+
+
+def _allocate(size: int) -> Any:
+    block = _Block(max(size, 1))
+    held = _cupy.cuda.UnownedMemory(block.data.ctypes.data, block.size, block, memory.device)
+    return _cupy.cuda.MemoryPointer(held, 0)
+
+
+_cupy: Any = None
+
+
+def is_installed() -> bool:
+    """Whether CuPy is the one on the host."""
+    return _cupy is not None
+
+
+@contextlib.contextmanager
+def device(number: int) -> Iterator[None]:
+    """Make another device the current one, inside a ``with`` block."""
+    before, memory.device = memory.device, number
+    try:
+        yield
+    finally:
+        memory.device = before
+
+
+# ------------------------------------------------------------------------- there and back
+
+
+def host(x: Any) -> Any:
+    """The memory of an array of CuPy's as an array of NumPy's."""
+    if x.size == 0:
+        return np.empty(x.shape, x.dtype)
+    mem = x.data.mem
+    buffer = (ctypes.c_char * mem.size).from_address(mem.ptr)
+    return np.ndarray(
+        x.shape, x.dtype, buffer=buffer, offset=x.data.ptr - mem.ptr, strides=x.strides
+    )
+
+
+def up(y: Any) -> Any:
+    """What NumPy computed as CuPy would have it: arrays of no axes in place of scalars."""
+    if isinstance(y, (np.ndarray, np.generic)):
+        y = np.asarray(y)
+        x = _cupy.ndarray(y.shape, y.dtype)
+        if y.size:
+            host(x)[...] = y
+        return x
+    if isinstance(y, (tuple, list)):  # named or not: CuPy's are plain
+        return (list if isinstance(y, list) else tuple)(map(up, y))
+    return y
+
+
+def _down(x: Any) -> Any:
+    if isinstance(x, _cupy.ndarray):
+        return host(x)
+    if type(x) in (tuple, list):
+        return type(x)(map(_down, x))
+    if isinstance(x, slice):
+        return slice(_down(x.start), _down(x.stop), _down(x.step))
+    return x
+
+
+def _check(x: Any, of_value: bool = False) -> None:
+    """What CuPy refuses where it would launch a kernel; it fills with arrays of no axes."""
+    if isinstance(x, _cupy.ndarray):
+        if x.data.device_id != memory.device:
+            msg = (
+                f"The device where the array resides ({x.data.device_id}) is different from the "
+                f"current device ({memory.device}). Peer access is unavailable between these "
+                f"devices."
+            )
+            raise ValueError(msg)
+    elif isinstance(x, (tuple, list)):
+        for part in x:
+            _check(part)
+    elif isinstance(x, np.ndarray) and not (of_value and x.ndim == 0):
+        msg = f"Unsupported type {np.ndarray}"
+        raise TypeError(msg)
+    elif hasattr(x, "__cupy_get_ndarray__"):
+        x.__cupy_get_ndarray__()
+
+
+# ------------------------------------------------------------------------- what stands in
+
+_FROM_HOST = ("asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray")
+"""Functions that take arrays of NumPy's."""
+
+
+def _no_driver() -> tuple[type[Exception], ...]:
+    runtime = _cupy.cuda.runtime.CUDARuntimeError
+    driver = _cupy.cuda.driver.CUDADriverError
+    return (runtime, driver)
+
+
+def _standing_in(
+    native: Callable[..., Any], numpy_function: Callable[..., Any], *, from_host: bool = False
+) -> Callable[..., Any]:
+    """A function of CuPy's that asks NumPy where it finds no driver."""
+    try:
+        signature = inspect.signature(native)
+    except (ValueError, TypeError):
+        signature = None
+    no_driver = _no_driver()
+    lacks_library = False
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        nonlocal lacks_library
+        if lacks_library:
+            if signature is not None:
+                signature.bind(*args, **keywords)
+        else:
+            try:
+                return native(*args, **keywords)
+            except ImportError:  # of cuBLAS and its like
+                lacks_library = True
+            except no_driver:
+                pass
+        if not from_host:
+            for x in (*args, *keywords.values()):
+                _check(x)
+        out = keywords.pop("out", None)
+        given = {name: _down(x) for name, x in keywords.items()}
+        with warnings.catch_warnings(), np.errstate(all="ignore"):  # no kernel warns
+            warnings.simplefilter("ignore")
+            y = numpy_function(*map(_down, args), **given)
+        if out is not None:
+            host(out)[...] = y
+            return out
+        return up(y)
+
+    functools.update_wrapper(call, native)
+    if signature is not None:
+        call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def _ufunc_class(base: type) -> type:
+    """CuPy's own class of ufuncs, whose instances ask NumPy where they find no driver."""
+
+    class HostUfunc(base):  # type: ignore[misc, valid-type]
+        def __call__(self, *args: Any, **keywords: Any) -> Any:
+            try:
+                return super().__call__(*args, **keywords)
+            except _no_driver():
+                pass
+            for x in (*args, *keywords.values()):
+                if isinstance(x, (tuple, list, str)):
+                    msg = f"Unsupported type {type(x)}"
+                    raise TypeError(msg)
+                _check(x)
+            out = keywords.pop("out", None) or (args[self.nin] if len(args) > self.nin else None)
+            operands = [_down(x) for x in args[: self.nin]]
+            keywords.pop("casting", None)
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                y = self.by_numpy(*operands, **keywords)
+            if out is None:
+                return up(y)
+            if not np.can_cast(y.dtype, out.dtype, "same_kind"):
+                msg = f"Cannot cast ufunc output from {y.dtype} to {out.dtype} ('same_kind')"
+                raise TypeError(msg)
+            host(out)[...] = y
+            return out
+
+        def reduce(self, array: Any, *args: Any, **keywords: Any) -> Any:
+            method = {"cupy_add": "sum", "cupy_multiply": "prod"}.get(self.name)
+            if method is None:
+                msg = f"`{self.name}.reduce` is not supported yet"
+                raise NotImplementedError(msg)
+            return getattr(array, method)(*(args or (0,)), **keywords)
+
+    HostUfunc.__name__ = HostUfunc.__qualname__ = "ufunc"
+    return HostUfunc
+
+
+def _method(base: type, name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    native = getattr(base, name)
+    no_driver = _no_driver()
+    signature = None if name.startswith("__") else _documented(native)
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            return native(self, *args, **keywords)
+        except (ImportError, *no_driver):
+            pass
+        _check(self)
+        for x in (*args, *keywords.values()):
+            _check(x)
+        if signature is not None:
+            given = signature.bind(self, *args, **keywords).arguments
+            args = tuple(given.pop(_gathered, ()))
+            keywords = {
+                n: _down(x)
+                for n, x in given.items()
+                if n != "self" and x is not signature.parameters[n].default
+            }
+        out = keywords.pop("out", None)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            y = numpy_function(host(self), *map(_down, args), **keywords)
+        if out is not None:
+            out[...] = y
+            return out
+        return up(y)
+
+    _gathered = next(
+        (
+            n
+            for n, p in (signature.parameters.items() if signature else ())
+            if p.kind == p.VAR_POSITIONAL
+        ),
+        "",
+    )
+    method.__name__, method.__doc__ = name, native.__doc__
+    if signature is not None:
+        method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+def _documented(native: Any) -> inspect.Signature | None:
+    """The signature of a compiled method, which stands in the first line of what it says."""
+    match = re.match(r"\w+\.\w+\((.*?)\)(?: ->.*)?$", (native.__doc__ or "").partition("\n")[0])
+    if match is None:
+        return None
+    text = re.sub(r"\b(?:_ndarray_base|Py_ssize_t|int) (?=\w)", "", match[1])
+    try:
+        tree = ast.parse(f"lambda {text}: None", mode="eval")
+    except SyntaxError:
+        return None
+    arguments = tree.body.args  # type: ignore[attr-defined]
+    defaults = [ast.literal_eval(d) for d in arguments.defaults]
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    kinds = inspect.Parameter
+    parameters = []
+    for place, name in enumerate(names):
+        number = place - (len(names) - len(defaults))
+        default = kinds.empty if number < 0 else defaults[number]
+        parameters.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default))
+    if arguments.vararg is not None:
+        parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
+    for only, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        default = kinds.empty if value is None else ast.literal_eval(value)
+        parameters.append(kinds(only.arg, kinds.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+_METHODS = (
+    "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy "
+    "cumprod cumsum diagonal dot flatten max mean min prod ptp ravel repeat reshape round "
+    "searchsorted std sum swapaxes take trace var"
+).split()
+_OPERATORS = (
+    "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift "
+    "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rmatmul rand ror rxor rlshift rrshift "
+    "lt le gt ge eq ne neg pos abs invert"
+).split()
+_IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split()
+
+
+_NUMPY_METHODS: dict[str, Any] = {
+    "ptp": np.ptp,
+    "argmax": lambda x, axis=None, keepdims=False, **_: np.argmax(x, axis, keepdims=keepdims),
+    "argmin": lambda x, axis=None, keepdims=False, **_: np.argmin(x, axis, keepdims=keepdims),
+}
+
+
+def _install_methods() -> None:
+    cls = _cupy.ndarray
+    base = cls.__mro__[1]
+    for name in _METHODS:
+        by_numpy = _NUMPY_METHODS.get(name) or getattr(np.ndarray, name)
+        setattr(cls, name, _method(base, name, by_numpy))
+    for short in _OPERATORS:
+        name = f"__{short}__"
+        setattr(cls, name, _method(base, name, getattr(np.ndarray, name)))
+    for short in _IN_PLACE:
+        setattr(cls, f"__{short}__", _in_place(base, f"__{short}__"))
+    for name in ("sort", "partition", "fill", "put"):
+        setattr(cls, name, _in_place(base, name))
+    for name in ("real", "imag"):
+        setattr(cls, name, _part(base, name))
+    cls.__getitem__ = _method(base, "__getitem__", np.ndarray.__getitem__)
+    cls.__setitem__ = _setitem(base.__setitem__)
+    for name, read in _SYNCS.items():
+        if hasattr(base, name):
+            setattr(cls, name, _reading(base, name, read))
+    cls.__hash__ = base.__hash__
+
+
+def _in_place(base: Any, name: str) -> Callable[..., Any]:
+    native, by_numpy = getattr(base, name), getattr(np.ndarray, name)
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            return native(self, *args, **keywords)
+        except _no_driver():
+            pass
+        for x in (self, *args):
+            _check(x, name == "fill")
+        with np.errstate(all="ignore"):
+            by_numpy(host(self), *map(_down, args), **keywords)
+        return self if name.startswith("__") else None
+
+    method.__name__ = name
+    return method
+
+
+def _setitem(native: Any) -> Callable[..., None]:
+    def __setitem__(self: Any, where: Any, value: Any) -> None:  # noqa: N807
+        try:
+            native(self, where, value)
+        except _no_driver():
+            _check(self)
+            _check(value, True)
+            host(self)[_down(where)] = _down(value)
+
+    return __setitem__
+
+
+def _part(base: Any, name: str) -> property:
+    """The real or imaginary part; of complex arrays CuPy makes it a view."""
+    native = getattr(base, name)
+
+    def read(self: Any) -> Any:
+        try:
+            return native.__get__(self)
+        except _no_driver():
+            return up(getattr(host(self), name))
+
+    def write(self: Any, value: Any) -> None:
+        setattr(host(self), name, _down(value))
+
+    return property(read, write, doc=native.__doc__)
+
+
+# ------------------------------------------------------------------------- waiting for the device
+
+_SYNCS: dict[str, Callable[..., Any]] = {
+    "get": lambda x, *_, **__: x.copy(),
+    "item": lambda x, *args: x.item(*args),
+    "tolist": lambda x: x.tolist(),
+    "tobytes": lambda x, *_: x.tobytes(),
+    "nonzero": np.nonzero,
+    "__bool__": bool,
+    "__float__": float,
+    "__complex__": complex,
+    "__int__": int,
+    "__repr__": repr,
+    "__str__": str,
+    "__format__": format,
+}
+"""What brings values to the host, and so waits for all that was launched before."""
+
+COUNTED = ("get", "item", "tolist", "nonzero", "__bool__", "__float__", "__int__", "__index__")
+
+
+def _reading(base: Any, name: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    native = getattr(base, name, None)
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        if native is not None and not name.startswith("__"):
+            try:
+                return native(self, *args, **keywords)
+            except _no_driver():
+                pass
+        y = read(host(self), *args, **keywords)
+        return up(y) if name == "nonzero" else y
+
+    method.__name__ = name
+    return method
+
+
+@contextlib.contextmanager
+def count_syncs() -> Iterator[list[str]]:
+    """Collect, inside a ``with`` block, the names of what brings values of CuPy's to the host.
+
+    It works the same where CuPy has its GPU.
+    """
+    cls: Any = importlib.import_module("cupy").ndarray
+    seen: list[str] = []
+    before = {name: vars(cls).get(name) for name in COUNTED}
+
+    def counted(name: str) -> Callable[..., Any]:
+        native = getattr(cls, name)
+
+        def method(self: Any, *args: Any, **keywords: Any) -> Any:
+            seen.append(name)
+            return native(self, *args, **keywords)
+
+        return method
+
+    for name in COUNTED:
+        if hasattr(cls, name):
+            setattr(cls, name, counted(name))
+    try:
+        yield seen
+    finally:
+        for name, method in before.items():
+            if method is not None:
+                setattr(cls, name, method)
+            elif name in vars(cls):
+                delattr(cls, name)
+
+
+# ------------------------------------------------------------------------- installing it
+
+
+def install() -> None:
+    """Put CuPy on the host, in this process; nothing happens where it is there already.
+
+    Raises
+    ------
+    RuntimeError
+        If there is a GPU, or if something has used CuPy before.
+    """
+    global _cupy
+    if is_installed():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cupy: Any = importlib.import_module("cupy")
+    if cupy.is_available():
+        msg = "there is a GPU: CuPy needs no host to run on"
+        raise RuntimeError(msg)
+    if "chainrules_cupy" in sys.modules:
+        msg = "chainrules_cupy was imported before: it has seen the functions that need a driver"
+        raise RuntimeError(msg)
+    _cupy = cupy
+    cupy.cuda.set_allocator(_allocate)
+    _install_methods()
+    ufunc = _ufunc_class(cupy.ufunc)
+    for space, numpy_space in _spaces():
+        for name, native in list(vars(space).items()):
+            by_numpy = _NUMPY.get(name, getattr(numpy_space, name, None))
+            if name.startswith("_") or not callable(by_numpy) or name in _AS_THEY_ARE:
+                continue
+            if isinstance(native, cupy.ufunc):
+                setattr(space, name, _host_ufunc(ufunc, native, by_numpy))
+            elif callable(native) and not isinstance(native, type):
+                from_host = name in _FROM_HOST
+                setattr(space, name, _standing_in(native, by_numpy, from_host=from_host))
+    cupy.asnumpy = lambda x, *_, **__: host(x).copy() if isinstance(x, cupy.ndarray) else x
+    cupy.cuda.runtime.getDevice = lambda: memory.device
+    cupy.cuda.runtime.setDevice = lambda number: setattr(memory, "device", number)
+    kernels = importlib.import_module("chainrules_py.testing.host_kernels")
+    cupy.ElementwiseKernel = kernels.elementwise_class(cupy.ElementwiseKernel)
+    cupy.ReductionKernel = kernels.reduction_class(cupy.ReductionKernel)
+    _install_scatter()
+    _install_scipy_linalg()
+
+
+def _spaces() -> Iterator[tuple[Any, Any]]:
+    yield _cupy, np
+    yield _cupy.linalg, np.linalg
+    yield _cupy.fft, np.fft
+    yield (
+        importlib.import_module("cupyx.scipy.special"),
+        importlib.import_module("scipy.special"),
+    )
+
+
+def _host_ufunc(cls: Any, native: Any, by_numpy: Any) -> Any:
+    made = cls(native.name, native.nin, native.nout, native._ops, doc=native.__doc__ or "")
+    made.by_numpy = by_numpy
+    return made
+
+
+_AS_THEY_ARE = frozenset(
+    "asnumpy can_cast common_type fuse get_array_module iinfo finfo is_available iscomplexobj "
+    "isdtype isfortran isrealobj isscalar issubdtype load may_share_memory memoize "
+    "min_scalar_type ndim promote_types result_type save savez shape show_config size "
+    "broadcast_shapes ndindex printoptions set_printoptions get_printoptions apply_along_axis "
+    "apply_over_axes fromfunction vectorize piecewise broadcast_arrays broadcast".split()
+)
+"""What launches nothing, or is written in what does."""
+
+_NUMPY: dict[str, Any] = {
+    "fix": np.trunc,
+    "around": np.round,
+    "linspace": np.linspace,
+    "clip": np.clip,
+    "take": np.take,
+}
+"""What NumPy calls otherwise."""
+
+
+def _install_scatter() -> None:
+    cupyx: Any = importlib.import_module("cupyx")
+
+    def scatter(name: str, by_numpy: Callable[..., None]) -> Callable[..., None]:
+        def call(a: Any, slices: Any, value: Any) -> None:
+            for x in (a, slices, value):
+                _check(x)
+            by_numpy(host(a), _down(slices), _down(value))
+
+        call.__name__ = name
+        return call
+
+    for name, by_numpy in (
+        ("scatter_add", np.add.at),
+        ("scatter_max", np.maximum.at),
+        ("scatter_min", np.minimum.at),
+    ):
+        setattr(cupyx, name, scatter(name, by_numpy))
+
+
+def _install_scipy_linalg() -> None:
+    """The module cannot be imported without cuBLAS: another one of this name stands in."""
+    scipy_linalg = importlib.import_module("scipy.linalg")
+    module = types.ModuleType("cupyx.scipy.linalg", "CuPy's, on the host.")
+
+    def solve_triangular(
+        a: Any,
+        b: Any,
+        trans: Any = 0,
+        lower: bool = False,
+        unit_diagonal: bool = False,
+        overwrite_b: bool = False,
+        check_finite: bool = False,
+    ) -> Any:
+        for x in (a, b):
+            _check(x)
+        if a.ndim != 2 or a.shape[0] != a.shape[1]:
+            msg = "expected square matrix"
+            raise ValueError(msg)
+        if len(a) != len(b):
+            msg = "incompatible dimensions"
+            raise ValueError(msg)
+        y = scipy_linalg.solve_triangular(host(a), host(b), trans, lower, unit_diagonal)
+        return up(y.astype(np.result_type(host(a), host(b)), copy=False))
+
+    module.solve_triangular = solve_triangular  # type: ignore[attr-defined]
+    sys.modules[module.__name__] = module
+    importlib.import_module("cupyx.scipy").linalg = module  # type: ignore[attr-defined]

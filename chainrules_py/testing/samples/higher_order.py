@@ -1,0 +1,71 @@
+"""Samples of words that take functions; the functions are written in words, for every library."""
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
+from chainrules_py.vocabulary import (
+    fixed_point,
+    linear_solve,
+    map,
+    minimize,
+    odeint,
+    reduce,
+    root,
+)
+
+
+def cubic(x: Any, a: Any, b: Any) -> Any:
+    """Zero where a x + x³ = b."""
+    return a * x + x * x * x - b
+
+
+def quadratic_form(x: Any, a: Any, b: Any) -> Any:
+    """Least where a x + x³ = b."""
+    return v.sum(0.5 * a * x * x + 0.25 * x * x * x * x - b * x)
+
+
+def damped(x: Any, a: Any) -> Any:
+    """Contracts by a third."""
+    return v.sin(x) * 0.3 + a
+
+
+def banded(y: Any, d: Any) -> Any:
+    """A matrix that is not symmetric, as a product."""
+    return d * y + 0.3 * v.roll(y, shift=1)
+
+
+def decay(y: Any, t: Any, k: Any) -> Any:
+    """Relaxes towards a wave."""
+    return v.sin(t) - k * y
+
+
+def blend(a: Any, b: Any) -> Any:
+    """Of two slices."""
+    return v.sin(a) * b + a
+
+
+POSITIVE = Draw((3,), 1.0, 2.0)
+
+enter_samples(
+    root,
+    Sample(cubic, Draw((3,)), POSITIVE, Draw((3,))),
+    Sample(cubic, 0.5, 1.5, Draw(None)),
+    Sample(cubic, Draw((2, 3)), Draw((2, 3), 1.0, 2.0), Draw((2, 3)), batch=2),
+)
+enter_samples(fixed_point, Sample(damped, Draw((3,)), Draw((3,))))
+enter_samples(
+    minimize,
+    Sample(quadratic_form, Draw((3,)), POSITIVE, Draw((3,))),
+)
+enter_samples(
+    linear_solve,
+    Sample(banded, Draw((3,)), POSITIVE, complex=True),
+    Sample(banded, Draw((3,)), POSITIVE, solver="gmres"),
+)
+enter_samples(
+    odeint,
+    Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9),
+)
+enter_samples(map, Sample(blend, Draw((3, 2)), Draw((3, 2))), Sample(v.sin, Draw((3,))))
+enter_samples(reduce, Sample(blend, Draw((3, 2)), Draw((2,))), Sample(blend, Draw((4,)), None))

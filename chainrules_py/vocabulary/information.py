@@ -1,0 +1,143 @@
+"""Words for logistic functions, entropies and losses, and power transforms.
+
+Named as in SciPy, and called with the same operands in the same order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Array, Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "boxcox",
+    "boxcox1p",
+    "cosm1",
+    "entr",
+    "exp10",
+    "expit",
+    "exprel",
+    "huber",
+    "inv_boxcox",
+    "inv_boxcox1p",
+    "kl_div",
+    "log_expit",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "pseudo_huber",
+    "rel_entr",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+]
+
+
+# ---------------------------------------------------------------------------------- logistic
+
+
+@primitive
+def expit(x: Numeric, /) -> Any:
+    """The logistic function 1 / (1 + exp(-x))."""
+
+
+@primitive
+def logit(p: Numeric, /) -> Any:
+    """log(p / (1 - p)), the inverse of `expit`."""
+
+
+@primitive
+def log_expit(x: Numeric, /) -> Any:
+    """The logarithm of `expit`."""
+
+
+@primitive
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The logarithm of the sum of exponentials along an axis, several, or all."""
+
+
+@primitive
+def softmax(x: Array, /, *, axis: Any = None) -> Any:
+    """exp(x), divided by its sum along an axis, several, or all."""
+
+
+@primitive
+def log_softmax(x: Array, /, *, axis: Any = None) -> Any:
+    """The logarithm of `softmax`."""
+
+
+# ---------------------------------------------------------------------------------- information
+
+
+@primitive
+def xlogy(x: Numeric, y: Numeric, /) -> Any:
+    """x log(y), and 0 where x is 0."""
+
+
+@primitive
+def xlog1py(x: Numeric, y: Numeric, /) -> Any:
+    """x log(1 + y), and 0 where x is 0."""
+
+
+@primitive
+def entr(x: Numeric, /) -> Any:
+    """-x log(x), 0 at 0, and minus infinity below."""
+
+
+@primitive
+def rel_entr(x: Numeric, y: Numeric, /) -> Any:
+    """x log(x / y), 0 where x is 0, and infinity outside of x, y >= 0."""
+
+
+@primitive
+def kl_div(x: Numeric, y: Numeric, /) -> Any:
+    """x log(x / y) - x + y, and infinity outside of x, y >= 0."""
+
+
+@primitive
+def huber(delta: Numeric, r: Numeric, /) -> Any:
+    """r² / 2 up to |r| = delta, and beyond it the tangent there."""
+
+
+@primitive
+def pseudo_huber(delta: Numeric, r: Numeric, /) -> Any:
+    """δ² (√(1 + (r/δ)²) - 1)."""
+
+
+# ---------------------------------------------------------------------------------- powers
+
+
+@primitive
+def boxcox(x: Numeric, lmbda: Numeric, /) -> Any:
+    """(x^λ - 1) / λ, and log(x) for λ = 0."""
+
+
+@primitive
+def boxcox1p(x: Numeric, lmbda: Numeric, /) -> Any:
+    """((1 + x)^λ - 1) / λ, and log(1 + x) for λ = 0."""
+
+
+@primitive
+def inv_boxcox(y: Numeric, lmbda: Numeric, /) -> Any:
+    """(1 + λ y)^(1/λ), and exp(y) for λ = 0."""
+
+
+@primitive
+def inv_boxcox1p(y: Numeric, lmbda: Numeric, /) -> Any:
+    """(1 + λ y)^(1/λ) - 1, and exp(y) - 1 for λ = 0."""
+
+
+@primitive
+def exprel(x: Numeric, /) -> Any:
+    """(exp(x) - 1) / x, and 1 at 0."""
+
+
+@primitive
+def exp10(x: Numeric, /) -> Any:
+    """The power 10ˣ."""
+
+
+@primitive
+def cosm1(x: Numeric, /) -> Any:
+    """cos(x) - 1, exact to the last digits also near 0."""

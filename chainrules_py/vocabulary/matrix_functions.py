@@ -1,0 +1,62 @@
+"""Words for functions of matrices, and for equations in them. Axes before the last two are a batch.
+
+Named as in SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chainrules_py.arrays import Array
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "LUFactors",
+    "expm",
+    "expm_frechet",
+    "logm",
+    "lu_factor",
+    "solve_sylvester",
+    "sqrtm",
+]
+
+
+@primitive
+def expm(x: Array, /) -> Any:
+    """The exponential Σ xᵏ / k! of each matrix."""
+
+
+@primitive
+def expm_frechet(x: Array, t: Array, /) -> Any:
+    """The derivative of `expm` at x along t."""
+
+
+@primitive
+def logm(x: Array, /) -> Any:
+    """The matrix y of x = expm(y) whose eigenvalues lie between -iπ and iπ."""
+
+
+@primitive
+def sqrtm(x: Array, /) -> Any:
+    """The matrix y of x = y y whose eigenvalues have no negative real part."""
+
+
+@primitive
+def solve_sylvester(a: Array, b: Array, q: Array, /) -> Any:
+    """The y with a y + y b = q."""
+
+
+class LUFactors(NamedTuple):
+    """What `lu_factor` gives."""
+
+    lu: Any
+    pivots: Any
+    permutation: Any
+
+
+@primitive
+def lu_factor(x: Array, /) -> LUFactors:  # type: ignore[empty-body]
+    """U, and L below it without its ones, of square x, with L U = x[permutation].
+
+    ``pivots[i]`` is the row that row i changed places with.
+    """

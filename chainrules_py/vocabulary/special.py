@@ -1,0 +1,170 @@
+"""Words for the gamma function and its kin, and for error functions.
+
+Named as in SciPy, and called with the same operands in the same order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.arrays import Numeric
+from chainrules_py.primitive import primitive
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaln",
+    "binom",
+    "dawsn",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfi",
+    "erfinv",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "gammasgn",
+    "log_ndtr",
+    "loggamma",
+    "ndtr",
+    "ndtri",
+    "owens_t",
+    "polygamma",
+    "rgamma",
+    "wofz",
+]
+
+
+# ---------------------------------------------------------------------------------- gamma
+
+
+@primitive
+def gamma(x: Numeric, /) -> Any:
+    """The gamma function Γ(x)."""
+
+
+@primitive
+def gammaln(x: Numeric, /) -> Any:
+    """log |Γ(x)| of real x."""
+
+
+@primitive
+def loggamma(x: Numeric, /) -> Any:
+    """The branch of log Γ(x) that is continuous but for a cut along the negative axis."""
+
+
+@primitive
+def gammasgn(x: Numeric, /) -> Any:
+    """The sign of Γ(x)."""
+
+
+@primitive
+def rgamma(x: Numeric, /) -> Any:
+    """1 / Γ(x), which has no poles."""
+
+
+@primitive
+def digamma(x: Numeric, /) -> Any:
+    """ψ(x) = Γ′(x) / Γ(x)."""
+
+
+@primitive
+def polygamma(n: Numeric, x: Numeric, /) -> Any:
+    """The n-th derivative of ψ; n is a whole number."""
+
+
+@primitive
+def beta(a: Numeric, b: Numeric, /) -> Any:
+    """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
+
+
+@primitive
+def betaln(a: Numeric, b: Numeric, /) -> Any:
+    """log |B(a, b)|."""
+
+
+@primitive
+def gammainc(a: Numeric, x: Numeric, /) -> Any:
+    """P(a, x), the share of the integral that is Γ(a) from 0 to x."""
+
+
+@primitive
+def gammaincc(a: Numeric, x: Numeric, /) -> Any:
+    """Q(a, x) = 1 - P(a, x)."""
+
+
+@primitive
+def betainc(a: Numeric, b: Numeric, x: Numeric, /) -> Any:
+    """I_x(a, b), the share of the integral that is B(a, b) from 0 to x."""
+
+
+@primitive
+def binom(n: Numeric, k: Numeric, /) -> Any:
+    """The binomial coefficient, Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1))."""
+
+
+# ---------------------------------------------------------------------------------- errors
+
+
+@primitive
+def erf(x: Numeric, /) -> Any:
+    """The error function, 2/√π times the integral of exp(-t²) from 0 to x."""
+
+
+@primitive
+def erfc(x: Numeric, /) -> Any:
+    """1 - erf(x)."""
+
+
+@primitive
+def erfcx(x: Numeric, /) -> Any:
+    """exp(x²) erfc(x)."""
+
+
+@primitive
+def erfi(x: Numeric, /) -> Any:
+    """-i erf(ix)."""
+
+
+@primitive
+def erfinv(x: Numeric, /) -> Any:
+    """The number with error function x."""
+
+
+@primitive
+def erfcinv(x: Numeric, /) -> Any:
+    """The number whose error function is 1 - x."""
+
+
+@primitive
+def dawsn(x: Numeric, /) -> Any:
+    """Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x."""
+
+
+@primitive
+def wofz(x: Numeric, /) -> Any:
+    """The Faddeeva function exp(-x²) erfc(-ix), which is complex."""
+
+
+@primitive
+def ndtr(x: Numeric, /) -> Any:
+    """The share of the standard normal distribution that is below x."""
+
+
+@primitive
+def log_ndtr(x: Numeric, /) -> Any:
+    """The logarithm of `ndtr`."""
+
+
+@primitive
+def ndtri(p: Numeric, /) -> Any:
+    """The quantile of the standard normal distribution."""
+
+
+@primitive
+def owens_t(h: Numeric, a: Numeric, /) -> Any:
+    """Owen's T: the probability of X > h and 0 < Y < a X, of two standard normal numbers."""

@@ -1,0 +1,300 @@
+"""Functions applied to elements, slices and axes: NumPy's, and the words `map` and `reduce`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, frule, rrule
+from chainrules_py.composites import mapping
+from chainrules_py.composites.mapping import vectorize
+from chainrules_py.vocabulary import map, reduce
+from chainrules_tape import Tape, grad, jvp, vjp
+from chainrules_tape.config import config
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((2, 3, 4))
+V = RNG.standard_normal(4)
+
+
+# ------------------------------------------------------------------------------------ map, reduce
+
+
+@dataclasses.dataclass
+class Gate:
+    w: np.ndarray
+    b: float
+
+    def __call__(self, state, x):
+        return np.tanh(self.w * state + self.b * x)
+
+
+PROGRAMS = {
+    "map": (lambda x, y: map(lambda a, b: np.sin(a) * b, x, y), X, X[..., :1]),
+    "map, captured": (lambda x, c: map(lambda a: np.sin(a) * c, x), X, V),
+    "map of structures": (
+        lambda x, c: map(lambda p: {"s": p["a"] @ p["b"], "p": (p["a"] * c, c)}, x),
+        {"a": X[0], "b": X[1]},
+        1.5,
+    ),
+    "map to Python numbers": (lambda x: map(lambda a: 2.0, x) * x, V),
+    "map of numbers": (lambda x: map(lambda a: a * a, x), V),
+    "reduce": (lambda x, s: reduce(lambda s, a: np.sin(s * a), x, s), X[0], V),
+    "reduce without initial": (lambda x: reduce(lambda s, a: s * a, x), X[0]),
+    "reduce by name": (lambda x, s: reduce(lambda s, a: s * a, x, initial=s), V, 2.0),
+    "reduce of a list": (lambda x, y: reduce(lambda s, a: s * a + y, [x, y, 2.0 * x]), V, V + 1),
+    "reduce of a structure": (
+        lambda x: reduce(lambda s, p: s * p["a"] + p["b"], x, 0.0),
+        {"a": V, "b": V + 1},
+    ),
+    "reduce of a structured state": (
+        lambda x, s: reduce(lambda s, a: (s[1], s[0] * a), x, (s, 2.0 * s)),
+        V,
+        0.7,
+    ),
+    "a recurrent layer": (lambda g, x, s: reduce(g, x, s), Gate(V, 0.3), X[0], V),
+}
+
+
+@pytest.mark.parametrize("case", sorted(PROGRAMS))
+def test_program(case, right):
+    f, *operands = PROGRAMS[case]
+    right(f, *operands)
+
+
+def test_reduce_is_functools_reduce():
+    def f(s, a):
+        return s * a + 1.0
+
+    assert reduce(f, [1.0, 2.0, 3.0]) == functools.reduce(f, [1.0, 2.0, 3.0])
+    assert reduce(f, V) == functools.reduce(f, V)
+    assert reduce(f, V, 2.0) == functools.reduce(f, V, 2.0)
+    assert reduce(f, [], 2.0) == 2.0
+    with pytest.raises(TypeError, match="empty"):
+        reduce(f, [])
+    assert grad(lambda x: functools.reduce(f, x))(V)[0] == grad(lambda x: reduce(f, x))(V)[0]
+
+
+def test_map_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="equally many, and at least one"):
+        map(np.sin, np.zeros((0, 2)))
+    with pytest.raises(ValueError, match="equally many"):
+        map(np.add, np.zeros(2), np.zeros(3))
+    with pytest.raises(ValueError, match="no slices"):
+        map(np.sin, 2.0)
+    with pytest.raises(TypeError, match="besides f"):
+        map(np.sin)
+    with pytest.raises(ValueError, match="not of one structure"):
+        map(lambda a: a if a > 0 else (a, a), np.array([1.0, -1.0]))
+
+
+def test_rules_through_the_config():
+    y, pullback = rrule(config, map, lambda a, b: a * b, V, V + 1)
+    np.testing.assert_array_equal(y, V * (V + 1))
+    _, a_bar, b_bar = pullback(np.ones(4))
+    np.testing.assert_array_equal(a_bar, V + 1)
+    np.testing.assert_array_equal(b_bar, V)
+    y, y_dot = frule((ZeroTangent(), V, ZeroTangent()), config, map, lambda a, b: a * b, V, V)
+    np.testing.assert_array_equal(y_dot, V * V)
+    gate = Gate(2.0, 0.5)
+    y, pullback = rrule(config, reduce, gate, V, 0.1)
+    gate_bar, x_bar, s_bar = pullback(1.0)
+    assert gate_bar.w == pytest.approx(grad(lambda w: reduce(Gate(w, 0.5), V, 0.1))(2.0))
+    assert s_bar == pytest.approx(grad(lambda s: reduce(gate, V, s))(0.1))
+    assert x_bar.shape == V.shape
+
+
+class Hidden:
+    held = None
+
+    def __call__(self, a):
+        return a * type(self).held
+
+
+def test_hidden_value_is_right_or_an_error():
+    """Where nothing else is traced the calls are recorded one by one; else it is refused."""
+
+    def f(c, x):
+        Hidden.held = c
+        return np.sum(map(Hidden(), x))
+
+    assert grad(lambda c: f(c, V))(2.0) == pytest.approx(np.sum(V))
+    with pytest.raises(NotDifferentiableError, match="pass the value as a parameter"):
+        grad(lambda c: f(c, V * c))(2.0)
+
+
+def test_one_record_for_a_map():
+    with Tape(persistent=True) as tape:
+        x = tape.variable(X)
+        map(lambda a: np.sin(a) * np.cos(a), x)
+    assert len(tape) == 2
+
+
+# ------------------------------------------------------------------------------------- NumPy's
+
+
+CALLS = {
+    "apply_along_axis": lambda x: np.apply_along_axis(np.cumsum, 1, x),
+    "apply_along_axis to numbers": lambda x: np.apply_along_axis(lambda v: np.sum(v * v), 0, x),
+    "apply_along_axis to matrices": lambda x: np.apply_along_axis(
+        lambda v: np.outer(v, v)[:2], 1, x
+    ),
+    "apply_along_axis, negative axis": lambda x: np.apply_along_axis(lambda v: v[::2], -3, x),
+    "apply_along_axis, arguments": lambda x: np.apply_along_axis(
+        lambda v, a, *, b: v**a * b, 2, x, 3, b=x[0, 0, 0]
+    ),
+    "apply_along_axis, lists": lambda x: np.apply_along_axis(lambda v: [v[0], 2.0 * v[1]], 2, x),
+    "apply_over_axes": lambda x: np.apply_over_axes(np.sum, x, [0, -1]),
+    "apply_over_axes, one": lambda x: np.apply_over_axes(np.cumsum, x, 1),
+    "piecewise": lambda x: np.piecewise(
+        x, [x < -0.5, x > 0.5], [np.sin, lambda v: v * v, lambda v: v**3]
+    ),
+    "piecewise, numbers": lambda x: np.piecewise(x, [x < 0], [2.0, lambda v: v * v]),
+    "piecewise, overlapping": lambda x: np.piecewise(x, [x < 0.5, x > -0.5], [np.sin, np.exp]),
+    "piecewise, nowhere": lambda x: np.piecewise(x, [x < -100, x > 0.3], [np.log, np.log]),
+    "piecewise, arguments": lambda x: np.piecewise(
+        x, [x < 0, x >= 0], [lambda v, a, k: a * v * k, lambda v, a, k: v - np.mean(v)], 2.0, k=3.0
+    ),
+    "piecewise, traced number": lambda x: np.piecewise(x, [x < 0], [x[0, 0, 0], np.sin]),
+    "piecewise of a vector": lambda x: np.piecewise(x[0, 0], x[0, 0] > 0, [np.sin]),
+}
+
+
+@pytest.mark.parametrize("case", sorted(CALLS))
+def test_call(case, agree):
+    agree(CALLS[case], X)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (X, [X < 0, X < 0], [1.0, 2.0, 3.0]),
+        (X[0, 0, 0], [True], [lambda v: v + 1, 0]),
+        (X[0, 0, 0], X[0, 0, 0] < 5, [lambda v: v + 1]),
+        (np.arange(5), np.arange(5) > 2, [lambda v: v / 2, 7.7]),
+        (np.arange(5), [[True] * 2 + [False] * 3, np.arange(5) > 3], [-1, lambda v: v * v]),
+        (np.float32([1, 2]), [np.array([True, False])], [lambda v: v / 3]),
+        (X + 1j, [X > 0], [np.exp]),
+    ],
+)
+def test_piecewise_is_numpys(args):
+    expected = np.piecewise(*args)
+    found = mapping.piecewise(*args)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+
+
+def test_numpys_errors():
+    for f, match in [
+        (lambda x: np.piecewise(x, [x < 0], []), "1 or 2 functions"),
+        (lambda x: np.apply_along_axis(np.sum, 3, x), "out of bounds"),
+        (lambda x: np.apply_along_axis(np.sum, 0, x[:, :0]), "iteration dimensions"),
+        (lambda x: np.apply_over_axes(lambda x, a: np.sum(x), x, [0]), "correct shape"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            f(X)
+        with pytest.raises(ValueError, match=match):
+            vjp(f, X)
+
+
+def test_what_numpy_does_not_show_is_an_error_and_no_zero():
+    """A function that captured a value, applied to a plain array, or by NumPy's own vectorize."""
+    for f in (
+        lambda c: np.apply_along_axis(lambda v: c * v, 0, X),
+        lambda c: np.piecewise(X, [X > 0], [lambda v: c * v]),
+        lambda c: np.vectorize(lambda a: a * a)(c * X),
+    ):
+        with pytest.raises(TracerError):
+            grad(lambda c, f=f: np.sum(f(c)))(2.0)
+
+
+def test_captured_values_of_a_function_that_numpy_shows():
+    c = 1.5
+    assert grad(lambda c: np.sum(np.apply_along_axis(lambda v: c * v, 0, X * c)))(
+        c
+    ) == pytest.approx(2 * c * np.sum(X))
+
+
+# ------------------------------------------------------------------------------------ vectorize
+
+
+def ramp(a, b):
+    return a * np.sin(b) if a > 0 else b * b
+
+
+VECTORIZED = {
+    "broadcast": (ramp, {}, (X, X[0])),
+    "number": (ramp, {}, (X, 2.0)),
+    "two results": (lambda a: (2.0 * a, a * a), {}, (X,)),
+    "dtypes": (lambda a: (2.0 * a, a * a), {"otypes": "fd"}, (X,)),
+    "dtype list": (lambda a: 2.0 * a, {"otypes": [np.float32]}, (X,)),
+    "first result says": (lambda a: 1.0 if a > 0 else 2, {}, (X,)),
+    "excluded": (lambda p, x: p[0] * x + p[1], {"excluded": {0}}, (V, X)),
+    "signature": (np.matmul, {"signature": "(m,n),(n)->(m)"}, (X, V)),
+    "signature, new axis": (lambda v: v[:, None] * v[:2], {"signature": "(n)->(n,k)"}, (X,)),
+    "signature, numbers": (lambda v, s: np.sum(v) * s, {"signature": "(n),()->()"}, (X, 2.0)),
+    "signature, two": (
+        lambda v: (np.sum(v), v * v),
+        {"signature": "(n)->(),(n)"},
+        (X,),
+    ),
+    "signature, dtypes": (np.cumsum, {"signature": "(n)->(n)", "otypes": ["f"]}, (X,)),
+}
+
+
+@pytest.mark.parametrize("case", sorted(VECTORIZED))
+def test_vectorize_is_numpys(case):
+    f, keywords, args = VECTORIZED[case]
+    found, expected = vectorize(f, **keywords)(*args), np.vectorize(f, **keywords)(*args)
+    several = isinstance(expected, tuple)
+    for have, want in zip(
+        *((found, expected) if several else ((found,), (expected,))), strict=True
+    ):
+        np.testing.assert_array_equal(have, want)
+        assert have.dtype == want.dtype
+
+
+@pytest.mark.parametrize("case", ["broadcast", "excluded", "signature", "two results"])
+def test_vectorize(case, right):
+    f, keywords, args = VECTORIZED[case]
+    right(vectorize(f, **keywords), *args)
+
+
+def test_vectorize_as_a_decorator():
+    @vectorize(doc="Twice.", otypes="d", cache=True)
+    def twice(x, *, k=2.0):
+        """Of x."""
+        return k * x
+
+    assert twice.__doc__ == "Twice."
+    np.testing.assert_array_equal(twice(V, k=3.0), 3.0 * V)
+    np.testing.assert_array_equal(twice(V, k=V), V * V)
+    assert twice(np.zeros((0, 2))).shape == (0, 2)
+    assert twice(2.0) == 4.0
+
+
+def test_vectorize_errors():
+    with pytest.raises(ValueError, match="size 0"):
+        vectorize(np.sin)(np.zeros(0))
+    with pytest.raises(ValueError, match="not a valid gufunc signature"):
+        vectorize(np.sin, signature="n->n")
+    with pytest.raises(ValueError, match="inconsistent size"):
+        vectorize(np.add, signature="(n),(n)->(n)")(V, V[:3])
+    with pytest.raises(TypeError, match="number of positional arguments"):
+        vectorize(np.sin, signature="(n)->(n)")(V, V)
+    with pytest.raises(ValueError, match="core dimensions"):
+        vectorize(np.sin, signature="(n,m)->(n)")(V)
+    with pytest.raises(TypeError, match="pass an array"):
+        vectorize(np.sin)([1.0, 2.0])
+
+
+def test_captured_values_of_vectorized_functions():
+    def f(c):
+        return np.sum(vectorize(lambda a: c * a if a > 0 else c * c)(X))
+
+    n = np.sum(X <= 0)
+    assert grad(f)(2.0) == pytest.approx(np.sum(X[X > 0]) + 4.0 * n)
+    assert jvp(grad(f), (2.0,), (1.0,))[1] == pytest.approx(2.0 * n)

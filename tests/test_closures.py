@@ -1,0 +1,304 @@
+"""What a function captured is found, wherever it is, and exchanged, without a trace on the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gc
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from chainrules_py.closures import Closure, closed
+from chainrules_py.primitive import find_tracers
+from chainrules_py.vocabulary import root
+from chainrules_tape import Tape, grad
+
+SCALE = 3.0
+MODEL = None
+
+
+def scaled(x):
+    return SCALE * x
+
+
+def through_another(x):
+    return scaled(x) + 1.0
+
+
+def modelled(x):
+    return MODEL.weights["w"] * x
+
+
+@dataclasses.dataclass
+class Affine:
+    w: object
+    b: float = 1.0
+    activation: object = None
+
+    def __call__(self, x):
+        y = self.w * x + self.b
+        return y if self.activation is None else self.activation(y)
+
+    def doubled(self, x):
+        return 2.0 * self(x)
+
+
+class Plain:
+    """An object of somebody's own, with attributes and a slot."""
+
+    __slots__ = ("__dict__", "w")
+
+    def __init__(self, w, b=0.0):
+        self.w = w
+        self.b = b
+
+    def __call__(self, x):
+        return self.w * x + self.b
+
+    @classmethod
+    def made(cls, w):
+        return cls(w).__call__
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+def in_a_cell(a):
+    return lambda x: a * x
+
+
+def in_a_nested_cell(a):
+    def inner(x):
+        return a * x
+
+    def outer(x):
+        return inner(x)
+
+    return outer
+
+
+def in_a_container(a):
+    held = {"deep": [Pair(1.0, (a, "name"))]}
+    return lambda x: held["deep"][0].second[0] * x
+
+
+def in_a_default(a):
+    def f(x, a=a):
+        return a * x
+
+    return f
+
+
+def in_a_keyword_default(a):
+    def f(x, *, a=a):
+        return a * x
+
+    return f
+
+
+def in_a_recursive_function(a):
+    def power(x, n=3):
+        return a * x if n == 0 else power(x, n - 1)
+
+    return power
+
+
+def in_mutually_recursive_functions(a):
+    def even(x, n=4):
+        return a * x if n == 0 else odd(x, n - 1)
+
+    def odd(x, n):
+        return even(x, n - 1)
+
+    return even
+
+
+def in_a_wrapped_function(a):
+    def twice(f):
+        @functools.wraps(f)
+        def wrapper(x):
+            return f(x)
+
+        return wrapper
+
+    return twice(lambda x: a * x)
+
+
+def in_an_object_that_holds_itself(a):
+    model = Plain(a)
+    model.me = model
+    return lambda x: model.me.me.w * x
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        in_a_cell,
+        in_a_nested_cell,
+        in_a_container,
+        in_a_default,
+        in_a_keyword_default,
+        in_a_recursive_function,
+        in_mutually_recursive_functions,
+        in_a_wrapped_function,
+        in_an_object_that_holds_itself,
+    )
+} | {
+    "partial": lambda a: functools.partial(lambda a, x: a * x, a),
+    "partial keyword": lambda a: functools.partial(lambda x, a: a * x, a=a),
+    "partial of a partial": lambda a: functools.partial(functools.partial(lambda x, a: a * x), a=a),
+    "dataclass": lambda a: Affine(a, 0.0),
+    "dataclass and a function in it": lambda a: Affine(1.0, 0.0, lambda y: a * y),
+    "method of a dataclass": lambda a: functools.partial(
+        lambda f, x: 0.5 * f(x), Affine(a, 0.0).doubled
+    ),
+    "object": Plain,
+    "method of an object": Plain.made,
+    "object in an object": lambda a: (lambda model: lambda x: model.b(x))(Plain(1.0, Plain(a))),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_captured_values_are_found_and_exchanged(name):
+    with Tape() as tape:
+        a = tape.variable(2.0)
+        f = closed(FUNCTIONS[name](a))
+        assert [id(x) for x in find_tracers(f)] == [id(a)]
+        assert f(5.0).value == 10.0
+        if isinstance(f, Closure):
+            other = f.around((7.0,))
+            assert other(5.0) == 35.0
+            assert f(5.0).value == 10.0
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_derivatives_in_captured_values(name):
+    def solution(a):
+        return root(lambda x, f: f(x) * x - 8.0, 1.0, FUNCTIONS[name](a))
+
+    def captured(a):
+        f = FUNCTIONS[name](a)
+        return root(lambda x: f(x) * x - 8.0, 1.0)
+
+    # a x² = 8
+    assert captured(2.0) == pytest.approx(2.0)
+    assert grad(captured)(2.0) == pytest.approx(-0.5)
+    assert grad(grad(captured))(2.0) == pytest.approx(0.375)
+    assert solution(2.0) == pytest.approx(2.0)
+    assert grad(solution)(2.0) == pytest.approx(-0.5)
+
+
+def test_globals_of_the_functions_own_module():
+    global SCALE, MODEL
+    with Tape() as tape:
+        SCALE = tape.variable(3.0)
+        MODEL = Plain(0.0)
+        MODEL.weights = {"w": tape.variable(4.0)}
+        for f, expected in ((scaled, 6.0), (through_another, 7.0), (modelled, 8.0)):
+            made = closed(f)
+            assert isinstance(made, Closure)
+            assert made.around((10.0,))(2.0) in (20.0, 21.0)
+            assert made(2.0).value == expected
+    SCALE, MODEL = 3.0, None
+    assert scaled(1.0) == 3.0
+
+
+def test_several_values_in_the_order_of_reading():
+    with Tape() as tape:
+        a, b = tape.variable(2.0), tape.variable(np.ones(3))
+        f = closed(lambda x: b * (a * x) + a)
+        assert [x.index for x in find_tracers(f)] == [a.index, b.index]  # each once
+        assert repr(f).startswith("<<lambda> around (")
+        np.testing.assert_array_equal(f.around((1.0, np.zeros(2)))(5.0), [1.0, 1.0])
+
+
+def test_function_without_traced_values_is_itself():
+    def f(x):
+        return SCALE * x
+
+    assert closed(f) is f
+    assert closed(np.sin) is np.sin
+    affine = Affine(2.0)
+    assert closed(affine) is affine
+    once = closed(in_a_cell(Tape().variable(2.0)))
+    assert closed(once) is once
+
+
+def test_what_holds_no_traced_value_stays_the_same_object():
+    """A list that is written to, a counter in a cell, a cache: the copy shares them."""
+    calls, cache, count = [], {}, 0
+    with Tape() as tape:
+        a = tape.variable(2.0)
+
+        def f(x):
+            nonlocal count
+            count += 1
+            calls.append(x)
+            cache[len(cache)] = count
+            return a * x
+
+        made = closed(f)
+        made.around((3.0,))(1.0)
+        made.around((4.0,))(2.0)
+    assert (calls, count, cache) == ([1.0, 2.0], 2, {0: 1, 1: 2})
+
+
+def test_the_function_that_was_given_is_not_changed():
+    with Tape() as tape:
+        a = tape.variable(2.0)
+        model = Plain(a)
+        f = in_a_container(a)
+        closed(lambda x: model(f(x))).around((1.0,))(1.0)
+        assert model.w is a
+        assert f.__closure__[0].cell_contents["deep"][0].second[0] is a
+
+
+def test_names_and_attributes_of_functions_are_kept():
+    def f(x, *, k=1.0):
+        """Its docstring."""
+        return a * x * k
+
+    f.mark = "kept"
+    with Tape() as tape:
+        a = tape.variable(2.0)
+        g = closed(f).around((3.0,))
+        g(1.0)
+        made = g._filled
+    assert (made.__name__, made.__doc__, made.mark) == ("f", "Its docstring.", "kept")
+    assert made(1.0, k=2.0) == 6.0
+    assert made.__qualname__ == f.__qualname__
+
+
+def test_an_engines_own_idea_of_a_traced_value():
+    class Box:
+        def __init__(self, value):
+            self.value = value
+
+    box = Box(2.0)
+    f = closed(lambda x: box.value * x, lambda x: isinstance(x, Box))
+    assert f.captured == (box,)
+    assert f.around((Box(5.0),))(2.0) == 10.0
+
+
+def test_a_large_program_around_a_function_costs_a_bounded_search():
+    big = [[float(i)] * 10 for i in range(100_000)]
+    with Tape() as tape:
+        a = tape.variable(2.0)
+        f = closed(lambda x: a * x + len(big))
+        assert find_tracers(f)[0] is a
+
+
+def test_template_keeps_no_tracer_alive():
+    """The rule keeps the function without this level's variables: so no cycle holds the tape."""
+    tape = Tape()
+    a = tape.variable(np.ones(3))
+    f = closed(in_a_cell(a)).around((np.ones(3),))
+    gone = weakref.ref(a) if hasattr(a, "__weakref__") else None
+    held = [x for x in gc.get_referents(f) if x is a or find_tracers(x)]
+    assert not held
+    assert gone is None or gone() is a
