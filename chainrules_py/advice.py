@@ -80,10 +80,16 @@ def _of_callee(frame: Any) -> str | None:
     instructions = list(dis.get_instructions(frame.f_code))
     call = next(i for i in instructions if i.offset == frame.f_lasti)
     start = _start(call)
-    chain = [i for i in instructions if i.offset < call.offset and _start(i) == start]
-    if start is None or not chain:
+    if start is None:  # Python was told to keep no positions
         return None
-    first, *members = chain = sorted(chain, key=lambda i: _end(i))
+    chain = [
+        i
+        for i in instructions
+        if _start(i) == start and _end(i) < _end(call) and i.opname not in _BESIDE
+    ]
+    if not chain:
+        return None
+    first, *members = chain = sorted(chain, key=_end)
     if any(not i.opname.startswith("LOAD_") for i in chain):
         return _of_name.get(str(chain[-1].argval))  # a member of something that was computed
     scopes = (frame.f_locals, frame.f_globals, vars(builtins))
@@ -94,6 +100,10 @@ def _of_callee(frame: Any) -> str | None:
         return _of_function.get(getattr(called, "__func__", called))
     except TypeError:  # unhashable
         return None
+
+
+# What stands where the callee does, or the call, and loads nothing.
+_BESIDE = {"KW_NAMES", "PRECALL", "PUSH_NULL"}
 
 
 def _start(instruction: Any) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ static checkers, an array is whatever has the members below.
 from __future__ import annotations
 
 import abc
+import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
@@ -248,6 +249,37 @@ def number_home(f: Any) -> Any | None:
     """The namespace whose scalars a library's function makes of Python's numbers, or None."""
     module = getattr(f, "__module__", None) or type(f).__module__
     return _number_homes.get(module.partition(".")[0])
+
+
+_beside: contextvars.ContextVar[Any] = contextvars.ContextVar("beside", default=None)
+
+
+def home_of(cls: type) -> Any | None:
+    """The namespace of a type of arrays, or of their tracers, that is no library of scalars.
+
+    Where such arrays are given to functions of another library, as CuPy's are to NumPy's, what
+    stands beside them in lists becomes an array of their own.
+    """
+    cls = dispatch_type(cls)
+    if not is_array_type(cls) or number_home(cls) is not None:
+        return None
+    return type_namespace(cls)
+
+
+def beside() -> Any | None:
+    """The namespace that lists become arrays of, or None, within `inside`."""
+    return _beside.get()
+
+
+def inside(home: Any, call: Callable[..., Any], *args: Any) -> Any:
+    """Make a call in which lists become arrays of a namespace; None leaves it as it is."""
+    if home is None:
+        return call(*args)
+    token = _beside.set(home)
+    try:
+        return call(*args)
+    finally:
+        _beside.reset(token)
 
 
 def is_python_number(cls: type) -> bool:

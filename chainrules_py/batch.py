@@ -40,7 +40,7 @@ def batched(half: Any) -> Callable[..., Any]:
     found = getattr(half, "batched", None)
     if found is None:
         found = half.batched = one_by_one(half)
-    return half if found is True else found  # type: ignore[no-any-return]
+    return half if found is True else found
 
 
 def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,10 +68,13 @@ def count(t: Any) -> int | None:
     t = unthunk(t)
     if is_zero(t):
         return None
-    if type(t) is tuple or isinstance(t, Tangent):
-        parts = t if type(t) is tuple else [part for _, part in t.fields()]
-        return next((n for n in map(count, parts) if n is not None), None)
+    if isinstance(t, (tuple, Tangent)):
+        return next((n for n in map(count, _parts(t)) if n is not None), None)
     return int(t.shape[0])
+
+
+def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:
+    return [part for _, part in t.fields()] if isinstance(t, Tangent) else list(t)
 
 
 def direction(t: Any, i: int) -> Any:
@@ -117,9 +120,8 @@ def _scalar(t: Any, like: Any) -> Any:
 
 def _array(like: Any) -> Any:
     """An array in a tangent, or in a tuple of them."""
-    if type(like) is tuple or isinstance(like, Tangent):
-        parts = like if type(like) is tuple else [part for _, part in like.fields()]
-        return next((a for a in map(_array, parts) if a is not None), None)
+    if isinstance(like, (tuple, Tangent)):
+        return next((a for a in map(_array, _parts(like)) if a is not None), None)
     return None if is_zero(like) else like
 
 

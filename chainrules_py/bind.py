@@ -164,7 +164,8 @@ def bind(
     if primal is None:
         primal = _primal_function(rule.primal, operands)
     request = Request(statement, operands, wanted, primal, config)
-    make = getattr(statement.recipe, mode, None) or _rerun
+    recipe = statement.recipe
+    make = getattr(recipe, mode, None) or (lambda request: _rerun(recipe, request))
     bound: Bound | None = make(request) if request.active else None
     rule.bound[key] = bound
     return bound
@@ -280,9 +281,9 @@ def _no_mode(rule: Rule, mode: str) -> str:
     return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
 
 
-def _rerun(request: Request) -> Bound | None:
+def _rerun(recipe: Any, request: Request) -> Bound | None:
     """What has no push apart from its value is linearized by being run again for each tangent."""
-    forward: Bound | None = request.statement.recipe.forward(request)
+    forward: Bound | None = recipe.forward(request)
     if forward is None:
         return None
     primal, run_forward = request.primal, forward.run

@@ -304,14 +304,17 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     word, native = row.word, row.native
     if not options and isinstance(word, Primitive) and _is_whole(word, operands):
         return word, operands, options, native
-    call = row.call(operands, options)
+    homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+    home = next((h for h in homes if h is not None), None)
+    call = arrays.inside(home, row.call, operands, options)
     words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
+    whole = lambda *xs: arrays.inside(home, lambda: row.call(xs, options)())
     if not words or _does_more(call, row, operands, options):
-        return None, operands, {}, lambda *xs: row.call(xs, options)()
+        return None, operands, {}, whole
     primal: Any = call.word  # a keyword may have made it another word
     xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
     if len(xs) != len(operands):  # its defaults have no tangents to be given
-        return None, operands, {}, lambda *xs: row.call(xs, options)()
+        return None, operands, {}, whole
     return primal, xs, stated, None
 
 

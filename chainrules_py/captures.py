@@ -60,12 +60,12 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
     if type(function) is not types.FunctionType:
         return function, ()
     code, outside = function.__code__, function.__globals__
-    names = _global_names(code)
+    names = global_names(code)
     found = {n: outside[n] for n in names if n in outside and not _is_fixed(outside[n])}
     cells: tuple[Any, ...] = function.__closure__ or ()
     if not found and not cells:
         return function, ()
-    assigned = _assigned(code)
+    assigned = assigned_names(code)
     if "global" in assigned:
         found = {}  # then all of them have to be its module's own
     if found:
@@ -95,17 +95,17 @@ def _content(cell: types.CellType) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def _global_names(code: types.CodeType) -> tuple[str, ...]:
+def global_names(code: types.CodeType) -> tuple[str, ...]:
     """The global names, and the attributes, that a function and those inside it look up."""
     names = dict.fromkeys(code.co_names)
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            names.update(dict.fromkeys(_global_names(inner)))
+            names.update(dict.fromkeys(global_names(inner)))
     return tuple(names)
 
 
 @functools.lru_cache(maxsize=1024)
-def _assigned(code: types.CodeType) -> frozenset[str]:
+def assigned_names(code: types.CodeType) -> frozenset[str]:
     """The names from outside that a function, or one inside it, assigns to; "global" for those."""
     import dis  # which imports inspect
 
@@ -117,7 +117,7 @@ def _assigned(code: types.CodeType) -> frozenset[str]:
             names.add(str(step.argval))
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            names |= _assigned(inner) & {"global", *code.co_freevars}
+            names |= assigned_names(inner) & {"global", *code.co_freevars}
     return frozenset(names)
 
 
@@ -216,7 +216,7 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             yield name, _content(cell)
         outside = function.__globals__
-        yield from ((n, outside[n]) for n in _global_names(code) if n in outside)
+        yield from ((n, outside[n]) for n in global_names(code) if n in outside)
         given = function.__defaults__ or ()
         yield from zip(code.co_varnames[code.co_argcount - len(given) :], given, strict=False)
         yield from (function.__kwdefaults__ or {}).items()

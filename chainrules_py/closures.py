@@ -13,12 +13,15 @@ that was given nothing traced, and gives a traced value, knows one that was hidd
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, final
 
 from chainrules_py import arrays
+from chainrules_py.captures import assigned_names, global_names
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitive import Primitive, find_tracers
@@ -37,6 +40,7 @@ __all__ = [
     "closed",
     "refuse_hidden",
     "refuse_traced",
+    "settled",
 ]
 
 _MOST = 10_000
@@ -62,6 +66,10 @@ _LEAVES = (
     Primitive,
     Config,
 )
+
+
+_LASTING = (types.ModuleType, type, types.BuiltinFunctionType)
+"""Globals that programs do not rebind."""
 
 
 class Operator:
@@ -132,13 +140,17 @@ class Closure:
 
     def __call__(self, *operands: Any) -> Any:
         """Call the function, with the values as they are now in it."""
+        return self.filled()(*operands)
+
+    def filled(self) -> Any:
+        """What it was made of, with the values as they are now in it."""
         if self._filled is None:
             values = self.captured
             filling = _Copy(
                 lambda x: values[x.n] if type(x) is Hole else x, lambda x: id(x) in self._made
             )
             self._filled = filling(self.template)
-        return self._filled(*operands)
+        return self._filled
 
     def around(self, captured: Iterable[Any]) -> Closure:
         """The same function around other values."""
@@ -172,9 +184,9 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
     Notes
     -----
-    Looked at are the cells of closures, defaults, globals that the code names (in functions of the
-    same module as well), what a method belongs to, partial arguments, and the fields and
-    attributes of objects. Copies are made only of what holds such a value: a list that f appends
+    Looked at are the cells of closures, defaults, globals that the code names (but for code of
+    libraries), what a method belongs to, partial arguments, and the fields and attributes of
+    objects. Copies are made only of what holds such a value: a list that f appends
     to stays the same list.
 
     Examples
@@ -203,6 +215,38 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     template = copying(f)
     made = frozenset(map(id, copying.made))
     return Closure(template, made, tuple(search.found), _name(f))
+
+
+def settled(f: Any) -> Any:
+    """A function that sees the names from outside as they are now.
+
+    A backward function calls it long after the call that it belongs to. By then a loop has gone on,
+    and Python would show it the last version of each name. The functions that it calls by such
+    names are settled as well; names that a function assigns to itself stay shared.
+
+    Examples
+    --------
+    >>> factor = 2.0
+    >>> f = settled(lambda x: factor * x)
+    >>> factor = 3.0
+    >>> f(1.0)
+    2.0
+    """
+    if isinstance(f, Closure):
+        made = f._made
+        copying = _Copy(_same, lambda x: id(x) in made or isinstance(x, _CODE), settle=True)
+        template = copying(f.template)
+        return Closure(template, frozenset(map(id, copying.made)), f.captured, f.name)
+    if not isinstance(f, _CODE):
+        return f
+    return _Copy(_same, lambda x: isinstance(x, _CODE), settle=True)(f)
+
+
+_CODE = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def _same(x: Any) -> Any:
+    return x
 
 
 def _is_tracer(x: Any) -> bool:
@@ -261,7 +305,6 @@ class _Search:
         self.found: list[Any] = []
         self.holders: dict[int, list[int]] = {}
         self._seen: dict[int, Any] = {}  # which also keeps ids from being given again
-        self._scope: Any = None
 
     def look(self, f: Any) -> None:
         """Visit a function and all that can be reached from it, each once."""
@@ -281,15 +324,13 @@ class _Search:
             waiting.extend(reversed(held))  # so that values are found in the order of reading
 
     def _named(self, x: Any) -> Iterable[Any]:
-        """The globals that a function names, if it is of the module of the function looked at.
+        """The globals that a function names, if it is part of the program.
 
-        Those of other modules, of libraries most often, know no values of this program, and there
-        are very many of them.
+        Those of libraries know no values of it, and there are very many of them.
         """
-        if type(x) is not types.FunctionType:
+        if type(x) is not types.FunctionType or _is_of_library(x):
             return ()
-        self._scope = self._scope or x.__globals__
-        return _globals_of(x).values() if x.__globals__ is self._scope else ()
+        return _globals_of(x).values()
 
     def tainted(self) -> set[int]:
         """The values from which a captured one can be reached."""
@@ -338,17 +379,24 @@ def _content(cell: Any) -> Any:
         return None
 
 
-@functools.cache
-def _names_in(code: types.CodeType) -> frozenset[str]:
-    """The names that a function, and the functions defined in it, may look up globally."""
-    inner = [_names_in(c) for c in code.co_consts if isinstance(c, types.CodeType)]
-    return frozenset(code.co_names).union(*inner)
-
-
 def _globals_of(f: types.FunctionType) -> dict[str, Any]:
-    """The globals that a function names, in an order that does not depend on hashes."""
+    """The globals that a function, and the functions defined in it, may look up."""
     scope = f.__globals__
-    return {name: scope[name] for name in sorted(_names_in(f.__code__)) if name in scope}
+    return {name: scope[name] for name in global_names(f.__code__) if name in scope}
+
+
+def _is_of_library(f: types.FunctionType) -> bool:
+    return _is_library(f.__globals__.get("__name__", "__main__"))
+
+
+@functools.cache
+def _is_library(name: str) -> bool:
+    """Whether a module is installed, rather than part of somebody's program."""
+    root = name.partition(".")[0]
+    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
+        return root != "__main__"
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
 
 
 def _attributes(x: Any) -> dict[str, Any]:
@@ -378,16 +426,33 @@ def _slots(cls: type) -> tuple[Any, ...]:
 
 
 class _Copy:
-    """A copy in which the captured values are exchanged, and all else that can be is shared."""
+    """A copy in which some values are exchanged; what holds none of them is shared.
 
-    def __init__(self, leaf: Callable[[Any], Any], is_tainted: Callable[[Any], bool]) -> None:
+    Parameters
+    ----------
+    leaf : callable
+        From a value to what stands in its place, most often itself.
+    is_tainted : callable
+        Whether a value holds one to be exchanged, or is to be copied for another reason.
+    settle : bool
+        Whether the functions that are copied see the names from outside as they are now.
+    """
+
+    def __init__(
+        self,
+        leaf: Callable[[Any], Any],
+        is_tainted: Callable[[Any], bool],
+        *,
+        settle: bool = False,
+    ) -> None:
         self.leaf = leaf
         self.is_tainted = is_tainted
+        self.settle = settle
         self.made: list[Any] = []
         self._known: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
-        """The copy of a value; the value itself if it holds nothing to be exchanged."""
+        """The copy of a value; the value itself if there is no need of one."""
         if not self.is_tainted(x):
             return self.leaf(x)
         if id(x) not in self._known:
@@ -414,26 +479,43 @@ class _Copy:
             self._make_object(x)
 
     def _make_function(self, f: types.FunctionType) -> None:
-        # It is known before it is filled, for it may hold itself.
-        cells = [
-            c if not self._changes(_content(c)) else types.CellType() for c in f.__closure__ or ()
-        ]
-        scope = f.__globals__
-        changed = {name: x for name, x in _globals_of(f).items() if self._changes(x)}
-        if changed:
-            scope = {**scope}
-        new = types.FunctionType(f.__code__, scope, f.__name__, None, tuple(cells))
-        self._keep(f, new)
+        shared = assigned_names(f.__code__) if self.settle else frozenset()
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        fresh = {
+            name: types.CellType()
+            for name, cell in cells.items()
+            if (self.settle and name not in shared) or self._changes(_content(cell))
+        }
+        scope, named = f.__globals__, _globals_of(f)
+        if self.settle and ("global" in shared or _is_of_library(f)):
+            named = {}
+        elif self.settle:
+            if any(not isinstance(x, _LASTING) for x in named.values()):
+                scope = {n: x for n, x in scope.items() if n in ("__builtins__", "__name__")}
+            else:
+                named = {}
+        else:
+            named = {name: x for name, x in named.items() if self._changes(x)}
+            scope = {**scope} if named else scope
+        new = types.FunctionType(
+            f.__code__, scope, f.__name__, None, tuple((cells | fresh).values())
+        )
+        self._keep(f, new)  # before it is filled, for it may hold itself
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         new.__dict__.update(f.__dict__)
-        for name, value in changed.items():
-            scope[name] = self(value)
-        for old, cell in zip(f.__closure__ or (), cells, strict=True):
-            if cell is not old:
-                cell.cell_contents = self(_content(old))
+        if scope is not f.__globals__:
+            scope.update({name: self._named(x) for name, x in named.items()})
+        for name, cell in fresh.items():
+            with contextlib.suppress(ValueError):  # what is not assigned yet stays so
+                cell.cell_contents = self(cells[name].cell_contents)
         new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
         if f.__kwdefaults__:
             new.__kwdefaults__ = {name: self(x) for name, x in f.__kwdefaults__.items()}
+
+    def _named(self, x: Any) -> Any:
+        """A global of a function; there is no need to settle those of libraries."""
+        lasting = self.settle and type(x) is types.FunctionType and _is_of_library(x)
+        return x if lasting else self(x)
 
     def _make_object(self, x: Any) -> None:
         new = self._keep(x, object.__new__(type(x)))

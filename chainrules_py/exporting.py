@@ -27,7 +27,16 @@ from chainrules_py.registry import name_of, primal_of, unbind
 from chainrules_py.structure import TreeDef, flatten, is_structure_type, structure_of, unflatten
 from chainrules_py.tangents import Tangent, ZeroTangent, is_zero, unthunk
 
-__all__ = ["Layout", "Resolved", "Support", "export", "exporter", "exporters", "resolved"]
+__all__ = [
+    "Layout",
+    "Resolved",
+    "Support",
+    "exactly",
+    "export",
+    "exporter",
+    "exporters",
+    "resolved",
+]
 
 EXPORTERS = "chainrules_py.exporters"
 
@@ -308,8 +317,13 @@ class Layout:
         return [unthunk(part) for entry, part in entries if not entry]
 
     def key(self) -> Any:
-        """What two layouts agree in that stand for the same; it may not be hashable."""
-        return self.tree, tuple([_exactly(entry[0]) if entry else None for entry in self.statics])
+        """What layouts agree in that stand for the same; None for structures, where nothing says.
+
+        It may not be hashable.
+        """
+        if self.tree is not None:
+            return None
+        return exactly(self.statics[0][0]) if self.statics[0] else "array"
 
     def __repr__(self) -> str:
         shown = self.join([_Shown()] * self.count)
@@ -324,11 +338,11 @@ class _Shown:
         return "array"
 
 
-def _exactly(x: Any) -> Any:
+def exactly(x: Any) -> Any:
     """A key for what is the same value of the same type: not 1 for True, nor 0.0 for -0.0."""
     if isinstance(x, (float, complex)):
         return type(x), repr(x)
-    return type(x), tuple(map(_exactly, x)) if type(x) is tuple else x
+    return type(x), tuple(map(exactly, x)) if type(x) is tuple else x
 
 
 def _tangent(tree: TreeDef, ts: Iterator[Any]) -> Any:

@@ -12,22 +12,26 @@ from typing import Any, NoReturn, final
 
 from chainrules_py.errors import TracerError, describe
 
-__all__ = ["Memory", "makers", "memory_of", "refuse_plain", "register_memory", "share_memory"]
+__all__ = ["Memory", "makers", "memory_of", "refuse_plain", "register_memory", "share_memory", "viewers"]
 
 makers: set[Any] = set()
 """Functions of libraries that make arrays for a program to write to, as ``np.zeros(n, like=x)``."""
+viewers: set[Any] = set()
+"""Functions of libraries whose results may be views; what another one gives is an array of its own,
+even if it is computed by a word that gives views."""
 
 
 @final
 class Memory:
     """What a library says of the memory of its arrays; see `register_memory`."""
 
-    __slots__ = ("fingerprint", "layout", "lock", "owner", "read_only", "unlock")
+    __slots__ = ("fingerprint", "laid_out", "layout", "lock", "owner", "read_only", "unlock")
 
     def __init__(
         self,
         owner: Callable[[Any], Any],
         layout: Callable[[Any], Any],
+        laid_out: Callable[[Any, Any], Any],
         fingerprint: Callable[[Any, bool], Any],
         lock: Callable[[Any], bool] | None,
         unlock: Callable[[Any], bool] | None,
@@ -35,6 +39,7 @@ class Memory:
     ) -> None:
         self.owner = owner
         self.layout = layout
+        self.laid_out = laid_out
         self.fingerprint = fingerprint
         self.lock = lock
         self.unlock = unlock
@@ -50,6 +55,7 @@ def register_memory(
     *,
     owner: Callable[[Any], Any],
     layout: Callable[[Any], Any],
+    laid_out: Callable[[Any, Any], Any],
     fingerprint: Callable[[Any, bool], Any],
     lock: Callable[[Any], bool] | None = None,
     unlock: Callable[[Any], bool] | None = None,
@@ -66,6 +72,9 @@ def register_memory(
     layout : callable
         ``layout(x)`` is something to compare with ``==``: how the elements lie in memory, on which
         it depends whether reshaping gives a view.
+    laid_out : callable
+        ``laid_out(x, like)`` is a copy of x whose elements lie as those of an array of its shape do;
+        as near as can be, where that one is a view of a part of another.
     fingerprint : callable
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
         differs wherever a byte does; without, it may look at a sample.
@@ -86,7 +95,7 @@ def register_memory(
     (True, False, True, True)
     """
     global _found
-    _registered[cls] = Memory(owner, layout, fingerprint, lock, unlock, read_only)
+    _registered[cls] = Memory(owner, layout, laid_out, fingerprint, lock, unlock, read_only)
     _found = {}
 
 

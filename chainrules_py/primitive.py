@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from chainrules_py import arrays
@@ -197,8 +199,11 @@ class Primitive(Generic[P, R]):
         if implementation is None:
             return functools.partial(self.implement, types=types)
         signature, varargs = operand_types(implementation, types=types)
-        # A library's own beats one for any array.
-        layer = layer_of(getattr(implementation, "__module__", None))
+        # A library's own beats one for any array. A function of the library's, as a ufunc, names
+        # the library or nothing: it is whoever enters it that speaks for it.
+        written = isinstance(implementation, FunctionType)
+        module = implementation.__module__ if written else sys._getframe(1).f_globals["__name__"]
+        layer = layer_of(module)
         self._methods.add(signature, varargs, layer, implementation)
         invalidate()
         return implementation

@@ -7,6 +7,7 @@ than that of NumPy.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable
 from typing import Any, final
@@ -130,7 +131,14 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
 
     kinds: dict[Any, list[str]] = {kind: [] for kind in _kinds(inspect.Parameter)}
     defaults: dict[str, Any] = {}
-    for p in inspect.signature(function).parameters.values():
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        documented = _documented(function)
+        if documented is None:
+            raise
+        return parameters_of(documented)
+    for p in signature.parameters.values():
         kinds[p.kind].append(p.name)
         if p.default is not p.empty:
             defaults[p.name] = p.default
@@ -143,3 +151,46 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
         next(iter(keywords), None),
         defaults,
     )
+
+
+_FIRST_LINE = re.compile(r"(?:\w+\.)*\w+\((?P<parameters>.*)\)(?: *->.*)?")
+_TYPED = re.compile(r"(?<![=\w])\w+ +(?=\w)")
+
+
+def _documented(function: Callable[..., Any]) -> Any:
+    """A function with the parameters that stand in the first line of another's documentation.
+
+    Compiled functions have no signature; Cython writes one there: ``C.f(self, int axis=-1) -> C``.
+    """
+    import ast
+
+    line = (getattr(function, "__doc__", None) or "").partition("\n")[0].strip()
+    match = _FIRST_LINE.fullmatch(line)
+    if match is None:
+        return None
+    text = f"lambda {_TYPED.sub('', match['parameters'])}: None"
+    try:
+        arguments = ast.parse(text, mode="eval").body.args  # type: ignore[attr-defined]
+        given = [ast.literal_eval(value) for value in arguments.defaults]
+        named = [value and ast.literal_eval(value) for value in arguments.kw_defaults]
+    except (SyntaxError, ValueError):
+        return None
+    import inspect
+
+    kinds = inspect.Parameter
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    values = [kinds.empty] * (len(names) - len(given)) + given
+    parameters = [
+        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=value)
+        for name, value in zip(names, values, strict=True)
+    ]
+    if arguments.vararg is not None:
+        parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
+    for only, value, has in zip(arguments.kwonlyargs, named, arguments.kw_defaults, strict=True):
+        default = kinds.empty if has is None else value
+        parameters.append(kinds(only.arg, kinds.KEYWORD_ONLY, default=default))
+
+    def documented(*args: Any, **keywords: Any) -> None: ...
+
+    documented.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return documented

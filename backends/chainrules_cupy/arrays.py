@@ -47,12 +47,21 @@ def layout(x: Any) -> Any:
     return x.strides
 
 
+def laid_out(x: Any, like: Any) -> Any:
+    """In memory made for the other."""
+    made = cupy.empty_like(like, x.dtype)
+    made[...] = x
+    return made
+
+
 def fingerprint(x: Any, full: bool) -> Any:
     """Nothing, for to read an element is to wait for the device; in full, a checksum of all."""
     return zlib.crc32(x.tobytes()) if full else None
 
 
 # CuPy's arrays have no flag that would lock them.
-register_memory(cupy.ndarray, owner=owner, layout=layout, fingerprint=fingerprint)
+register_memory(
+    cupy.ndarray, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+)
 
 makers |= {cupy.zeros_like, cupy.ones_like, cupy.empty_like, cupy.full_like}

@@ -22,7 +22,9 @@ __all__ = ["Concrete", "JaxArray", "is_traced"]
 JaxArray: Any = lazy_array_type("JaxArray", replaces=("jax.Array", "jax.jaxlib._jax.Array"))
 """What rules for JAX are annotated with; ``jax.Array`` is read as this."""
 
-Concrete: type = type(jnp.zeros(()))
+# An array would tell its class, but to make one starts JAX on its devices.
+_classes = [c for c in jax.Array.__subclasses__() if c.__name__ == "ArrayImpl"]
+Concrete: type = min(_classes, key=lambda cls: not cls.__module__.startswith("jaxlib"))
 """The class of arrays that are there; tracers stand for those that are not."""
 
 # JAX moves arrays between devices itself, and its tracers are on none.
@@ -152,6 +154,13 @@ def cumulative_max_jax(x: JaxArray, *, axis: int) -> Any:
 def cumulative_min_jax(x: JaxArray, *, axis: int) -> Any:
     """By its own name."""
     return lax.cummin(x, axis % x.ndim)
+
+
+@v.report.implement
+def report_jax(condition: JaxArray, *, message: str) -> None:
+    """At once, where there is a value to look at; a traced program has no way to warn."""
+    if not is_traced(condition):
+        v.report(bool(jnp.any(condition)), message=message)
 
 
 # ------------------------------------------------------------------------- joining, manipulation

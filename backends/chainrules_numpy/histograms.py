@@ -7,6 +7,7 @@ there are, is read off the values.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -75,7 +76,7 @@ def histogramdd(
     """np.histogramdd."""
     columns = _columns(sample)
     known = ignore_derivatives(weights)
-    plain = [np.asarray(ignore_derivatives(x)) for x in columns]
+    plain = [ignore_derivatives(x) for x in columns]
     counts, places = np.histogramdd(
         plain, ignore_derivatives(bins), ignore_derivatives(range), weights=known
     )
@@ -84,7 +85,7 @@ def histogramdd(
     edges = [_edges(*given) for given in zip(columns, each_bins, each_range, places, strict=True)]
     if known is not weights and counts.size:
         found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
-        inside = np.logical_and.reduce([mask for _, mask in found])
+        inside = functools.reduce(np.logical_and, [mask for _, mask in found])
         where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
         counts = v.reshape(_sums(where, inside, weights, counts.size), shape=counts.shape)
     return (_density(counts, edges) if density else counts), edges

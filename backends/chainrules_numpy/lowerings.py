@@ -15,7 +15,7 @@ import numpy as np
 from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import AsOperand, AsOption, Call, Lowering
-from chainrules_py.arrays import is_array_type, is_python_number, is_tracer_type
+from chainrules_py.arrays import beside, is_array_type, is_python_number, is_tracer_type
 from chainrules_py.primitive import find_tracers
 from chainrules_py.signature import parameters_of
 
@@ -62,8 +62,14 @@ def array_of(value: Any) -> Any:
     if cls in (list, tuple) and find_tracers(value):
         return v.stack(*[array_of(x) for x in value])
     if is_tracer_type(cls) and is_python_number(cls):
-        return v.lift(value, to=np)
-    return value if is_tracer_type(cls) or is_array_type(cls) else np.asarray(value)
+        return v.lift(value, to=beside() or np)
+    return value if is_tracer_type(cls) or is_array_type(cls) else (beside() or np).asarray(value)
+
+
+def moved_beside(places: Any) -> Any:
+    """Places that NumPy found, as an array of the library that the call is of."""
+    home = beside()
+    return places if home is None else home.asarray(places)
 
 
 def as_array(name: str) -> Lowering:
@@ -134,7 +140,7 @@ def masked(identity: Any) -> Lowering:
     """``where=``: what is left out does not change the result."""
 
     def lower(call: Call, mask: Any) -> None:
-        call.operands["x"] = v.where(np.asarray(mask), call.operands["x"], identity)
+        call.operands["x"] = v.where(array_of(mask), call.operands["x"], identity)
 
     return lower
 
@@ -157,7 +163,7 @@ def masked_extreme(sign: float) -> Lowering:
         if not np.size(mask):
             return  # nothing is left out: initial= has seen to it that there is an element
         x = call.operands["x"]
-        call.operands["x"] = v.where(np.asarray(mask), x, _limit(x, sign))
+        call.operands["x"] = v.where(array_of(mask), x, _limit(x, sign))
 
     return lower
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.memory import makers, register_memory
+from chainrules_py.memory import makers, register_memory, viewers
 
 __all__: list[str] = []
 
@@ -28,8 +28,15 @@ def owner(x: np.ndarray) -> Any:
 
 
 def layout(x: np.ndarray) -> Any:
-    """The strides."""
-    return x.strides
+    """The strides of the axes that have more than one element."""
+    return [stride for stride, n in zip(x.strides, x.shape, strict=True) if n > 1]
+
+
+def laid_out(x: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """In memory made for the other."""
+    made = np.empty_like(like, x.dtype)
+    made[...] = x
+    return made
 
 
 def fingerprint(x: np.ndarray, full: bool) -> Any:
@@ -72,6 +79,7 @@ register_memory(
     np.ndarray,
     owner=owner,
     layout=layout,
+    laid_out=laid_out,
     fingerprint=fingerprint,
     lock=lock,
     unlock=unlock,
@@ -80,3 +88,13 @@ register_memory(
 
 makers |= {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 makers |= {np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.eye, np.identity, np.tri}
+viewers |= {np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose}
+viewers |= {np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze}
+viewers |= {np.flip, np.fliplr, np.flipud, np.rot90, np.broadcast_to, np.broadcast_arrays}
+viewers |= {np.atleast_1d, np.atleast_2d, np.atleast_3d, np.asarray, np.asanyarray, np.require}
+viewers |= {np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.trim_zeros}
+viewers |= {np.real, np.imag, np.real_if_close, np.diagonal, np.diag}
+viewers |= {np.linalg.diagonal, np.linalg.matrix_transpose}
+viewers |= {np.ndarray.reshape, np.ndarray.ravel, np.ndarray.transpose, np.ndarray.squeeze}
+viewers |= {np.ndarray.swapaxes, np.ndarray.diagonal}
+viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}

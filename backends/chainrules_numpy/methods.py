@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import ignored
 from chainrules_numpy.functions.indexing import out_of_bounds
-from chainrules_numpy.functions.manipulation import copied
+from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort
 from chainrules_py import TracerError, alias
 from chainrules_py import vocabulary as v
@@ -163,7 +163,7 @@ member(
 )
 member("T", v.permute_dims)
 member("mT", v.matrix_transpose)
-member("ravel", m.ravel, {"self": None, "order": "C"})
+member("ravel", ravel, {"self": None, "order": "C"})
 
 
 def _flatten(x: Any, order: str = "C") -> Any:

@@ -32,9 +32,7 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
     else:
         top = x == 0
         count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
-        terms = np.exp(x)
-        terms[top] = 0
-        rest = np.add.reduce(terms, axis=axis, keepdims=True)
+        rest = np.add.reduce(np.where(top, x.dtype.type(0), np.exp(x)), axis=axis, keepdims=True)
         with np.errstate(divide="ignore"):
             y = np.log(count) + np.log1p(rest / np.maximum(count, 1)) + largest
             if not count.all():  # where nothing is finite

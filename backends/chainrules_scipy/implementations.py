@@ -94,24 +94,100 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
 
 _word: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar
+_PYTHONS: Any = int | float | complex
 
 
 def _of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
-    word.implement(function, types=(_NUMBERS,) * len(word.operands))
+    """Enter what computes a word; of Python's numbers the result is one of Python's."""
+    n = len(word.operands)
+    word.implement(function, types=(_NUMBERS,) * n)
+
+    def of_pythons(*xs: Any) -> Any:
+        y = function(*xs)
+        return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
+
+    word.implement(_OF[n](of_pythons), types=(_PYTHONS,) * n)
+
+
+_OF: dict[int, Callable[[Any], Callable[..., Any]]] = {
+    1: lambda f: lambda x, /: f(x),
+    2: lambda f: lambda x, y, /: f(x, y),
+    3: lambda f: lambda x, y, z, /: f(x, y, z),
+    4: lambda f: lambda x, y, z, w, /: f(x, y, z, w),
+}
 
 
 for _word in FUNCTIONS:
     _of_numbers(_word, getattr(scipy.special, _word.__name__))
-_of_numbers(v.polygamma, lambda n, x, /: scipy.special.polygamma(n, x)[()])
+
+
+def hyp2f1_scipy(a: Any, b: Any, c: Any, x: Any, /) -> Any:
+    """In single precision, if nothing but Python's numbers is of double: rules give it such."""
+    y = scipy.special.hyp2f1(a, b, c, x)
+    dtype = np.result_type(a, b, c, x)
+    return y.astype(dtype) if dtype.kind in "fc" and dtype != y.dtype else y
+
+
+_of_numbers(v.hyp2f1, hyp2f1_scipy)
+
+
+def polygamma_scipy(n: Any, x: Any, /) -> Any:
+    """In the precision of x, which a whole number n does not raise."""
+    y = scipy.special.polygamma(n, x)
+    dtype = getattr(x, "dtype", y.dtype)
+    return (y if dtype.kind != "f" else y.astype(dtype))[()]
+
+
+_of_numbers(v.polygamma, polygamma_scipy)
 _of_numbers(v.zeta, lambda x, q, /: scipy.special.zeta(x, q))
 _of_numbers(v.lambertw, lambda x, k, /: scipy.special.lambertw(x, k))
 
-v.expm.implement(lambda x, /: scipy.linalg.expm(x), types=(np.ndarray,))
-v.logm.implement(lambda x, /: scipy.linalg.logm(x), types=(np.ndarray,))
-v.sqrtm.implement(lambda x, /: scipy.linalg.sqrtm(x), types=(np.ndarray,))
-v.solve_sylvester.implement(
-    lambda a, b, q, /: scipy.linalg.solve_sylvester(a, b, q), types=(np.ndarray,) * 3
-)
+
+def square(*matrices: Any) -> None:
+    """Raise where SciPy would take a number, or a matrix that is not square, for something else."""
+    for a in matrices:
+        if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+            msg = f"an array of shape {a.shape}, where square matrices are expected"
+            raise np.linalg.LinAlgError(msg)
+
+
+def _in_precision_of(x: Any, y: Any) -> Any:
+    """SciPy computes some of single precision in double."""
+    if np.finfo(x.dtype).bits == np.finfo(y.dtype).bits:
+        return y
+    return y.astype(np.result_type(x.dtype, np.complex64) if y.dtype.kind == "c" else x.dtype)
+
+
+def _of_matrix(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
+    def implementation(x: Any, /) -> Any:
+        square(x)
+        return _in_precision_of(x, function(x))
+
+    word.implement(implementation, types=(np.ndarray,))
+
+
+def _logm(x: Any) -> Any:
+    """In double precision: SciPy takes rounding errors of a single one for imaginary parts."""
+    return scipy.linalg.logm(x.astype(np.result_type(x, np.float64)))
+
+
+_of_matrix(v.expm, scipy.linalg.expm)
+_of_matrix(v.logm, _logm)
+_of_matrix(v.sqrtm, scipy.linalg.sqrtm)
+
+
+@v.solve_sylvester.implement
+def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
+    """SciPy's, of matrices that fit."""
+    square(a, b)
+    if q.shape[-2:] != (a.shape[-1], b.shape[-1]):
+        msg = f"a right-hand side of shape {q.shape} for matrices of shapes {a.shape}, {b.shape}"
+        raise ValueError(msg)
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    if 0 in shape:
+        return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))
+    return _in_precision_of(q, scipy.linalg.solve_sylvester(a, b, q))
+
 
 # Up to here a matrix of twice the size costs less than SciPy's function, which is in Python.
 _SMALL = 24
@@ -120,10 +196,12 @@ _SMALL = 24
 @v.expm_frechet.implement
 def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
     """A. Al-Mohy and N. Higham's algorithm, for large matrices: three times the work of `expm`."""
+    square(x, t)
     n = x.shape[-1]
-    if n > _SMALL:
-        return scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
     shape, dtype = np.broadcast_shapes(x.shape, t.shape), np.result_type(x, t)
+    if n > _SMALL:
+        found = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
+        return _in_precision_of(np.empty((), dtype), found)
     both = np.zeros((*shape[:-2], 2 * n, 2 * n), dtype)
     both[..., :n, :n] = both[..., n:, n:] = x
     both[..., :n, n:] = t
@@ -133,6 +211,7 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
 @v.lu_factor.implement
 def lu_factor_scipy(x: np.ndarray) -> LUFactors:
     """LAPACK's, and the permutation that its pivots make."""
+    square(x)
     lu, pivots = scipy.linalg.lu_factor(x, check_finite=False)
     return LUFactors(lu, pivots, permutation_of(pivots))
 

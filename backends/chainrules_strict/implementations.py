@@ -62,6 +62,7 @@ register_memory(
     Strict,
     owner=_inside("owner"),
     layout=_inside("layout"),
+    laid_out=lambda x, like: x,
     fingerprint=_inside("fingerprint"),
 )
 
@@ -170,6 +171,13 @@ for _word in _words():
 def full_like_strict(x: Strict, *, shape: tuple[int, ...], fill: Any, dtype: Any = None) -> Any:
     """The standard's takes no shape."""
     return xp.full(shape, fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
+
+
+@v.where.implement
+def where_strict(condition: Strict, x: Scalar, y: Scalar) -> Any:
+    """The standard's takes one number at most."""
+    kind: Any = type(x) if type(x) is type(y) else type(x + y)
+    return xp.where(condition, xp.asarray(kind(x), device=condition.device), kind(y))
 
 
 @v.conj.implement

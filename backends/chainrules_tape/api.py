@@ -151,8 +151,7 @@ def jvp(
     y_leaves, dots = zip(*map(opened, traced), strict=True) if traced else ((), ())
     if not all(map(is_zero, dots)):
         y = values_of(y_tree, y_leaves)
-    dots = own_all(y_leaves, dots, (*leaves, *ts, *y_leaves))
-    y_dot = tangents_of(y_tree, dots)
+    y_dot = tangents_of(y_tree, own_all(y_leaves, dots, (*leaves, *ts, *y_leaves)))
     if not has_aux:
         return y, y_dot
     return y, y_dot, lowered(aux, lambda x: opened(x)[0], leaves)

@@ -90,9 +90,9 @@ def put(x: Any, where: Any, value: Any) -> None:
         value = stacked(value, x)
     pattern, arrays = Index.split(where, lambda entry: place(entry, x))
     if is_tracer_type(type(value)):
-        refuse_inner(x, current(value))
         if is_put_back(x, pattern, value):
             return
+        refuse_inner(x, current(value))
         if kind_of(x) in ("int", "bool"):
             value = converted(value, x.dtype)  # which is constant
     if arrays:

@@ -128,7 +128,7 @@ def own_all(
     written to is known to be nobody else's, though it be a view.
     """
     given: set[int] = set()
-    found = []
+    found: list[Any] = []
     for x, t in zip(xs, ts, strict=True):
         if type(t) is float and type(x) is float:
             found.append(t)

@@ -201,7 +201,7 @@ class Linearization:
         if any([i is not None for i in self.outputs]):
             self.y = values_of(self.y_tree, self.y_leaves)
             self.y_tree = flatten(self.y, [])
-        self.aux = lowered(aux, self._payload, leaves)
+        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
 
     def _payload(self, x: Any) -> Any:
         return x if self.program.link_of(x) is None else handed_out(x)

@@ -16,6 +16,8 @@ from chainrules_py.advice import advice_at
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
+    home_of,
+    inside,
     is_array_type,
     is_number_type,
     is_tracer_type,
@@ -29,7 +31,9 @@ from chainrules_py.vocabulary import (
 )
 from chainrules_py.writing import rounded
 from chainrules_tape.inplace import in_place, put
+from chainrules_tape.protocols import refuse_exchange
 from chainrules_tape.tracing import SEQUENCES, ArrayLike, Site, call_native
+from chainrules_tape.views import view_of
 
 __all__ = ["members"]
 
@@ -50,6 +54,8 @@ class Subscripts:
         return index(self, where)
 
     def __setitem__(self: Any, where: Any, value: Any) -> None:
+        if is_tracer_type(type(value)) and view_of(value) is not None:
+            refuse_exchange(sys._getframe(1))
         put(self, where, value)
 
 
@@ -78,9 +84,12 @@ class Member:
                 f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}"
             )
             raise AttributeError(msg)
-        if callable(self.native):
-            return lambda *operands, **keywords: call_native(self.native, (x, *operands), keywords)
-        return call_native(self.native, (x,), {})
+        if not callable(self.native):
+            return call_native(self.native, (x,), {})
+        native = self.native
+        if x.home is not None:
+            return lambda *xs, **keywords: inside(x.home, call_native, native, (x, *xs), keywords)
+        return lambda *operands, **keywords: call_native(native, (x, *operands), keywords)
 
 
 def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
@@ -90,6 +99,7 @@ def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
     found: dict[str, Any] = {
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
+    found["home"] = home_of(payload)
     return found | _of_arrays if is_array_type(payload) else found
 
 

@@ -17,7 +17,7 @@ from chainrules_py.errors import describe
 from chainrules_py.memory import refuse_plain
 from chainrules_py.writing import duplicate
 
-__all__ = ["PythonProtocols"]
+__all__ = ["PythonProtocols", "refuse_exchange"]
 
 
 class PythonProtocols(Tracer):
@@ -94,6 +94,22 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         f"derivative would be lost; {instead}; or take x.value, which is a constant"
     )
     raise TracerError(msg)
+
+
+def refuse_exchange(frame: Any) -> None:
+    """Raise if it is a library's function, and no assignment, that writes a view of x into x.
+
+    NumPy's ``shuffle`` exchanges rows of what is no array of its own as ``x[i], x[j] = x[j], x[i]``,
+    which duplicates them.
+
+    Raises
+    ------
+    TracerError
+        With the line to write.
+    """
+    if _instruction(frame) not in ("STORE_SUBSCR", "STORE_SLICE") and (line := advice_at(frame)):
+        msg = f"a value that is being differentiated is written to by a function: {line}"
+        raise TracerError(msg)
 
 
 def _instruction(frame: Any) -> str:

@@ -119,7 +119,7 @@ class Recording:
             y = values_of(self.y_tree, self.y_leaves)
             self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
         self.y = y
-        self.aux = lowered(aux, self._payload, self.leaves)
+        self.aux = lowered(aux, self._payload, self.leaves) if has_aux else None
 
     def _payload(self, x: Any) -> Any:
         return handed_out(x) if isinstance(x, Variable) and x.tape is self.tape else x

@@ -16,6 +16,8 @@ from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
+    home_of,
+    inside,
     is_array_type,
     is_python_number,
     is_tracer_type,
@@ -24,7 +26,7 @@ from chainrules_py.arrays import (
 from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import failures, module_of, see
-from chainrules_py.memory import makers, memory_of, refuse_plain
+from chainrules_py.memory import makers, memory_of, refuse_plain, viewers
 from chainrules_py.primitive import Primitive, highest_tracer, is_static
 from chainrules_py.project import kind_of
 from chainrules_py.registry import find_rule, name_of
@@ -32,7 +34,7 @@ from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.inplace import assign, innermost
 from chainrules_tape.protocols import PythonProtocols
-from chainrules_tape.views import current
+from chainrules_tape.views import current, detached
 
 __all__ = ["SEQUENCES", "ArrayLike", "Site", "call_native", "new_level"]
 
@@ -106,7 +108,8 @@ SEQUENCES = (list, tuple)
 def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
     """Lists of numbers as arrays, where the function, or the array beside them, makes them so."""
     tracers = [dispatch_type(type(x)) for x in operands if is_tracer_type(type(x))]
-    home = next((home for f in (primal, *tracers) if (home := number_home(f)) is not None), None)
+    homes = [*map(home_of, tracers), number_home(primal), *map(number_home, tracers)]
+    home = next((home for home in homes if home is not None), None)
     if home is None:
         return operands
     return tuple([home.asarray(x) if type(x) in SEQUENCES else x for x in operands])
@@ -182,8 +185,16 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
         plan = _plans.table[key]
     except KeyError:
         table = _plans.open()
-        plan = table[key] = _find_plan(f, operands, keywords)
+        plan = table[key] = _find_own(f, _find_plan(f, operands, keywords))
     return plan(operands, keywords)
+
+
+def _find_own(f: Any, plan: Any) -> Any:
+    """A plan whose results are no views, for a function that gives none though its words may."""
+    row = _natives.table.get(f, (None,))[0]
+    if row is None or isinstance(row.word, Primitive) or f in viewers:
+        return plan
+    return lambda operands, keywords: detached(plan(operands, keywords), operands)
 
 
 def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -317,6 +328,7 @@ class ArrayLike(PythonProtocols):
     __slots__ = ("__weakref__", "view")
     __hash__ = None  # type: ignore[assignment]
     engine: str
+    home: ClassVar[Any] = None
     payload: Any
     view: Any
     state: ClassVar[tuple[str, ...]]
@@ -414,10 +426,24 @@ class ArrayLike(PythonProtocols):
     def __array_function__(
         self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        y = call_native(function, operands, keywords)
+        if self.home is None:
+            y = call_native(function, operands, keywords)
+        else:  # lists beside CuPy's arrays become CuPy's, though the function is NumPy's
+            y = inside(self.home, call_native, function, operands, keywords)
         if function in makers and not is_tracer_type(type(y)):
             return self._constant(y)  # np.zeros(n, like=x), which will be written to
         return y
+
+    # -- and what CuPy asks
+
+    def __cupy_override_elementwise_kernel__(
+        self, kernel: Any, *operands: Any, **keywords: Any
+    ) -> Any:
+        n, out = kernel.nin, keywords.pop("out", None)
+        operands, out = operands[:n], operands[n:] or out
+        if out is not None:
+            keywords["out"] = out if type(out) is tuple else (out,)
+        return self.__array_ufunc__(kernel, "__call__", *operands, **keywords)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"

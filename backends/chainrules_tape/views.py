@@ -15,6 +15,7 @@ from chainrules_py import MutationError
 from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
 from chainrules_py.memory import memory_of, share_memory
+from chainrules_py.primitive import find_tracers
 from chainrules_py.writing import (
     always_views,
     depends_on_layout,
@@ -29,6 +30,7 @@ __all__ = [
     "View",
     "check_writable",
     "current",
+    "detached",
     "join",
     "propagate",
     "separate",
@@ -168,9 +170,22 @@ def join(made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, 
 
 def separate(made: Any) -> None:
     """Give a view memory of its own."""
-    before = layout(made)
+    before = plain_holder(made).payload
     made.payload = duplicate(made.payload)
-    made.view.faithful = made.view.faithful and layout(made) == before
+    after, memory = plain_holder(made).payload, memory_of(type(before))
+    if memory is not None and memory.layout(after) != memory.layout(before):
+        made.view.faithful = False
+
+
+def detached(result: Any, operands: tuple[Any, ...]) -> Any:
+    """The result of a function that gives arrays of their own, whatever it is computed with.
+
+    Memory is counted, so nothing has to be copied for it: that it is a view is forgotten.
+    """
+    for x in find_tracers(result):
+        if view_of(x) is not None and not any([x is operand for operand in operands]):
+            x.view = View()
+    return result
 
 
 # ------------------------------------------------------------------------------ what a write changes
@@ -212,35 +227,43 @@ def spread(x: Any, but: Any = None) -> None:
     if not view.children:
         return
     for child in view.living():
-        if child is not but and not isinstance(child, Pending):
-            child.__class__ = pending_class(type(child))
-            spread(child)
+        if child is not but:
+            if not isinstance(child, Pending):
+                child.__class__ = pending_class(type(child))
+            spread(child)  # of one that is outdated itself some may have been read again since
 
 
 def take_over(x: Any, z: Any) -> None:
     """Write all of z to x."""
-    before = layout(x)
+    before = plain_holder(x).payload
     x._become(z)
-    if layout(x) != before:
+    holder = plain_holder(x)
+    memory = memory_of(type(before))
+    if memory is None or memory.layout(holder.payload) == memory.layout(before):
+        return
+    if type(holder.payload) is type(before):
+        holder.payload = memory.laid_out(holder.payload, before)
+    if memory.layout(holder.payload) != memory.layout(before):
         view = view_of(x)
         if view is None:
             view = x.view = View()
         view.faithful = False
 
 
-def layout(x: Any) -> Any:
-    """How what a tracer stands for lies in memory."""
-    while is_tracer_type(type(x)):
+def plain_holder(x: Any) -> Any:
+    """The tracer of the outermost level, which stands for a plain array."""
+    while is_tracer_type(type(x.payload)):
         x = x.payload
-    memory = memory_of(type(x))
-    return None if memory is None else memory.layout(x)
+    return x
 
 
 def propagate(x: Any) -> None:
     """Write a view that was written to back to where it was read, and so on; spread the rest."""
     spread(x)
-    view = x.view
+    unlike, view = [], x.view
     while view.parent is not None:
+        if not view.faithful:
+            unlike.append(x)
         parent = view.parent
         if view.word is read:
             if not parent._put(view.options["index"], (), x):
@@ -250,6 +273,8 @@ def propagate(x: Any) -> None:
         spread(parent, but=x)
         x = parent
         view = x.view
+    for x in unlike:  # read again, it lies in memory as NumPy's does, if the array it is of does
+        x.__class__ = pending_class(type(x))
 
 
 def current(x: Any) -> Any:

@@ -4,8 +4,22 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
-from chainrules_torch import arrays, elementwise, indexing, linalg, manipulation, special
+from chainrules_torch import arrays, elementwise, hosting, indexing, linalg, manipulation, special
+from chainrules_torch.config import TorchConfig, config
+from chainrules_torch.exporting import Exported, export
 
-__all__ = ["arrays", "elementwise", "indexing", "linalg", "manipulation", "special"]
+__all__ = [
+    "Exported",
+    "TorchConfig",
+    "arrays",
+    "config",
+    "elementwise",
+    "export",
+    "hosting",
+    "indexing",
+    "linalg",
+    "manipulation",
+    "special",
+]
 
 chainrules_contract = 1

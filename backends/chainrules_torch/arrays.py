@@ -47,18 +47,18 @@ def owner(x: torch.Tensor) -> Any:
     return x if x._base is None else x._base
 
 
-def overlap(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether the stretches of memory that two tensors reach over meet."""
-    (a, b), (c, d) = _stretch(x), _stretch(y)
-    return x.device == y.device and a < d and c < b
+def layout(x: torch.Tensor) -> Any:
+    """The steps along the axes, in elements."""
+    return x.stride()
 
 
-def _stretch(x: torch.Tensor) -> tuple[int, int]:
-    start = x.data_ptr()
-    if not x.numel():
-        return start, start
-    last = sum([(n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)])
-    return start, start + (last + 1) * x.element_size()
+def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """A copy with the same steps; of a part of something larger, with those of a whole."""
+    if like.is_contiguous():
+        return x.clone(memory_format=torch.contiguous_format)
+    order = sorted(range(x.ndim), key=lambda axis: -like.stride()[axis])
+    back = [order.index(axis) for axis in range(x.ndim)]
+    return x.permute(order).contiguous().permute(back)
 
 
 def fingerprint(x: torch.Tensor, full: bool) -> Any:
@@ -66,7 +66,9 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     return x._version
 
 
-register_memory(torch.Tensor, owner=owner, overlap=overlap, fingerprint=fingerprint)
+register_memory(
+    torch.Tensor, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+)
 
 
 # --------------------------------------------------------------- numbers, and dtypes, beside tensors

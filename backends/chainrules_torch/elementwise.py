@@ -136,6 +136,17 @@ for _word, _function in (
 v.choose.implement(_choose, types=(TENSOR, object))
 
 
+_is_wrapped: Any = torch._C._functorch.is_functorch_wrapped_tensor
+
+
+def _report(condition: torch.Tensor, *, message: str) -> None:
+    """Look at what can be looked at: nothing is waited for, nor asked of a value not yet there."""
+    if type(condition) is torch.Tensor and condition.is_cpu and not _is_wrapped(condition):
+        v.report.__wrapped__(condition, message=message)
+
+
+v.report.implement(_report, types=(TENSOR,))
+
 # -------------------------------------------------------------------------------- reductions
 
 

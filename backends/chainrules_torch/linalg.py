@@ -65,8 +65,9 @@ def matmul_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
 
 @v.vecdot.implement
 def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
-    """As the standard has it."""
-    return xp.vecdot(x1, x2, axis=axis)
+    """The axis is counted from the end: it is that of the product."""
+    x1, x2 = alike(x1, x2)
+    return (torch.conj_physical(x1) * x2).sum(axis)
 
 
 # ---------------------------------------------------------------------------- parts of matrices

@@ -155,7 +155,7 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
         a = v.permute_dims(a, axes=tuple(order))
     shape = a.shape[-(a.ndim - b.ndim) :]
     n = math.prod(shape)
-    if a.size != n**2:
+    if math.prod(a.shape) != n**2:
         msg = (
             f"tensorsolve of a{list(a.shape)} and b{list(b.shape)}: the first axes of a have to "
             f"hold as many elements as the others"

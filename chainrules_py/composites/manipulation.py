@@ -120,11 +120,11 @@ def resize(x: Any, new_shape: Any) -> Any:
     if builtins.any(length < 0 for length in shape):
         msg = "all elements of `new_shape` must be non-negative"
         raise ValueError(msg)
-    if x.size == 0 or size == 0:
+    if math.prod(x.shape) == 0 or size == 0:
         return v.full_like(x, shape=shape, fill=0)
     flat = v.reshape(x, shape=(-1,))
-    if size > x.size:
-        flat = v.tile(flat, repetitions=(-(-size // x.size),))
+    if size > math.prod(x.shape):
+        flat = v.tile(flat, repetitions=(-(-size // math.prod(x.shape)),))
     return v.reshape(v.index(flat, slice(size)), shape=shape)
 
 

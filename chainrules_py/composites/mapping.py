@@ -115,7 +115,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         given = f
         if callable(f):
             chosen = v.getitem(x, *arrays, index=pattern)
-            if not chosen.size:
+            if not math.prod(chosen.shape):
                 continue
             given = f(chosen, *args, **kw)
         y = v.put_at(y, _array(given, x), *arrays, index=pattern)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def pad(
         stat_length=stat_length,
         reflect_type=reflect_type,
     )
-    if mode == "constant" and (constant_values is None or constant_values.size == 1):
+    if mode == "constant" and (constant_values is None or math.prod(constant_values.shape) == 1):
         if constant_values is None:
             return v.pad(x, 0, widths=pad_width)
         return v.pad(x, v.reshape(constant_values, shape=()), widths=pad_width)
@@ -127,7 +128,7 @@ def _pairs(values: Any, ndim: int) -> list[tuple[Any, Any]]:
     """One pair per axis, out of what broadcasts to that."""
     if values is None:
         return [(None, None)] * ndim
-    if values.size <= 2 and values.shape != (2, 1):
+    if math.prod(values.shape) <= 2 and values.shape != (2, 1):
         flat = v.reshape(values, shape=(-1,))
         return [(v.index(flat, 0), v.index(flat, -1))] * ndim
     values = v.broadcast_to(values, shape=(ndim, 2))

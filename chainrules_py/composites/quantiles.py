@@ -47,7 +47,7 @@ def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 
 def nanmedian(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
     """The median of what is not NaN."""
-    if x.size == 0:
+    if math.prod(x.shape) == 0:
         return v.mean(x, axis=axis, keepdims=keepdims)
     n = _numbers(x, axes_of(axis, x.ndim))
     ranks = v.concat(v.floor_divide(n - 1, 2), v.floor_divide(n, 2), axis=-1)
@@ -147,7 +147,7 @@ def _quantile(
     if kind_of(x) == "complex":
         msg = "a must be an array of real numbers"
         raise TypeError(msg)
-    if skip_nan and not x.size:
+    if skip_nan and not math.prod(x.shape):
         return v.mean(x, axis=axis, keepdims=keepdims)
     shape = () if is_python_number(type(q)) else q.shape
     if len(shape) > 2:

@@ -170,7 +170,8 @@ def average(
     """The mean, weighted if weights are given; if asked for, with the sum of the weights."""
     if weights is None:
         y = v.mean(x, axis=axis, keepdims=keepdims)
-        total = v.full_like(y, shape=y.shape, fill=x.size / y.size if y.size else math.nan)
+        n = math.prod(y.shape)
+        total = v.full_like(y, shape=y.shape, fill=math.prod(x.shape) / n if n else math.nan)
         return (y, total) if returned else y
     weights = spread_weights(weights, x, axis)
     if kind_of(x) in ("int", "bool"):
@@ -194,6 +195,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         ones = v.ones_like(x, dtype=_xp(x).float64)
         return v.astype(v.bincount(x, ones, minlength=minlength), dtype=_xp(x).int64)
+    if kind_of(weights) == "complex" and not math.prod(weights.shape):
+        weights = v.real(weights)
     if kind_of(weights) == "complex":
         msg = "bincount() takes real weights; count real and imaginary parts one after the other"
         raise TypeError(msg)

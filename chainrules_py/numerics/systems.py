@@ -308,7 +308,7 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
         step = system.residual(x)
         x = combine(x, -1.0, step, batch)
         length, scale = norm(step, batch), _larger(norm(x, batch), start)
-        if not every(length + scale < float("inf")):
+        if not every(length < 1e30 * (1.0 + start)):  # it runs away
             break
         if every(length <= tol * scale):
             return x

@@ -55,7 +55,7 @@ def norm(a: Vector, batch: int = 0) -> Any:
     total: Any = 0.0
     for x in a:
         squares = v.real(v.conj(x) * x)
-        flat = v.reshape(squares, shape=(*x.shape[:batch], -1)) if x.size else squares
+        flat = v.reshape(squares, shape=(*x.shape[:batch], -1)) if math.prod(x.shape) else squares
         total = total + v.sum(flat, axis=-1)
     return v.sqrt(total)
 

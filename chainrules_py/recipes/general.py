@@ -111,27 +111,32 @@ class GeneralRecipe(_Written):
 
         def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
             y_dot: Any = ZeroTangent()
-            for t, (m, _) in zip(tangents, kept, strict=True):
-                if type(m) is LinearMap and not is_zero(t):
-                    term = unthunk(_half(m.push, "push", statement)(unthunk(t), *m.saved))
+            for t, (half, _, saved, _) in zip(tangents, kept, strict=True):
+                if not (is_zero(half) or is_zero(t)):
+                    term = unthunk(_half(half, "push", statement)(unthunk(t), *saved))
                     term = mirrored(term, y) if type(y) is StructureSpace else term
                     y_dot = add_tangents(y_dot, term)
             return y if is_zero(y) else spread_all(y_dot, y)
 
-        def pull_one(y_bar: Any, m: Any, onto: Any) -> Any:
-            if type(m) is not LinearMap:
-                return m
-            return fit(unthunk(_half(m.pull, "pull", statement)(y_bar, *m.saved)), onto)
+        def pull_one(y_bar: Any, half: Any, saved: Any, onto: Any) -> Any:
+            if is_zero(half):
+                return half
+            return fit(unthunk(_half(half, "pull", statement)(y_bar, *saved)), onto)
 
         def pull(y_bar: Any, y: Any, *kept: Any) -> Any:
-            return tuple([pull_one(y_bar, m, onto) for m, onto in kept])
+            return tuple([pull_one(y_bar, half, saved, onto) for _, half, saved, onto in kept])
+
+        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...], Any]:
+            if type(m) is not LinearMap:
+                return m, m, (), None
+            return m.push, m.pull, m.saved, space(x)
 
         mark(push, request)
         mark(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = _checked(statement, stated(*xs, **options), n)
-            return y, (push, pull, space(y), *[(maps[i], space(xs[i])) for i in active])
+            return y, (push, pull, space(y), *[keep(maps[i], xs[i]) for i in active])
 
         return Bound(request, run, careful=True)
 

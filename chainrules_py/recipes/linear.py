@@ -150,7 +150,7 @@ class LinearRecipe:
             def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
                 n = count(y_bar) or 0
                 long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
-                found = (long, options)
+                found: Any = (long, options)
                 if callable(self.batched):
                     found = self.batched(tuple(long), options)
                 if found is None:

@@ -72,8 +72,7 @@ class Pushes:
             for (term, partial), t in zip(terms, tangents, strict=True):
                 if is_zero(t):
                     continue
-                part = term(unthunk(t), partial and partial(y, *xs))
-                y_dot = part if y_dot is None else y_dot + part
+                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(y, *xs))
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
         shaped = [c for c in request.operands if arrays.dispatch_type(c) not in (*NUMBERS, bool)]
@@ -108,8 +107,7 @@ class Pushes:
                     if is_zero(t):
                         continue
                     t = unthunk(t)
-                    part = term(aligned(t, y.ndim) if batch else t, p)
-                    y_dot = part if y_dot is None else y_dot + part
+                    y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
                 return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
 
             return push
@@ -176,7 +174,18 @@ def _times(c: Any) -> Term:
     """The product with a constant partial."""
     if c == 1:
         return lambda t, _: t
-    return (lambda t, _: -t) if c == -1 else (lambda t, _: t * c)
+    return _negated if c == -1 else lambda t, _: t * c
+
+
+def _negated(t: Any, _: Any) -> Any:
+    return -t
+
+
+def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
+    """A sum and one more term; what is only negated is subtracted."""
+    if y_dot is None:
+        return term(t, p)
+    return y_dot - t if term is _negated else y_dot + term(t, p)
 
 
 class _Fits(dict[Any, str]):
@@ -242,7 +251,7 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
             and fits[dtype]
         ):
             left = term_a(t, partial_a and partial_a(y, a, b))
-            y_dot = left + term_b(u, partial_b and partial_b(y, a, b))
+            y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
             if y_dot.dtype is dtype and y_dot.shape == y.shape:
                 return y, y_dot
         return finish(y, tangents, a, b)
@@ -256,7 +265,7 @@ def _push_half(
     def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
         y = primal(a, b)
         (t,) = tangents
-        dtype = y.dtype
+        dtype = getattr(y, "dtype", None)  # 1j * np.float64(2) is a complex of Python's
         x, other = (b, a) if k else (a, b)
         if (
             dtype is getattr(x, "dtype", None)

@@ -7,7 +7,8 @@ import math
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import rule, scalar_rule
-from chainrules_py.rules.special import of_order, series, times, times_conj, unstated
+from chainrules_py.rules.special import floating, of_order, series, times, times_conj, unstated
+from chainrules_py.tangents import is_zero
 from chainrules_py.vocabulary import (
     conj,
     cos,
@@ -147,13 +148,14 @@ def both(t, p, q):
 
 
 def both_adjoint(y_bar, p, q):
-    return conj(p) * y_bar[0] + strong_multiply(y_bar[1], conj(q))
+    a, b = [0.0 if is_zero(t) else t for t in (y_bar[0], y_bar[1])]
+    return conj(p) * a + strong_multiply(b, conj(q))
 
 
 # ---------------------------------------------------------------------------------- others
 
-of_order(zeta, lambda _y, x, q: -x * zeta(x + 1, q))  # 25.11.17
-of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v)  # 16.3.1
+of_order(zeta, lambda _y, x, q: -floating(x, q) * zeta(x + 1, q))  # 25.11.17
+of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / floating(v, x))  # 16.3.1
 
 
 @rule(lambertw, batched="broadcast")
@@ -175,7 +177,7 @@ def hyp1f1_rule(a, b, x):
 
 
 def hyp1f1_slope(a, b, x):
-    return a / b * hyp1f1(a + 1, b + 1, x)
+    return floating(a, x) / floating(b, x) * hyp1f1(a + 1, b + 1, x)
 
 
 @rule(hyp2f1, batched="broadcast")
@@ -187,4 +189,5 @@ def hyp2f1_rule(a, b, c, x):
 
 
 def hyp2f1_slope(a, b, c, x):
-    return a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)
+    p, q, r = [floating(n, x) for n in (a, b, c)]
+    return p * q / r * hyp2f1(a + 1, b + 1, c + 1, x)

@@ -4,6 +4,8 @@ The determinant is a polynomial: nothing is divided by it here, so that the rule
 matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) A⁻¹.
 """
 
+import math
+
 from chainrules_py.arrays import Array
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import rule
@@ -19,9 +21,9 @@ from chainrules_py.vocabulary import (
     expand_dims,
     eye_like,
     matmul,
+    matrix_transpose,
     max,
     min,
-    matrix_transpose,
     pow,
     real,
     sign,
@@ -113,7 +115,7 @@ def direction(x, y, axis, ord):
     if ord == 2:
         return where(zero, 0, x / safe)
     if ord in (float("inf"), -float("inf")):
-        if not x.size:
+        if not math.prod(x.shape):
             return zeros_like(x)
         # Not y: the size of a complex number is not the same in every layout, to the last bit.
         sizes, extreme = abs(x), max if ord > 0 else min

@@ -1,5 +1,7 @@
 """Rules for picking elements out, and putting them back: each is the transpose of the other."""
 
+import math
+
 from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule
 from chainrules_py.rules.leading import along_axis, along_places, indexed, scattered
@@ -54,7 +56,7 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
     """
     y_bar = getitem(z_bar, *arrays, index=index)
     if any(kind_of(a) == "int" and getattr(a, "size", 1) > 1 for a in arrays):
-        places = reshape(arange_like(z_bar, stop=y_bar.size), shape=y_bar.shape)
+        places = reshape(arange_like(z_bar, stop=math.prod(y_bar.shape)), shape=y_bar.shape)
         owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
         stayed = equal(getitem(owners, *arrays, index=index), places)
         y_bar = where(stayed, y_bar, 0)
@@ -69,7 +71,7 @@ linear_rule(put_at, put_at_transpose, put_at_transpose_value, None, batched=scat
 def take_transpose(y_bar, x, indices, *, axis):
     """As subscripting with the indices along one axis."""
     flat = axis is None or not x.ndim
-    shape = (x.size,) if flat else x.shape
+    shape = (math.prod(x.shape),) if flat else x.shape
     zeros = full_like(y_bar, shape=shape, fill=0)
     x_bar = scatter_add(zeros, y_bar, indices, index=_along(axis, len(shape)))
     return reshape(x_bar, shape=x.shape) if flat else x_bar

@@ -1,5 +1,7 @@
 """Rules for joining arrays: linear in all of them, and each gets its part of the cotangent back."""
 
+import math
+
 from chainrules_py.rule import linear_rule
 from chainrules_py.rules.leading import along_axes, joined
 from chainrules_py.vocabulary import concat, index, reshape, stack
@@ -7,7 +9,7 @@ from chainrules_py.vocabulary import concat, index, reshape, stack
 
 def concat_transpose(y_bar, *arrays, axis, argnum):
     """The slice that the array became."""
-    lengths = [x.size if axis is None else x.shape[axis] for x in arrays]
+    lengths = [math.prod(x.shape) if axis is None else x.shape[axis] for x in arrays]
     start = sum(lengths[:argnum])
     part = slice(start, start + lengths[argnum])
     if axis is None:

@@ -1,5 +1,7 @@
 """Rules for words that rearrange elements: linear, so only a transpose has to be said."""
 
+import math
+
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule, rule
@@ -70,7 +72,7 @@ def tile_transpose(y_bar, x, *, repetitions):
 
 def repeat_transpose(y_bar, x, repeats, *, axis):
     """Repeating reads a slice several times, so its cotangents are added."""
-    length = x.size if axis is None or not x.ndim else x.shape[axis]
+    length = math.prod(x.shape) if axis is None or not x.ndim else x.shape[axis]
     places = repeat(arange_like(y_bar, stop=length), repeats, axis=0)
     return take_transpose(y_bar, x, places, axis=axis)
 

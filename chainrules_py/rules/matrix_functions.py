@@ -1,7 +1,9 @@
 """Rules of functions of matrices, and of equations in them.
 
 N. J. Higham, "Functions of Matrices" (2008), is the source where no other is named: chapter 3 on
-Fréchet derivatives. L(A, E) is the derivative of a function at A along E, and L(Aᴴ, ·) its adjoint.
+Fréchet derivatives. L(A, E) is the derivative of a function at A along E. It is Σ f[λᵢ, λⱼ] Pᵢ E Pⱼ
+with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳᴴ)ᴴ, also where f is
+not real on the real axis.
 """
 
 from chainrules_py.arrays import Array
@@ -11,7 +13,6 @@ from chainrules_py.rules.linalg import adjoint, dense
 from chainrules_py.tangents import NoTangent
 from chainrules_py.vocabulary import (
     argsort,
-    broadcast_to,
     concat,
     expand_dims,
     expm,
@@ -38,7 +39,8 @@ def blocks(a, b, c, d):
 
 def bordered(x, t):
     """[[x, t], [0, x]], of which a function has L(x, t) in its corner: (3.16)."""
-    x = x if x.shape == t.shape else broadcast_to(x, shape=t.shape)
+    if x.shape != t.shape:
+        x, t = x + zeros_like(t), t + zeros_like(x)
     return blocks(x, t, zeros_like(x), x)
 
 
@@ -60,7 +62,7 @@ def expm_push(x_dot, x):
 
 
 def expm_pull(y_bar, x):
-    return expm_frechet(adjoint(x), y_bar)
+    return adjoint(expm_frechet(x, adjoint(y_bar)))
 
 
 @rule(expm_frechet)
@@ -91,7 +93,7 @@ def logm_push(x_dot, x):
 
 
 def logm_pull(y_bar, x):
-    return corner(logm(bordered(adjoint(x), y_bar)))
+    return adjoint(logm_push(adjoint(y_bar), x))
 
 
 @rule(sqrtm, batched=True)

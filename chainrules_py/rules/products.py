@@ -5,6 +5,8 @@ algorithmic differentiation" (2008), is the source. Tangents may have further ax
 count directions: what pushes these stands beside the adjoints, and is the word itself for one.
 """
 
+import math
+
 from chainrules_py.batch import aligned
 from chainrules_py.rule import bilinear_rule
 from chainrules_py.rules.linalg import adjoint
@@ -170,11 +172,12 @@ def _flat(a):
 
 
 def outer_push_left(a_dot, a, b):
-    return reshape(a_dot, shape=(a_dot.shape[0], a_dot.size // a_dot.shape[0], 1)) * _flat(b)
+    n = math.prod(a_dot.shape[1:])
+    return reshape(a_dot, shape=(a_dot.shape[0], n, 1)) * _flat(b)
 
 
 def outer_push_right(b_dot, a, b):
-    b_dot = reshape(b_dot, shape=(b_dot.shape[0], 1, b_dot.size // b_dot.shape[0]))
+    b_dot = reshape(b_dot, shape=(b_dot.shape[0], 1, math.prod(b_dot.shape[1:])))
     return (expand_dims(_flat(a), axis=-1) if getattr(a, "ndim", 0) else a) * b_dot
 
 

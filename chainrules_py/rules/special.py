@@ -13,6 +13,7 @@ from chainrules_py.project import kind_of
 from chainrules_py.rule import non_differentiable, rule, scalar_rule
 from chainrules_py.tangents import NoTangent
 from chainrules_py.vocabulary import (
+    astype,
     beta,
     betainc,
     betaln,
@@ -37,6 +38,8 @@ from chainrules_py.vocabulary import (
     imag,
     log_ndtr,
     loggamma,
+    logical_and,
+    logical_or,
     ndtr,
     ndtri,
     owens_t,
@@ -92,6 +95,13 @@ def of_order(word, slope):
         return y, (unstated(word, 0, n), LinearMap(times, times_conj, slope, y, n, x))
 
     rule(word, batched="broadcast")(of_order_rule)
+
+
+def floating(n, x):
+    """An array of whole numbers as one that arithmetic with x takes."""
+    if kind_of(n) != "int" or not hasattr(n, "dtype"):
+        return n
+    return astype(n, dtype=real(x).dtype)
 
 
 def times(t, slope, *at):
@@ -158,7 +168,7 @@ def beta_density(a, b, x):
 
 def binom_slope(y, n, k, in_n):
     """Of Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); where ψ may have poles, by 1/Γ and its derivative."""
-    poles = (k < -0.5) | (n - k < -0.5)
+    poles = logical_or(k < -0.5, n - k < -0.5)
     a, b = where(poles, 0, n - k) + 1, where(poles, 0, n if in_n else k) + 1
     regular = y * (digamma(b) - digamma(a) if in_n else digamma(a) - digamma(b))
     n, k = where(poles, n, 1), where(poles, k, 1)
@@ -194,7 +204,7 @@ def tail(x, sign):
 
 def erfcx_slope(y, x):
     """2x y - 2/√π: 7.10.1, and 7.12.1 far out."""
-    away = far(x) & (real(x) > 0)
+    away = logical_and(far(x), real(x) > 0)
     near = 2 * x * y - 2 / ROOT_PI
     return where(away, -2 / ROOT_PI * tail(where(away, x, 30), -1), near)
 

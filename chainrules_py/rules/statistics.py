@@ -5,6 +5,8 @@ equal ones it is the mean of their derivatives that is taken, as for extremes. T
 convolution is a correlation: Oppenheim and Schafer (2010), Discrete-Time Signal Processing, 2.9.
 """
 
+import math
+
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import bilinear_rule, linear_rule, rule, scalar_rule
 from chainrules_py.rules.leading import along_axis
@@ -83,7 +85,7 @@ _ROOM = 2**22
 
 def _shares(x, y, like):
     """For some y at a time, so that there is room for it, what share each x has in each y."""
-    many = max(1, _ROOM // max(1, x.size))
+    many = max(1, _ROOM // max(1, math.prod(x.shape)))
     for start in range(0, max(1, y.shape[-1]), many):
         some = slice(start, start + many)
         chosen = expand_dims(index(y, (..., some)), axis=-1)
@@ -126,11 +128,11 @@ def convolve_pull(y_bar, a, b, mode):
     Over all k that there are: those a mode leaves out have no cotangent.
     """
     if mode == "same":
-        shorter = min(a.size, b.size)
+        shorter = min(math.prod(a.shape), math.prod(b.shape))
         lengths = (shorter - 1) // 2, shorter // 2
         before, after = [full_like(y_bar, shape=(n,), fill=0) for n in lengths]
         y_bar = concat(before, y_bar, after)
-    lengthening = mode == "valid" and a.size >= b.size
+    lengthening = mode == "valid" and math.prod(a.shape) >= math.prod(b.shape)
     a_bar = convolve(y_bar, conj(flip(b)), mode="full" if lengthening else "valid")
     return a_bar if a.ndim else reshape(a_bar, shape=())  # a number is a vector of one
 

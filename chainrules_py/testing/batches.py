@@ -14,6 +14,7 @@ from chainrules_py.project import space
 from chainrules_py.registry import find_rule
 from chainrules_py.tangents import Tangent, is_zero
 from chainrules_py.testing.case import Case, scale_of
+from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import NotJudgedError, WrongError
 from chainrules_py.testing.values import value_vector
 from chainrules_py.vocabulary import resolution
@@ -39,7 +40,10 @@ def check_batched(case: Case) -> None:
         msg = "no rule that the call reaches unchanged"
         raise NotJudgedError(msg)
     rng = np.random.default_rng(0)
-    draws = lambda part: [part.tangent(rng.standard_normal(part.size)) for _ in range(_DIRECTIONS)]
+
+    def draws(part: Coordinates) -> list[Any]:
+        return [part.tangent(rng.standard_normal(part.size)) for _ in range(_DIRECTIONS)]
+
     if case.has_push and (bound := _bound(case.f, types, wanted, "linearize")) is not None:
         _, (push, _, *saved) = bound.run(None, *operands, **options)
         given = [draws(p) for p, w in zip(case.parts, bound.wanted, strict=True) if w]
@@ -69,7 +73,7 @@ def _compare(name: str, half: Any, ts: list[Any], saved: list[Any]) -> None:
 
 def _first_array(t: Any) -> Any:
     if isinstance(t, (tuple, Tangent)):
-        parts = t if type(t) is tuple else [part for _, part in t.fields()]
+        parts = [part for _, part in t.fields()] if isinstance(t, Tangent) else list(t)
         return next((a for a in map(_first_array, parts) if a is not None), None)
     return t if hasattr(t, "dtype") else None
 

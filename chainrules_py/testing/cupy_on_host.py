@@ -11,13 +11,11 @@ Memory, pointers and devices are private matters of CuPy's; this is for tests al
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import ctypes
 import functools
 import importlib
 import inspect
-import re
 import sys
 import types
 import warnings
@@ -25,6 +23,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, final
 
 import numpy as np
+
+from chainrules_py.signature import _documented as _read
 
 __all__ = ["Memory", "count_syncs", "device", "host", "install", "is_installed", "memory", "up"]
 
@@ -141,11 +141,13 @@ def _check(x: Any, of_value: bool = False) -> None:
     elif isinstance(x, (tuple, list)):
         for part in x:
             _check(part)
-    elif isinstance(x, np.ndarray) and not (of_value and x.ndim == 0):
-        msg = f"Unsupported type {np.ndarray}"
+    elif isinstance(x, np.ndarray):
+        if not (of_value and x.ndim == 0):
+            msg = f"Unsupported type {np.ndarray}"
+            raise TypeError(msg)
+    elif hasattr(x, "__array_function__"):  # what NumPy would know what to do with
+        msg = f"Unsupported type {type(x)}"
         raise TypeError(msg)
-    elif hasattr(x, "__cupy_get_ndarray__"):
-        x.__cupy_get_ndarray__()
 
 
 # ------------------------------------------------------------------------- what stands in
@@ -287,29 +289,8 @@ def _method(base: type, name: str, numpy_function: Callable[..., Any]) -> Callab
 
 def _documented(native: Any) -> inspect.Signature | None:
     """The signature of a compiled method, which stands in the first line of what it says."""
-    match = re.match(r"\w+\.\w+\((.*?)\)(?: ->.*)?$", (native.__doc__ or "").partition("\n")[0])
-    if match is None:
-        return None
-    text = re.sub(r"\b(?:_ndarray_base|Py_ssize_t|int) (?=\w)", "", match[1])
-    try:
-        tree = ast.parse(f"lambda {text}: None", mode="eval")
-    except SyntaxError:
-        return None
-    arguments = tree.body.args  # type: ignore[attr-defined]
-    defaults = [ast.literal_eval(d) for d in arguments.defaults]
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    kinds = inspect.Parameter
-    parameters = []
-    for place, name in enumerate(names):
-        number = place - (len(names) - len(defaults))
-        default = kinds.empty if number < 0 else defaults[number]
-        parameters.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default))
-    if arguments.vararg is not None:
-        parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
-    for only, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        default = kinds.empty if value is None else ast.literal_eval(value)
-        parameters.append(kinds(only.arg, kinds.KEYWORD_ONLY, default=default))
-    return inspect.Signature(parameters)
+    found = _read(native)
+    return None if found is None else inspect.signature(found)
 
 
 _METHODS = (
@@ -345,8 +326,6 @@ def _install_methods() -> None:
         setattr(cls, f"__{short}__", _in_place(base, f"__{short}__"))
     for name in ("sort", "partition", "fill", "put"):
         setattr(cls, name, _in_place(base, name))
-    for name in ("real", "imag"):
-        setattr(cls, name, _part(base, name))
     cls.__getitem__ = _method(base, "__getitem__", np.ndarray.__getitem__)
     cls.__setitem__ = _setitem(base.__setitem__)
     for name, read in _SYNCS.items():
@@ -369,7 +348,9 @@ def _in_place(base: Any, name: str) -> Callable[..., Any]:
             by_numpy(host(self), *map(_down, args), **keywords)
         return self if name.startswith("__") else None
 
-    method.__name__ = name
+    method.__name__, method.__doc__ = name, native.__doc__
+    if (signature := _documented(native)) is not None and not name.startswith("__"):
+        method.__signature__ = signature  # type: ignore[attr-defined]
     return method
 
 
@@ -383,22 +364,6 @@ def _setitem(native: Any) -> Callable[..., None]:
             host(self)[_down(where)] = _down(value)
 
     return __setitem__
-
-
-def _part(base: Any, name: str) -> property:
-    """The real or imaginary part; of complex arrays CuPy makes it a view."""
-    native = getattr(base, name)
-
-    def read(self: Any) -> Any:
-        try:
-            return native.__get__(self)
-        except _no_driver():
-            return up(getattr(host(self), name))
-
-    def write(self: Any, value: Any) -> None:
-        setattr(host(self), name, _down(value))
-
-    return property(read, write, doc=native.__doc__)
 
 
 # ------------------------------------------------------------------------- waiting for the device
@@ -435,6 +400,8 @@ def _reading(base: Any, name: str, read: Callable[..., Any]) -> Callable[..., An
         return up(y) if name == "nonzero" else y
 
     method.__name__ = name
+    if not name.startswith("__") and (signature := _documented(native)) is not None:
+        method.__signature__ = signature  # type: ignore[attr-defined]
     return method
 
 

@@ -75,7 +75,8 @@ def enter_calls(name: str, *given: Sample) -> None:
     Parameters
     ----------
     name : str
-        As users write it behind ``np.``: ``"linalg.det"``, or ``"ndarray.sum"`` for a method.
+        As users write it behind ``np.``: ``"linalg.det"``, or ``"ndarray.sum"`` for a method. A
+        function of SciPy by its whole name, ``"scipy.special.erf"``.
     *given : Sample
         Operands and keywords. A sample of a function that is not smooth is only called; one
         with ``gauge=`` is differentiated through it.
@@ -83,10 +84,15 @@ def enter_calls(name: str, *given: Sample) -> None:
     _calls[name] = (*_calls.get(name, ()), *given)
 
 
-def names_with_calls() -> tuple[str, ...]:
-    """The functions that calls were entered for."""
+def names_with_calls(library: str = "numpy") -> tuple[str, ...]:
+    """The functions of NumPy, or of SciPy, that calls were entered for."""
     importlib.import_module("chainrules_py.testing.calls")
-    return tuple(_calls)
+    return tuple([name for name in _calls if library_of(name) == library])
+
+
+def library_of(name: str) -> str:
+    """Which library a name is of: ``"scipy.special.erf"`` says so, and NumPy's do not."""
+    return "scipy" if name.partition(".")[0] in ("scipy", "chainrules_scipy") else "numpy"
 
 
 @final
@@ -129,9 +135,10 @@ def surface_calls(name: str) -> Iterator[SurfaceCall]:
 def native_named(name: str) -> Any:
     """What stands behind ``np.``: a function, a method unbound, or None where there is none."""
     path = name.split(".")
+    root = path.pop(0) if library_of(name) == "scipy" else "numpy"
     for depth in range(len(path), 0, -1):
         try:
-            found: Any = importlib.import_module(".".join(("numpy", *path[: depth - 1])))
+            found: Any = importlib.import_module(".".join((root, *path[: depth - 1])))
         except ImportError:
             continue
         for part in path[depth - 1 :]:

@@ -62,6 +62,8 @@ def check_twin(call: SurfaceCall) -> tuple[str, ...]:
     twin = complex_twin(call)
     found: list[str] = []
     for cell in CELLS if twin is not None else ():
+        if cell == "shapes":  # those of the call itself will do
+            continue
         with contextlib.suppress(ChainRulesError, d.NoTruthError):
             found += check_call(twin, (cell,))
     return tuple(found)

@@ -11,13 +11,17 @@ import pytest
 from chainrules_py import (
     Config,
     ConvergenceError,
+    ForwardMode,
     NoRuleError,
     NotDifferentiableError,
+    ReverseMode,
     Tangent,
     ZeroTangent,
     frule,
     rrule,
 )
+from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.differences import derivative
 from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config
@@ -99,7 +103,7 @@ ROOTS = {
         0.3,
     ),
     "a number's array, and Python's function of it": (
-        lambda a: root(lambda x: float(0.0) + (x * x - a), np.array(1.0)),
+        lambda a: root(lambda x: 0.0 + (x * x - a), np.array(1.0)),
         2.0,
     ),
     "0-d array": (lambda a: root(lambda x: x**3 - a, np.array(1.0)), np.array(2.0)),
@@ -590,17 +594,73 @@ def test_hidden_value_is_an_error_and_no_zero():
         grad(f)(4.0)
 
 
-def test_forward_mode_alone_needs_no_reverse_mode():
-    class Forward(Config):
-        capabilities = frozenset([*config.capabilities][:0]) | {
-            c for c in config.capabilities if c.value == "forward"
-        }
-        frule_via_ad = staticmethod(config.frule_via_ad)
+class Differences(Config):
+    """An engine that knows differences alone, and serves one mode."""
 
-    y, y_dot = frule(
-        (ZeroTangent(), ZeroTangent(), 1.0), Forward(), root, lambda x, a: x - a, 0.0, 1.0
-    )
-    assert (y, y_dot) == (1.0, 1.0)
+    def __init__(self, mode):
+        self.capabilities = frozenset([mode])
+
+    def _matrix(self, f, operands):
+        of, y = Coordinates(operands), f(*operands)
+        out = Coordinates(y)
+
+        def along(e):
+            return derivative(lambda t: out.vector(f(*of.moved(t * e))))[0]
+
+        return y, of, out, np.stack([along(e) for e in np.eye(of.size)], axis=1)
+
+    def frule_via_ad(self, tangents, f, /, *operands):
+        y, of, out, jacobian = self._matrix(f, operands)
+        return y, out.tangent(jacobian @ of.vector(tangents))
+
+    def rrule_via_ad(self, f, /, *operands):
+        y, of, out, jacobian = self._matrix(f, operands)
+
+        def pullback(y_bar):
+            bar = of.tangent(jacobian.T @ out.vector(y_bar))
+            return tuple([bar[i] for i in range(len(operands))])
+
+        return y, pullback
+
+
+@dataclasses.dataclass
+class Cubic:
+    a: np.ndarray
+
+    def __call__(self, x, b=0.0):
+        return self.a * x + x**3 - b
+
+
+@pytest.mark.parametrize(
+    "word, operands, options",
+    [
+        (root, (Cubic(np.array([1.0, 2.0])), np.zeros(2), P[:2]), {}),
+        (root, (Cubic(np.array([1.0, 2.0])), np.zeros(2), P[:2]), {"linear_solver": "gmres"}),
+        (fixed_point, (Cubic(np.array([0.3, 0.2])), np.full(2, 0.1), np.array([0.1, -0.1])), {}),
+        (linear_solve, (lambda y, a: a @ y, P, M), {}),
+        (linear_solve, (lambda y, a: a @ (a.T @ y), P, M), {"solver": "cg"}),
+    ],
+)
+def test_any_engine_will_do(word, operands, options):
+    """Each half needs one mode, of whatever engine the config is of."""
+    y, pullback = rrule(config, word, *operands, **options)
+    of = Coordinates(operands)
+    u = RNG.standard_normal(of.size)
+    t = of.tangent(u)
+    tangents = tuple([t[i] for i in range(len(operands))])
+    _, expected = frule(tangents, config, word, *operands, **options)
+    _, y_dot = frule(tangents, Differences(ForwardMode), word, *operands, **options)
+    np.testing.assert_allclose(y_dot, expected, rtol=1e-8)
+    _, theirs = rrule(Differences(ReverseMode), word, *operands, **options)
+    bars = of.vector(theirs(np.ones_like(y)))
+    np.testing.assert_allclose(bars, of.vector(pullback(np.ones_like(y))), rtol=1e-7, atol=1e-9)
+
+
+def test_without_a_config_the_installed_engine_serves():
+    _, pullback = rrule(root, lambda x, a: x * x - a, 1.0, 4.0)
+    assert pullback(1.0)[2] == pytest.approx(0.25)
+    _, y_dot = frule((ZeroTangent(), ZeroTangent(), 1.0), root, lambda x, a: x * x - a, 1.0, 4.0)
+    assert y_dot == pytest.approx(0.25)
 
 
 def test_nothing_to_solve_for():

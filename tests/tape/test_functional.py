@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from chainrules_py import (
     LinearMap,
+    MutationError,
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
@@ -307,6 +308,16 @@ def test_a_push_checks_its_tangents():
         jvp(lambda x: x, 1.0, 1.0)
 
 
+def test_a_push_sees_that_an_array_was_written_to():
+    x, scale = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    for array in (x, scale):
+        _, push = linearize(lambda x: np.sin(x) * x * scale, x)
+        push(np.ones(2))
+        array += 1.0
+        with pytest.raises(MutationError):
+            push(np.ones(2))
+
+
 def test_push_and_pullback_nest():
     x, t = np.array([0.3, 0.7]), np.array([1.0, -2.0])
     f = lambda x: np.sin(x) * x[0]
@@ -431,6 +442,17 @@ def test_hvp_is_the_derivative_of_the_gradient():
     assert product == pytest.approx(hessian(energy)(x) @ v, rel=1e-13)
     with pytest.raises(NotDifferentiableError, match="one real number"):
         hvp(np.sin, (x,), (v,))
+
+
+def test_hvp_in_some_arguments_and_of_what_is_constant():
+    x, y, v = np.array([0.3, 0.5]), 2.0, np.array([1.0, -1.0])
+    f = lambda x, y, n: np.sum(np.sin(x) * y**3) * n
+    of_x, of_y, of_n = hvp(f, (x, y, 2), (v, ZeroTangent(), ZeroTangent()))
+    assert of_x == pytest.approx(-np.sin(x) * v * 16.0)
+    assert of_y == pytest.approx(np.sum(np.cos(x) * v) * 24.0)
+    assert of_n == pytest.approx(np.sum(np.cos(x) * v) * 8.0)
+    assert hvp(lambda x: 3.0, (x,), (v,))[0].tolist() == [0.0, 0.0]
+    assert hvp(lambda x: np.sum(x), (x,), (v,))[0].tolist() == [0.0, 0.0]
 
 
 def test_hvp_of_complex_numbers_is_over_the_plane():

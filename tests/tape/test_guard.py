@@ -606,6 +606,7 @@ def test_a_library_that_says_nothing_of_its_memory_is_left_alone():
         Immutable,
         owner=lambda x: x,
         layout=lambda x: 0,
+        laid_out=lambda x, like: x,
         fingerprint=lambda x, full: seen.append(full) or 0,
     )
     guard = Guard("lock")

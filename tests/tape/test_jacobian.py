@@ -424,6 +424,25 @@ def test_programs_that_fill_a_buffer():
     assert pytest.approx(differences(f, X), rel=1e-8) == J
 
 
+@pytest.mark.parametrize("device", ["CPU_DEVICE", "device1"])
+@pytest.mark.parametrize("mode", MODES)
+def test_arrays_of_another_library_on_their_device(mode, device):
+    xp = pytest.importorskip("array_api_strict")
+    x, a = (xp.asarray(given, device=xp.Device(device)) for given in (X, A))
+    f = lambda x, a, s: v.tanh(v.matmul(a, x)) * v.sum(x[:2] * x[2:]) * s
+    J, of_s = jacobian(lambda x, s: f(x, a, s), argnums=(0, 1), mode=mode)(x, 2.0)
+    want, of_s_wanted = jacobian(lambda x, s: f(x, A, s), argnums=(0, 1), mode=mode)(X, 2.0)
+    H = hessian(lambda x: v.sum(f(x, a, 2.0) ** 2))(x)
+    for found, wanted in (
+        (J, want),
+        (of_s, of_s_wanted),
+        (H, hessian(lambda x: np.sum(f(x, A, 2.0) ** 2))(X)),
+    ):
+        assert found.device == xp.Device(device)
+        found = np.asarray(found.to_device(xp.Device("CPU_DEVICE"))._array)
+        assert found == pytest.approx(wanted, rel=1e-12)
+
+
 def test_hooks_see_one_direction_at_a_time():
     seen = []
 

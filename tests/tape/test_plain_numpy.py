@@ -396,10 +396,6 @@ WRITES = {
 @pytest.mark.parametrize("name", WRITES)
 def test_functions_that_write(name):
     f = written(WRITES[name])
-    if "wrap" in name and "diagonal" in name:
-        with pytest.raises(Exception, match="shares memory"):
-            grad(f)(FLAT)
-        return
     expected = differences(f, FLAT)
     np.testing.assert_allclose(grad(f)(FLAT), expected, rtol=1e-7, atol=1e-7)
     y, y_dot = jvp(f, (FLAT,), (FLAT,))

@@ -23,7 +23,7 @@ def out_of_bounds(call: Call, mode: str) -> None:
     """``mode=`` of take: places beyond the end go round, or stop there."""
     x, axis = call.operands["x"], call.options.get("axis")
     n = x.size if axis is None else x.shape[axis]
-    places = np.asarray(ignore_derivatives(call.operands["indices"]))
+    places = ignore_derivatives(call.operands["indices"])
     if mode == "wrap":
         places = places % n
     elif mode == "clip":
@@ -31,7 +31,7 @@ def out_of_bounds(call: Call, mode: str) -> None:
     elif mode != "raise":
         msg = f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})"
         raise ValueError(msg)
-    call.operands["indices"] = places
+    call.operands["indices"] = low.array_of(places)
 
 
 row(
@@ -53,7 +53,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
     kept = np.zeros(x.shape[along], bool)
     kept[np.delete(np.arange(len(kept)), ignore_derivatives(obj))] = True
-    return v.index(x, (*(slice(None),) * along, kept))
+    return v.index(x, (*(slice(None),) * along, low.moved_beside(kept)))
 
 
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -61,7 +61,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = values if values.dtype == x.dtype else v.astype(values, dtype=x.dtype)
     places, more = np.arange(x.size).reshape(x.shape), np.arange(values.size) + x.size
     places = np.insert(places, ignore_derivatives(obj), more.reshape(values.shape), axis)
-    return v.take(v.concat(x, values, axis=None), places)
+    return v.take(v.concat(x, values, axis=None), low.moved_beside(places))
 
 
 row(np.delete, delete, "arr")

@@ -29,6 +29,13 @@ def copied(call: Call, copy: bool | None) -> None:
         raise UnsupportedKeywordError(msg)
 
 
+def ravel(x: Any, order: str = "C") -> Any:
+    """A view of what is contiguous, else a copy: a reshaping would give more views."""
+    y = m.ravel(x, order)
+    flags = ignore_derivatives(x).flags
+    return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
+
+
 row(
     np.reshape,
     v.reshape,
@@ -37,7 +44,7 @@ row(
     order=low.element_order,
     copy=copied,
 )
-row(np.ravel, m.ravel)
+row(np.ravel, ravel)
 row(np.transpose, v.permute_dims, axes=low.as_option("axes"))
 for _f in (np.matrix_transpose, np.linalg.matrix_transpose):
     row(_f, v.matrix_transpose, None)

@@ -41,7 +41,8 @@ def unique(
 ) -> Any:
     """np.unique; along an axis it has to be asked for the places of whole slices."""
     plain = ignore_derivatives(ar)
-    keywords: dict[str, Any] = {"axis": axis, "equal_nan": equal_nan, "sorted": sorted}
+    keywords: dict[str, Any] = {"axis": axis, "equal_nan": equal_nan}
+    keywords |= {} if sorted else {"sorted": sorted}  # which not every library has
     keywords |= {"return_index": return_index or axis is not None}
     keywords |= {"return_inverse": return_inverse, "return_counts": return_counts}
     result: Any = np.unique(plain, **keywords)

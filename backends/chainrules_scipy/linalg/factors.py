@@ -149,9 +149,12 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
 
 
 def _rows(a: Any, p: Any) -> Any:
+    """Rows of each matrix, in another order for each."""
     if p.ndim == 1:
         return v.take(a, p, axis=-2)
-    return v.take_along_axis(a, p[..., None], axis=-2)
+    batch = np.broadcast_shapes(a.shape[:-2], p.shape[:-1])
+    a = v.broadcast_to(a, shape=(*batch, *a.shape[-2:]))
+    return v.take_along_axis(a, np.broadcast_to(p, (*batch, p.shape[-1]))[..., None], axis=-2)
 
 
 @stands_for(scipy.linalg.lu_factor)
@@ -232,7 +235,7 @@ def lu_solve(
     else:
         msg = f"trans={trans!r}: there are 0, 1 and 2"
         raise ValueError(msg)
-    return v.squeeze(y, axis=-1) if vector and y.ndim == 2 else y
+    return v.squeeze(y, axis=-1) if vector else y
 
 
 @stands_for(scipy.linalg.lu)

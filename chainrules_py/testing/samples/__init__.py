@@ -12,10 +12,12 @@ from chainrules_py.testing.samples import (
     joining,
     linalg,
     manipulation,
+    matrix_functions,
     polynomials,
     reductions,
     reporting,
     sorting,
+    special,
     statistics,
 )
 
@@ -31,9 +33,11 @@ __all__ = [
     "joining",
     "linalg",
     "manipulation",
+    "matrix_functions",
     "polynomials",
     "reductions",
     "reporting",
     "sorting",
+    "special",
     "statistics",
 ]

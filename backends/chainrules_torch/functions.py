@@ -1,0 +1,336 @@
+"""Rules as PyTorch's own differentiable functions.
+
+Two classes serve all rules: what is called is their first argument.
+
+- `Plain` is what eager programs run. It keeps what the rule saved.
+- `Transformed` is what `torch.func` and dual numbers run. It has all of PyTorch's methods, and
+  keeps nothing but inputs and outputs.
+
+A derivative of a pullback flows through what the pullback uses. So where one may be asked for, a
+pullback gets nothing that was computed unwatched: inputs and outputs come back from PyTorch as they
+were, connected. Where a rule saved something else, it is run again on these.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, final
+
+import torch
+from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.autograd.function import Function
+
+from chainrules_py.bind import Bound
+from chainrules_py.errors import NoRuleError
+from chainrules_py.primitive import Primitive
+from chainrules_py.project import Space, StructureSpace, Unbroadcast
+from chainrules_py.structure import TreeDef, flatten
+from chainrules_py.tangents import AbstractZero
+from chainrules_py.vocabulary.indexing import Index
+from chainrules_torch.config import in_forward_mode
+from chainrules_torch.mapping import Mapped
+from chainrules_torch.plans import AnyCall, Outputs, is_tensor, spaces_of
+from chainrules_torch.results import apart, cotangent, given, written
+
+__all__ = ["Plain", "Transformed", "computing"]
+
+Tensor = torch.Tensor
+_functorch: Any = torch._C._functorch
+
+computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
+"""Whether this is the inside of a `Transformed`, whose derivatives are seen to outside."""
+
+
+# ------------------------------------------------------------------------------- what is kept
+
+
+@final
+class _Constant:
+    """Of a call through which nothing flows back, or in a mode that nobody stated."""
+
+    __slots__ = ("error", "spaces")
+
+    def __init__(self, spaces: list[Any], error: NoRuleError | None) -> None:
+        self.spaces = spaces
+        self.error = error
+
+    def pull(self, *_: Any) -> list[Any]:
+        """Zeros, for what can be perturbed."""
+        if self.error is not None:
+            raise self.error
+        return [written(None, of) for of in self.spaces]
+
+
+@final
+class _Again:
+    """Inputs and outputs: the rule is run again on them."""
+
+    __slots__ = ("call", "leaves", "outputs", "treedef")
+
+    def __init__(
+        self,
+        call: AnyCall | Mapped,
+        leaves: Sequence[Any],
+        outputs: Sequence[Any],
+        treedef: TreeDef | None,
+    ) -> None:
+        self.call = call
+        self.leaves = [() if is_tensor(x) else (x,) for x in leaves]
+        self.outputs = [() if is_tensor(x) else (x,) for x in outputs]
+        self.treedef = treedef
+
+    @property
+    def count(self) -> int:
+        """How many tensors they are."""
+        return self.leaves.count(()) + self.outputs.count(())
+
+    def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
+        """The leaves of the call, and those of its result."""
+        rest = iter(tensors)
+        leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
+        outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
+        return leaves, (outputs, self.treedef)
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """The cotangents of the leaves."""
+        leaves, y = self.restored(tensors)
+        return self.call.pull(leaves, y, bars, needs)
+
+    def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+        """The tangents of the result's leaves."""
+        leaves, y = self.restored(tensors)
+        return self.call.push(leaves, y, dots)
+
+
+@final
+class _Slot:
+    """Stands for a tensor that PyTorch keeps."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+_SLOT = _Slot()
+_PLAIN: set[type] = {
+    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
+    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
+}  # fmt: skip
+"""Classes of what holds no tensor."""
+
+
+@final
+class _Record:
+    """What a rule saved, its tensors apart.
+
+    Attributes
+    ----------
+    tensors : list
+        What PyTorch has to keep.
+    again : _Again or None
+        Where the rule saved something besides inputs and outputs.
+    """
+
+    __slots__ = ("again", "bound", "call", "half", "saved", "spaces", "tensors", "treedef", "watched")
+
+    def __init__(
+        self,
+        call: AnyCall,
+        bound: Bound,
+        record: tuple[Any, ...],
+        leaves: Sequence[Any],
+        needs: Sequence[bool],
+        y: Any,
+    ) -> None:
+        self.call = call
+        self.bound = bound
+        self.half = record[0]
+        outputs: Sequence[Any] = (y,)
+        self.treedef = None
+        if not isinstance(y, Tensor):
+            outputs, self.treedef = flatten(y)
+        self.watched = {id(x) for x in (*leaves, *outputs)}
+        self.tensors: list[Any] = []
+        self.again: _Again | None = None
+        exact = True
+        saved = []
+        for x in record[2:]:
+            if isinstance(x, Tensor):
+                exact = exact and id(x) in self.watched
+                self.tensors.append(x)
+                saved.append(_SLOT)
+            elif type(x) in _PLAIN:
+                saved.append(x)
+            else:
+                x, all_watched = self._without(x)
+                exact = exact and all_watched
+                saved.append(x)
+        self.saved = saved
+        self.spaces = None
+        if bound.careful or call is not call.plan or bound.wanted != needs:
+            self.spaces = spaces_of(leaves, needs)
+        if not exact:
+            self.again = _Again(call, leaves, outputs, self.treedef)
+            self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+
+    def _without(self, x: Any) -> tuple[Any, bool]:
+        """A saved value without its tensors, and whether all in it are inputs or outputs."""
+        cls = type(x)
+        if isinstance(x, Tensor):
+            self.tensors.append(x)
+            return _SLOT, id(x) in self.watched
+        if cls is tuple or cls is list or cls is dict:
+            parts = [self._without(part) for part in (x.values() if cls is dict else x)]
+            made = [part for part, _ in parts]
+            exact = all([of for _, of in parts])
+            return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
+        if cls is FunctionType:
+            return x, x.__closure__ is None
+        return x, cls in _PLAIN or isinstance(x, (Primitive, AbstractZero))
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
+        again, call = self.again, self.call
+        if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
+            return again.pull(tensors[len(tensors) - again.count :], bars, needs)
+        y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
+        rest = iter(tensors)
+        saved = [next(rest) if x is _SLOT else _with(x, rest) for x in self.saved]
+        answer = call.plan.run(self.half, y_bar, *saved)
+        if self.spaces is not None:
+            return call.placed(self.bound, answer, self.spaces)
+        wanted = self.bound.wanted
+        if len(wanted) == 1:
+            return (answer,)
+        answers = iter(answer if wanted.count(True) > 1 else (answer,))
+        return [next(answers) if w else None for w in wanted]
+
+
+def _with(x: Any, tensors: Any) -> Any:
+    """A saved value with its tensors again."""
+    cls = type(x)
+    if cls is _Slot:
+        return next(tensors)
+    if cls is tuple or cls is list:
+        return cls([_with(part, tensors) for part in x])
+    if cls is dict:
+        return {key: _with(part, tensors) for key, part in x.items()}
+    return x
+
+
+# ---------------------------------------------------------------------------------- functions
+
+
+class Plain(Function):
+    """For eager programs."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Any, *leaves: Any) -> Any:  # type: ignore[override]
+        """Run the rule, and keep what it saved."""
+        plan, needs = call.plan, ctx.needs_input_grad[1:]
+        operands = call.operands(leaves)
+        error = None
+        try:
+            bound = plan.bound("reverse", call.wanted(needs), again=False)
+        except NoRuleError as missing:  # an error where the mode is asked for
+            if not plan.states("forward"):
+                raise
+            bound, error = None, missing
+        if bound is None:
+            y = plan.run(plan.compute, *operands, **plan.options)
+            ctx.record = _Constant(spaces_of(leaves, needs), error)
+        else:
+            y, record = plan.run(bound.run, None, *operands, **plan.options)
+            ctx.record = kept = _Record(call, bound, record, leaves, needs, y)
+            ctx.save_for_backward(*kept.tensors)
+        if isinstance(y, Tensor):
+            return y
+        ctx.set_materialize_grads(False)
+        return given(y)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back."""
+        return None, *ctx.record.pull(ctx.saved_tensors, bars, ctx.needs_input_grad[1:])
+
+
+class Transformed(Function):
+    """For `torch.func`, and for dual numbers."""
+
+    @staticmethod
+    def forward(call: Any, *leaves: Any) -> Any:  # type: ignore[override]
+        """Compute the value."""
+        token = computing.set(True)
+        try:
+            out = call.value(leaves)
+        finally:
+            computing.reset(token)
+        # A derivative of a view would have to be a view as well.
+        if is_tensor(out):
+            return _owned(out, leaves)
+        return tuple([_owned(x, leaves) for x in out])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep inputs and outputs."""
+        call, *leaves = inputs
+        outputs, treedef = apart(output)
+        tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
+        ctx.record = _Again(call, leaves, outputs, treedef)
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back."""
+        needs = ctx.needs_input_grad[1:]
+        if all([bar is None for bar in bars]):
+            return (None,) * (1 + len(needs))
+        return None, *ctx.record.pull(ctx.saved_tensors, bars, needs)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # type: ignore[override]
+        """Push forward."""
+        return _below(ctx.record.push, ctx.saved_tensors, dots)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # type: ignore[override]
+        """One call of the whole batch."""
+        out = Transformed.apply(Mapped(call, in_dims[1:], info.batch_size), *leaves)
+        if is_tensor(out):
+            return out, 0
+        return out, tuple([0 if is_tensor(x) else None for x in out])
+
+
+def _owned(x: Any, leaves: Sequence[Any]) -> Any:
+    """A tensor that is neither a view nor one of the operands."""
+    if is_tensor(x) and (x._is_view() or any([x is leaf for leaf in leaves])):
+        return x.clone()
+    return x
+
+
+def _below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+    """Push at the level below that of these dual numbers, where outer ones are still carried along.
+
+    PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
+    that a derivative of this one would be zero, without a word.
+    """
+    if not torch._C._are_functorch_transforms_active():
+        return push(tensors, dots)  # dual numbers alone do not nest
+    from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+    interpreter = retrieve_current_functorch_interpreter()
+    level = interpreter.level()
+
+    def lowered(xs: Sequence[Any]) -> list[Any]:
+        return [_functorch._unwrap_for_grad(x, level) if is_tensor(x) else x for x in xs]
+
+    def raised(x: Any) -> Any:
+        return _functorch._wrap_for_grad(x, level) if is_tensor(x) else x
+
+    low, low_dots = lowered(tensors), lowered(dots)
+    with torch.enable_grad(), _set_fwd_grad_enabled(True), interpreter.lower():
+        found = push(low, low_dots)
+    return tuple(map(raised, found)) if type(found) is tuple else raised(found)

@@ -1,0 +1,49 @@
+"""Samples of functions of matrices, and of equations in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.decompositions import regular
+
+__all__ = ["dominant", "stable"]
+
+_SQUARE = ((3, 3), (2, 2, 2), (1, 1))
+
+
+def _dominant(x: Any) -> Any:
+    """With its largest elements below the diagonal, so that rows are exchanged."""
+    return 0.3 * x + np.roll(np.diag(np.arange(2.0, 2 + x.shape[-1])), 1, -2)
+
+
+def dominant(*shape: int) -> Draw:
+    """Matrices whose pivots are far from equal to other elements, and not on the diagonal."""
+    return Draw(shape, make=_dominant)
+
+
+def stable(*shape: int) -> Draw:
+    """Matrices whose eigenvalues are in the right half of the plane, inside of the unit circle."""
+    return Draw(shape, make=lambda x: 0.5 * np.eye(x.shape[-1]) + 0.1 * x)
+
+
+_m = Draw
+enter_samples(v.expm, *(Sample(_m(s), complex=True) for s in _SQUARE))
+enter_samples(
+    v.expm_frechet,
+    *(Sample(_m(s), _m(s), complex=True) for s in _SQUARE),
+    Sample(_m((2, 2)), _m((3, 2, 2))),
+)
+for _word in (v.logm, v.sqrtm):
+    enter_samples(_word, *(Sample(regular(*s), complex=True) for s in _SQUARE))
+enter_samples(
+    v.solve_sylvester,
+    Sample(regular(3, 3), regular(2, 2), _m((3, 2)), complex=True),
+    Sample(regular(2, 2, 2), regular(3, 3), _m((2, 2, 3))),
+    Sample(regular(2, 2), regular(2, 2), _m((3, 2, 2))),
+    Sample(regular(1, 1), regular(1, 1), _m((1, 1))),
+)
+enter_samples(v.lu_factor, *(Sample(dominant(*s), complex=True) for s in _SQUARE[:2]))

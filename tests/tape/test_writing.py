@@ -1,0 +1,572 @@
+"""Writing in place: aliases, dtypes, levels, plain arrays, and what it costs."""
+
+from __future__ import annotations
+
+import operator
+import sys
+
+import numpy as np
+import pytest
+
+from chainrules_py import (
+    LinearMap,
+    MutationError,
+    NoTangent,
+    TracerError,
+    register_array_type,
+    rule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_tape import Tape, grad, hook, jvp, vjp
+
+RNG = np.random.default_rng(11)
+LINE = RNG.uniform(0.5, 1.5, 6)
+FLAT = RNG.uniform(0.5, 1.5, (3, 4))
+
+
+# ---------------------------------------------------------------------------------------- aliases
+
+
+def value_of(f, *xs):
+    """The value of a program under differentiation, in each engine; they agree."""
+    y, _ = vjp(f, *xs)
+    pushed, _ = jvp(f, xs, tuple(np.ones_like(x) for x in xs))
+    np.testing.assert_array_equal(y, pushed)
+    return y
+
+
+def test_a_second_name_sees_the_write():
+    def f(x):
+        y = x * 1.0
+        same, listed = y, [y]
+        y += x
+        y[0] = 3.0
+        return same + listed[0]
+
+    np.testing.assert_array_equal(value_of(f, LINE), f(LINE))
+    np.testing.assert_array_equal(vjp(f, LINE)[1](np.ones(6))[0], [0.0, 4, 4, 4, 4, 4])
+
+
+def test_the_callers_variable_is_written_to():
+    def shift(y):
+        y += 1.0
+        y[1:] *= 2.0
+
+    def f(x):
+        y = x * x
+        shift(y)
+        return np.sum(y)
+
+    np.testing.assert_allclose(grad(f)(LINE), 2 * LINE * np.array([1, 2, 2, 2, 2, 2]))
+
+
+def test_numbers_are_rebound_as_python_rebinds_them():
+    def f(x):
+        total = x[0]
+        first = total
+        total += x[1]
+        return total * 10.0 + first
+
+    assert grad(f)(LINE)[:2].tolist() == [11.0, 10.0]
+    with pytest.raises(TypeError, match=r"float64.*item assignment"):
+        grad(lambda x: operator.setitem(x[0], 0, 1.0))(LINE)
+
+
+# ------------------------------------------------------------------ dtypes, and what NumPy says
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, v: operator.iadd(x, v),
+        lambda x, v: operator.imatmul(x, np.ones((3, 5))),
+        lambda x, v: operator.setitem(x, slice(0, 2), np.ones(3)),
+        lambda x, v: operator.setitem(x, 7, 1.0),
+        lambda x, v: operator.setitem(x, (0, 0, 0, 0), 1.0),
+        lambda x, v: operator.setitem(x, 0, 1j),
+        lambda x, v: operator.setitem(x, 0, "text"),
+        lambda x, v: operator.setitem(x, "text", 0.0),
+        lambda x, v: operator.iadd(x, np.ones((2, 6))),
+        lambda x, v: operator.iadd(x, 1j),
+    ],
+)
+def test_errors_are_those_of_numpy(write):
+    with pytest.raises(Exception) as expected:
+        write(LINE.copy(), np.ones(7))
+    with pytest.raises(type(expected.value)):
+        grad(lambda x: write(x * 1.0, np.ones(7)))(LINE)
+    with pytest.raises(type(expected.value)):
+        jvp(lambda x: write(x * 1.0, np.ones(7)), (LINE,), (LINE,))
+
+
+def test_integers_are_not_made_floats():
+    n = np.arange(6)
+    with pytest.raises(TypeError, match="same_kind"):
+        grad(lambda n: np.sum(operator.iadd(n, 0.5) * 1.0))(n)
+    with pytest.raises(TypeError, match="same_kind"):
+        grad(lambda n: np.sum(operator.itruediv(n, 2) * 1.0))(n)
+
+    def f(n, x):
+        n[1] = x[0] * 2.0  # cut off, as NumPy does
+        n += 1
+        return np.sum(n * x)
+
+    n_bar, x_bar = grad(f, (0, 1))(n, LINE)
+    expected = n.copy()
+    expected[1] = LINE[0] * 2.0
+    np.testing.assert_allclose(x_bar, expected + 1)
+    assert n_bar[1] == 0
+
+
+def test_float32_stays_float32_bit_by_bit():
+    x, y = LINE.astype(np.float32), RNG.standard_normal(6)
+
+    def f(x):
+        z = x * np.float32(2)
+        z += y
+        z[1] = y[2]
+        z *= x[0]
+        return z
+
+    traced, pullback = vjp(f, x)
+    assert traced.dtype == np.float32
+    assert traced.tobytes() == f(x).tobytes()
+    assert pullback(np.ones(6, np.float32))[0].dtype == np.float32
+
+
+def test_complex_buffers():
+    z = LINE + 1j * LINE[::-1]
+
+    def f(z):
+        w = np.zeros_like(z)
+        w[0] = z[1] * z[2]
+        w[1:3] = np.conj(z[:2])
+        w[3:] = z[3:].real
+        w *= 1j
+        return np.sum(np.abs(w) ** 2) + w[4].real
+
+    def plain(z):
+        w = 1j * np.concatenate((z[1:2] * z[2:3], np.conj(z[:2]), z[3:].real + 0j))
+        return np.sum(np.abs(w) ** 2) + w[4].real
+
+    np.testing.assert_allclose(grad(f)(z), grad(plain)(z), rtol=1e-13)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        bar = grad(lambda z: np.sum(operator.iadd(np.zeros(6, like=z.real), 0.0)) + taken(z))(z)
+    np.testing.assert_allclose(bar, grad(lambda z: np.sum(z.real * LINE))(z))
+
+
+def taken(z):
+    y = np.zeros(6, like=z.real)
+    y[...] = z
+    return np.sum(y * LINE)
+
+
+def test_arrays_without_axes():
+    def f(x):
+        y = x * 2.0
+        total = np.zeros((), like=y)
+        same = total
+        total += y[0]
+        total[()] *= y[1]
+        total[...] = total + 1.0
+        return same * y[2]
+
+    def plain(x):
+        return (4.0 * x[0] * x[1] + 1.0) * 2.0 * x[2]
+
+    np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-13)
+    assert isinstance(value_of(f, LINE), float)
+
+
+# ------------------------------------------------------------------------------ levels
+
+
+def test_each_level_has_its_own_values():
+    def f(x):
+        y = x * x
+
+        def inner(z):
+            z[0] = y[1] * z[2]  # the argument of the inner one, with a value of the outer one
+            w = np.zeros_like(z)
+            w[:3] = y[:3]
+            w += z * y
+            return np.sum(w * w)
+
+        slope = grad(inner)(y)
+        y[2] = slope[0]  # what the inner one saved is not touched by it
+        slope += y
+        return np.sum(slope * y)
+
+    def plain(x):
+        y = x * x
+
+        def inner(z):
+            z = np.concatenate((y[1:2] * z[2:3], z[1:]))
+            w = np.concatenate((y[:3], np.zeros(3))) + z * y
+            return np.sum(w * w)
+
+        slope = grad(inner)(y)
+        y = np.concatenate((y[:2], slope[:1], y[3:]))
+        return np.sum((slope + y) * y)
+
+    np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-12)
+    t = RNG.standard_normal(6)
+    np.testing.assert_allclose(
+        jvp(grad(f), (LINE,), (t,))[1], jvp(grad(plain), (LINE,), (t,))[1], rtol=1e-11
+    )
+
+
+def test_a_captured_variable_that_is_written_to_keeps_its_old_value_for_the_inner_gradient():
+    def f(x):
+        c = x * 2.0
+
+        def inner(z):
+            y = z * c
+            c[0] = 100.0
+            return np.sum(y * c)
+
+        return np.sum(grad(inner)(x))
+
+    def plain(x):
+        c = 2.0 * x
+        late = np.concatenate((np.array([100.0]), c[1:]))
+        return np.sum(c * late)
+
+    np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-13)
+    assert jvp(f, (LINE,), (np.ones(6),))[1] == pytest.approx(np.sum(grad(plain)(LINE)))
+
+
+def test_what_a_pullback_saved_is_not_changed_by_writes_to_what_was_given_out():
+    def f(x):
+        y, pullback = vjp(np.exp, x)
+        y *= 0.0
+        x[0] = 5.0
+        return np.sum(pullback(np.ones(6))[0])
+
+    np.testing.assert_allclose(grad(f)(LINE), np.exp(LINE), rtol=1e-13)
+    y, pullback = vjp(np.exp, LINE)
+    y *= 0.0
+    np.testing.assert_allclose(pullback(np.ones(6))[0], np.exp(LINE))
+
+
+@pytest.mark.parametrize("outer", [grad, lambda f: lambda x: jvp(f, (x,), (np.ones(6),))[1]])
+def test_a_value_of_an_inner_level_is_not_written_to_an_outer_buffer(outer):
+    def f(x):
+        buffer = np.zeros(6, like=x)
+
+        def inner(z):
+            buffer[0] = z[0]
+            return np.sum(z)
+
+        grad(inner)(x)
+        return np.sum(buffer)
+
+    with pytest.raises(TracerError, match=r"np\.zeros\(n, like=x\)"):
+        outer(f)(LINE)
+
+    def g(x):
+        def inner(z):
+            nonlocal x
+            x += z
+            return np.sum(z)
+
+        return np.sum(grad(inner)(x))
+
+    with pytest.raises(TracerError, match="inside"):
+        outer(g)(LINE)
+
+
+# ------------------------------------------------------------------------------ plain arrays
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: operator.setitem(np.zeros(6), 0, x[0]),
+        lambda x: operator.setitem(np.zeros(6), slice(0, 2), x[:2]),
+        lambda x: operator.setitem(np.zeros((2, 6)), 0, x),
+        lambda x: operator.iadd(np.zeros(6), x),
+        lambda x: operator.imul(np.ones(6), x[0]),
+        lambda x: operator.setitem(np.zeros(6), LINE > 1.0, x[0]),
+        lambda x: np.add(x, 1.0, out=np.zeros(6)),
+        lambda x: np.copyto(np.zeros(6), x),
+        lambda x: np.add.at(np.zeros(6), [0, 1], x[:2]),
+        lambda x: np.put(np.zeros(6), [0, 1], x[:2]),
+        lambda x: np.fill_diagonal(np.zeros((6, 6)), x),
+        lambda x: np.putmask(np.zeros(6), LINE > 1, x),
+        lambda x: np.place(np.zeros(6), LINE > 1, x),
+        lambda x: np.put_along_axis(np.zeros(6), np.array([1]), x[0], 0),
+        lambda x: np.zeros(6).fill(x[0]),
+    ],
+)
+def test_writing_to_a_plain_array_says_what_to_write(f):
+    for run in (grad, lambda f: lambda x: jvp(f, (x,), (np.ones(6),))):
+        with pytest.raises((TracerError, ValueError)) as error:
+            run(f)(LINE)
+        refusal = error.value.__cause__ or error.value
+        assert isinstance(refusal, TracerError)
+        assert "np.zeros(n, like=x)" in str(refusal)
+
+
+@pytest.mark.parametrize(
+    "where, what", [(0, lambda x: x[0]), (slice(0, 2), lambda x: x[:2]), (0, lambda x: 2.0 * x[1])]
+)
+def test_the_statement_itself_is_what_is_named(where, what):
+    def f(x):
+        plain = np.zeros(6)
+        plain[where] = what(x)
+
+    with pytest.raises(TracerError, match=r"is written into .* buffer = np\.zeros\(n, like=x\)"):
+        grad(f)(LINE)
+
+
+# ------------------------------------------------------------------------------ what it costs
+
+
+def count_copies(f):
+    """How often a function copies an array to write to it."""
+    copies = 0
+
+    def count(frame, event, _):
+        nonlocal copies
+        copies += event == "call" and frame.f_code.co_name in ("put_at_numpy", "copy_numpy")
+
+    sys.setprofile(count)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return copies
+
+
+FILLS = {
+    "numbers": lambda x, n: fill_with(x, n, lambda b, i: x[0] * i),
+    "recursion": lambda x, n: fill_with(x, n, lambda b, i: b[i - 1] * x[0] + 1.0),
+    "constants": lambda x, n: fill_with(x, n, lambda b, i: float(i)),
+}
+
+
+def fill_with(x, n, value):
+    buffer = np.zeros(n, like=x)
+    for i in range(n):
+        buffer[i] = value(buffer, i)
+    return np.sum(buffer)
+
+
+@pytest.mark.parametrize("name", FILLS)
+@pytest.mark.parametrize(
+    "differentiate",
+    {
+        "reverse": lambda f, x: grad(f)(x),
+        "forward": lambda f, x: jvp(f, (x,), (np.ones(1),)),
+        "reverse over reverse": lambda f, x: grad(lambda x: np.sum(grad(f)(x)))(x),
+        "forward over reverse": lambda f, x: jvp(grad(f), (x,), (np.ones(1),)),
+        "reverse over forward": lambda f, x: grad(lambda x: jvp(f, (x,), (x,))[1])(x),
+    }.items(),
+    ids=lambda pair: pair[0],
+)
+def test_filling_a_buffer_copies_it_no_more_than_a_few_times(name, differentiate):
+    _, run = differentiate
+    x = np.ones(1)
+    run(lambda x: FILLS[name](x, 3), x)
+    counts = [count_copies(lambda n=n: run(lambda x: FILLS[name](x, n), x)) for n in (8, 24)]
+    assert counts[0] == counts[1] <= 8
+
+
+def test_filling_by_rows_that_are_saved_copies_rows_and_not_the_buffer():
+    def f(x):
+        h = np.zeros((20, 4), like=x)
+        addresses = set()
+        for t in range(1, 20):
+            h[t] = np.sin(h[t - 1]) * x
+            addresses.add(h.value.__array_interface__["data"][0])
+        assert len(addresses) <= 2
+        return np.sum(h)
+
+    assert np.isfinite(grad(f)(np.ones(4))).all()
+
+
+def test_a_write_in_place_writes_in_place():
+    def f(x):
+        buffer = np.zeros(50, like=x)
+        addresses = set()
+        for i in range(50):
+            buffer[i] = x[i] * 2.0
+            addresses.add(buffer.value.__array_interface__["data"][0])
+        assert len(addresses) == 1
+        kept = np.exp(buffer)  # saves nothing of the buffer
+        buffer[0] = 1.0
+        squared = buffer * buffer  # saves it
+        before = buffer.value
+        buffer[0] = 2.0
+        assert not np.shares_memory(before, buffer.value)
+        assert before[0] == 1.0
+        return np.sum(kept) + np.sum(squared) + buffer[0]
+
+    x = RNG.standard_normal(50)
+    bar = grad(f)(x)
+    np.testing.assert_allclose(bar[1:], 2 * np.exp(2 * x[1:]) + 8 * x[1:])
+    np.testing.assert_allclose(bar[0], 2 * np.exp(2 * x[0]))
+
+
+def test_cotangents_that_were_given_out_are_not_written_to():
+    seen = []
+    with Tape() as tape:
+        x = tape.variable(LINE, "x")
+        y = x * 1.0
+        y[0] = x[1]
+        middle = y * 1.0
+        hook(y, seen.append)
+        first = y.index
+        y[1] = x[2]
+        total = np.sum(y * y) + np.sum(middle)
+        late = y.index
+    assert first != late
+    bars = tape.grad(total, [x, y])
+    kept = [bar.copy() for bar in seen]
+    np.testing.assert_array_equal(seen, kept)
+    np.testing.assert_allclose(bars[1], 2 * np.concatenate((LINE[1:2], LINE[2:3], LINE[2:])))
+    assert seen[0][1] == 1.0  # through middle alone
+
+
+def test_the_write_is_seen_in_the_listing():
+    with Tape() as tape:
+        x = tape.variable(LINE, "x")
+        y = x * 2.0
+        y[0] = x[1]
+        y += x
+    assert "put_at(" in str(tape)
+
+
+def test_the_word_takes_what_numpy_takes():
+    index, (places,) = v.Index.split(np.array([0, -6, 0]))
+    y = v.put_at(LINE, np.arange(3.0), places, index=index)
+    assert y[0] == 2.0
+    assert LINE[0] != 2.0
+
+
+def test_a_tracer_among_the_places():
+    def f(x):
+        order = np.argsort(x)
+        n = np.arange(6, like=x)
+        y = np.zeros_like(x)
+        y[order] = x * x
+        y[np.asarray(n)[::2]] = 0.0
+        return np.sum(y * np.arange(6.0))
+
+    def plain(x):
+        order = np.argsort(x.value if hasattr(x, "value") else x)
+        scale = np.where(np.arange(6) % 2, np.arange(6.0), 0.0)[order]
+        return np.sum(x * x * scale)
+
+    np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-13)
+
+
+def test_buffers_that_hold_no_derivative_are_plain():
+    def f(x):
+        found = np.zeros_like(x, dtype=bool)
+        counts = np.zeros(6, int, like=x)
+        for i in range(6):
+            found[i] = x[i] > 1.0
+            counts[i] += found[i]
+        assert type(found) is type(counts) is np.ndarray
+        with pytest.raises(TracerError, match="like=x"):
+            counts[0] = x[0]
+        return np.sum(x[found] * counts[found])
+
+    np.testing.assert_array_equal(grad(f)(LINE), LINE > 1.0)
+
+
+def test_an_argument_that_is_written_to_by_its_name_outside():
+    def f(x):
+        def inner(z):
+            y = z * z
+            x[0] = 3.0
+            return np.sum(y * z)
+
+        return np.sum(grad(inner)(x))
+
+    def forward(x):
+        def inner(z):
+            x[0] = 3.0
+            return np.sum(z)
+
+        return jvp(inner, (x,), (np.ones(6),))[1]
+
+    for program in (f, forward):
+        with pytest.raises(MutationError, match=r"float64\[6\], an argument"):
+            grad(lambda x, p=program: p(x * 1.0))(LINE)
+
+
+def test_a_view_that_changed_after_it_was_differentiated_in():
+    def f(x):
+        y = x * 1.0
+        _, pullback = vjp(np.exp, y[:3])
+        row = y[:3]
+        _, pull = vjp(np.sin, row)
+        y[0] = 0.0
+        return np.sum(pullback(np.ones(3))[0]) + np.sum(pull(np.ones(3))[0])
+
+    expected = np.concatenate((np.exp(LINE[:3]) - np.sin(LINE[:3]), np.zeros(3)))
+    np.testing.assert_allclose(grad(f)(LINE), expected, rtol=1e-13)
+
+
+def test_what_escaped_is_not_written_to():
+    kept = []
+
+    def f(x):
+        kept.append(x * 2.0)
+        return np.sum(x)
+
+    grad(f)(LINE)
+    for write in (
+        lambda y: operator.setitem(y, 0, 1.0),
+        lambda y: operator.iadd(y, 1.0),
+        lambda y: y.fill(0.0),
+    ):
+        with pytest.raises(TracerError, match="after the grad"):
+            write(kept[0])
+    np.testing.assert_array_equal(kept[0].value, 2 * LINE)
+
+
+class Marked(np.ndarray):
+    """An array class of a user's, with a rule for writing of its own."""
+
+
+register_array_type(Marked, np)
+
+
+@rule(v.put_at)
+def put_at_rule_marked(x: Marked, y: float, *arrays: np.ndarray, index: v.Index):
+    return v.put_at(np.asarray(x), y, *arrays, index=index).view(Marked), (
+        LinearMap(lambda t: 10.0 * t, lambda bar: 10.0 * bar),
+        NoTangent(),
+    )
+
+
+def test_a_users_rule_for_writing_is_used():
+    x = LINE.view(Marked)
+
+    def f(x):
+        y = x * 1.0
+        y[0] = 3.0
+        y[1] = 4.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(np.asarray(grad(f)(x)), np.full(6, 100.0))
+    assert jvp(f, (x,), (x,))[1] == pytest.approx(100.0 * LINE.sum())
+
+
+def test_cotangents_of_which_some_are_traced_and_some_are_not():
+    """Elements read in turn, whose cotangents belong to two levels."""
+
+    def f(w):
+        def inner(x):
+            return x[0] * 1.0 + x[1] * 1.0 + w * x[2] + x[3] * 1.0 + x[2] * 1.0 + x[0] * w
+
+        bar = grad(inner)(np.ones(40))
+        return np.sum(bar * bar)
+
+    assert grad(f)(3.0) == 16.0
+    assert jvp(f, (3.0,), (1.0,))[1] == 16.0
+    assert grad(lambda w: jvp(f, (w,), (1.0,))[1])(3.0) == 4.0
