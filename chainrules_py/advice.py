@@ -78,7 +78,8 @@ def _of_callee(frame: Any) -> str | None:
     ``np``, ``np.random`` and ``np.random.normal``.
     """
     instructions = list(dis.get_instructions(frame.f_code))
-    call = next(i for i in instructions if i.offset == frame.f_lasti)
+    # The last instruction may stand in the cache that follows the call.
+    call = [i for i in instructions if i.offset <= frame.f_lasti][-1]
     start = _start(call)
     if start is None:  # Python was told to keep no positions
         return None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import arrays, loading
+from chainrules_py.closures import HigherOrder
 from chainrules_py.config import Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.project import kind_of
@@ -54,7 +55,7 @@ def demand(
 ) -> tuple[Rule, Config | None]:
     """The rule for a mode, and the engine that it runs with.
 
-    Where no engine is named, the one that is installed serves a rule that asks for one, and
+    Where no engine is named, the one that is installed serves words that are given functions, and
     transposes a statement of the other mode, if that was made for it.
 
     Raises
@@ -67,7 +68,8 @@ def demand(
         if rule is None or rule.statement(mode) is None:
             rule = find_rule(f, operands, any_engine)
             found = None if rule is None else rule.statement(mode)
-            if rule is not None and found is not None and (found.transposed or found.requires):
+            serves = found is not None and (found.transposed or isinstance(f, HigherOrder))
+            if rule is not None and serves:
                 return rule, any_engine
     return demand_rule(f, operands, config, mode), config
 

@@ -12,7 +12,16 @@ from typing import Any, NoReturn, final
 
 from chainrules_py.errors import TracerError, describe
 
-__all__ = ["Memory", "makers", "memory_of", "refuse_plain", "register_memory", "share_memory", "viewers"]
+__all__ = [
+    "Memory",
+    "has_known_layout",
+    "makers",
+    "memory_of",
+    "refuse_plain",
+    "register_memory",
+    "share_memory",
+    "viewers",
+]
 
 makers: set[Any] = set()
 """Functions of libraries that make arrays for a program to write to, as ``np.zeros(n, like=x)``."""
@@ -73,8 +82,8 @@ def register_memory(
         ``layout(x)`` is something to compare with ``==``: how the elements lie in memory, on which
         it depends whether reshaping gives a view.
     laid_out : callable
-        ``laid_out(x, like)`` is a copy of x whose elements lie as those of an array of its shape do;
-        as near as can be, where that one is a view of a part of another.
+        ``laid_out(x, like)`` is a copy of x whose elements lie as those of an array of its shape
+        do; as near as can be, where that one is a view of a part of another.
     fingerprint : callable
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
         differs wherever a byte does; without, it may look at a sample.
@@ -116,6 +125,14 @@ def share_memory(x: Any, y: Any) -> bool:
         return True
     memory = memory_of(type(x))
     return memory is not None and type(y) is type(x) and memory.owner(x) is memory.owner(y)
+
+
+def has_known_layout(x: Any) -> bool:
+    """Whether what a tracer stands for lies in memory as the program's own array would.
+
+    If not, nobody knows whether a library would give a view of it or a copy.
+    """
+    return bool(getattr(x, "has_known_layout", True))
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:

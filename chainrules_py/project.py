@@ -362,9 +362,11 @@ class Unbroadcast:
     def __call__(self, t: Any) -> Any:
         """Sum along the axes that broadcasting made."""
         t = sum(t, axis=self.axes, keepdims=self.keepdims)
-        if self.drop:
-            t = reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape))
-        return t
+        return self.shaped(t) if self.drop else t
+
+    def shaped(self, t: Any) -> Any:
+        """A sum along these axes, without those that the operand does not have."""
+        return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
 
 @cache

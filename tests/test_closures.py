@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_py.closures import Closure, closed
+from chainrules_py.closures import Closure, closed, settled
 from chainrules_py.primitive import find_tracers
 from chainrules_py.vocabulary import root
 from chainrules_tape import Tape, grad
@@ -302,3 +302,86 @@ def test_template_keeps_no_tracer_alive():
     held = [x for x in gc.get_referents(f) if x is a or find_tracers(x)]
     assert not held
     assert gone is None or gone() is a
+
+
+# --------------------------------------------------------------------------------------- settled
+
+FACTOR = 2.0
+
+
+def times_factor(x):
+    return FACTOR * x
+
+
+def twice_times_factor(x):
+    return 2.0 * times_factor(x)
+
+
+def test_settled_functions_keep_globals_as_they_were():
+    global FACTOR
+    settled_both = [settled(f)[0] for f in (times_factor, twice_times_factor)]
+    FACTOR = 10.0
+    assert [f(1.0) for f in settled_both] == [2.0, 4.0]
+    assert twice_times_factor(1.0) == 20.0
+    FACTOR = 2.0
+
+
+def test_settled_functions_keep_what_is_in_their_cells():
+    k = 2.0
+
+    def helper(x):
+        return k * x
+
+    outer = functools.partial(lambda x, shift: helper(x) + k + shift, shift=1.0)
+    made, seen = settled(outer)
+    method, _ = settled(Plain(3.0).__call__)
+    k = 5.0
+    assert made(1.0) == 5.0
+    assert seen == (2.0, 2.0)
+    assert method(2.0) == 6.0
+
+
+def test_settled_closures_keep_what_was_not_traced():
+    k = 2.0
+    with Tape() as tape:
+        a = tape.variable(3.0)
+        f, _ = settled(closed(lambda x: k * a * x))
+        k = 100.0
+        assert f.around((10.0,))(1.0) == 20.0
+
+
+def test_names_that_a_function_assigns_to_stay_shared():
+    count = 0
+
+    def f(x):
+        nonlocal count
+        count += 1
+        return x
+
+    made, _ = settled(f)
+    made(1.0)
+    f(1.0)
+    assert count == 2
+
+
+def test_settled_recursive_functions_call_themselves():
+    def factorial(n):
+        return 1 if n == 0 else n * factorial(n - 1)
+
+    made, _ = settled(factorial)
+    factorial = None
+    assert made(5) == 120
+
+
+def test_what_is_no_function_of_python_is_settled():
+    assert settled(np.sin)[0] is np.sin
+    affine = Affine(2.0)
+    assert settled(affine) == (affine, ())
+
+
+def test_functions_in_fields_are_settled():
+    k = 2.0
+    made, seen = settled(Affine(1.0, 0.0, lambda y: k * y))
+    k = 5.0
+    assert made(3.0) == 6.0
+    assert seen == (2.0,)

@@ -3,8 +3,26 @@
 Importing this registers them.
 """
 
-from chainrules_cupy import arrays, indexing, matrices, namespace, rows, words
+from chainrules_cupy import (
+    arrays,
+    expressions,
+    indexing,
+    kernels,
+    matrices,
+    namespace,
+    rows,
+    words,
+)
 
-__all__ = ["arrays", "indexing", "matrices", "namespace", "rows", "words"]
+__all__ = [
+    "arrays",
+    "expressions",
+    "indexing",
+    "kernels",
+    "matrices",
+    "namespace",
+    "rows",
+    "words",
+]
 
 chainrules_contract = 1

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 
 from chainrules_py import register_array_type
+from chainrules_py import vocabulary as v
 from chainrules_py.alias import aliases
 from chainrules_py.errors import RuleError
 
@@ -175,10 +176,8 @@ def _literal(value: float) -> Callable[..., Any]:
 
 
 _real = "r"
-_UNARY = (
-    "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh".split()
-)
-_UNARY_REAL = "cbrt ceil exp2 expm1 floor log1p log2 trunc".split()
+_UNARY = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh", "sqrt", "tan", "tanh"]
+_UNARY_REAL = ["cbrt", "ceil", "exp2", "expm1", "floor", "log1p", "log2", "trunc"]
 
 
 @final
@@ -199,7 +198,7 @@ class _Words:
     reciprocal = staticmethod(_operation("T(1.0) / {0}"))
     square = staticmethod(_operation("{0} * {0}"))
     pow = staticmethod(_operation("pow({0}, {1})"))
-    abs = staticmethod(_operation("abs({0})", of=_real))
+    abs = staticmethod(_operation("fabs({0})", of=_real))
     round = staticmethod(_operation("rint({0})", of=_real))
     atan2 = staticmethod(_operation("atan2({0}, {1})", of=_real))
     hypot = staticmethod(_operation("hypot({0}, {1})", of=_real))
@@ -225,19 +224,31 @@ class _Words:
     zeros_like = staticmethod(_literal(0.0))
     ones_like = staticmethod(_literal(1.0))
     real = staticmethod(_real_only)
-    conj = staticmethod(lambda x: x if x.kind == "real" else x.program.add(f"conj({x.name})", "complex"))
+    conj = staticmethod(
+        lambda x: x if x.kind == "real" else x.program.add(f"conj({x.name})", "complex")
+    )
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Any:
         """NaN if one of them is."""
-        return _pick(_Words.not_equal(x, x) if isinstance(x, Expression) else False, x,
-                     _pick(_Words.not_equal(y, y) if isinstance(y, Expression) else False, y, _Words.fmax(x, y)))
+        return _pick(
+            _Words.not_equal(x, x) if isinstance(x, Expression) else False,
+            x,
+            _pick(
+                _Words.not_equal(y, y) if isinstance(y, Expression) else False, y, _Words.fmax(x, y)
+            ),
+        )
 
     @staticmethod
     def minimum(x: Any, y: Any) -> Any:
         """NaN if one of them is."""
-        return _pick(_Words.not_equal(x, x) if isinstance(x, Expression) else False, x,
-                     _pick(_Words.not_equal(y, y) if isinstance(y, Expression) else False, y, _Words.fmin(x, y)))
+        return _pick(
+            _Words.not_equal(x, x) if isinstance(x, Expression) else False,
+            x,
+            _pick(
+                _Words.not_equal(y, y) if isinstance(y, Expression) else False, y, _Words.fmin(x, y)
+            ),
+        )
 
     @staticmethod
     def sign(x: Any) -> Any:
@@ -259,6 +270,24 @@ for _name in _UNARY_REAL:
 words = _Words()
 register_array_type(Expression, words)
 
+
+@v.full_like.implement
+def full_like_expression(x: Expression, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
+    """A number."""
+    if shape != () or dtype not in (None, x.dtype):
+        raise _NotElementwiseError(f"an array of shape {shape} is made")
+    return x.program.add(_written(fill, x.program)[0], x.kind)
+
+
+@v.astype.implement
+def astype_expression(x: Expression, *, dtype: Any) -> Any:
+    """A truth as a number."""
+    kind = "complex" if x.program.complex else "real"
+    if dtype != _DTYPES[kind]:
+        raise _NotElementwiseError(f"what is {x.kind} becomes {dtype}")
+    return x if x.kind == kind else x.program.add(f"T({x.name})", kind)
+
+
 _OPERATORS: dict[str, Any] = {
     "__add__": words.add,
     "__sub__": words.subtract,
@@ -279,10 +308,10 @@ for _name, _of in _OPERATORS.items():
 for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__"):
     _of = _OPERATORS[_name]
     setattr(Expression, f"__r{_name[2:]}", lambda self, other, _of=_of: _of(other, self))
-setattr(Expression, "__neg__", lambda self: words.negative(self))
-setattr(Expression, "__pos__", lambda self: self)
-setattr(Expression, "__abs__", lambda self: words.abs(self))
-setattr(Expression, "__invert__", lambda self: words.logical_not(self))
+Expression.__neg__ = lambda self: words.negative(self)
+Expression.__pos__ = lambda self: self
+Expression.__abs__ = lambda self: words.abs(self)
+Expression.__invert__ = lambda self: words.logical_not(self)
 
 
 def trace(f: Callable[..., Any], n: int, complex: bool) -> tuple[Program, tuple[Any, ...], bool]:
@@ -307,5 +336,3 @@ def trace(f: Callable[..., Any], n: int, complex: bool) -> tuple[Program, tuple[
     given = f(*inputs)
     single = type(given) is not tuple
     return program, (given,) if single else given, single
-
-

@@ -5,7 +5,7 @@ The text of a kernel is written from the rule itself, so that no derivative is s
 
 from __future__ import annotations
 
-import itertools
+import zlib
 from collections.abc import Callable
 from typing import Any, final
 
@@ -17,15 +17,12 @@ from chainrules_py.fusing import register_fuser
 
 __all__ = ["Kernel", "fuse_pulls", "kernel_of", "made"]
 
-made: list[Kernel] = []
+made: dict[Any, Kernel] = {}
 """The kernels made so far, for whoever wants to see or to compile them."""
 
-PICK = (
-    "template <typename A> __device__ A pick(bool c, A x, A y) { return c ? x : y; }"
-)
+PICK = "template <typename A> __device__ A pick(bool c, A x, A y) { return c ? x : y; }"
 """A choice between two values, as a function: of both the values are there."""
 
-_numbers = itertools.count()
 _REAL, _COMPLEX = "fd", "FD"
 
 
@@ -43,10 +40,11 @@ class Kernel:
 
     def __init__(self, lines: list[str], results: tuple[str, ...], n: int, complex: bool) -> None:
         self.lines, self.results, self.n, self.complex = lines, results, n, complex
-        self.name = f"chainrules_{next(_numbers)}"
+        # The same in every process: what CuPy has compiled once it keeps on the disk.
+        text = "\n".join([*lines, *results, f"{n} {'T' if complex else ''}"])
+        self.name = f"chainrules_{zlib.crc32(text.encode()):08x}"
         self._each: Any = None
         self._sum: Any = None
-        made.append(self)
 
     @property
     def each(self) -> Any:
@@ -68,7 +66,9 @@ class Kernel:
         if self._sum is None:
             parameters = ", ".join(f"T x{i}" for i in range(self.n))
             body = "\n".join([*self.lines, f"return {self.results[0]};"])
-            function = f"template <typename T> __device__ T {self.name}_of({parameters}) {{ {body} }}"
+            function = (
+                f"template <typename T> __device__ T {self.name}_of({parameters}) {{ {body} }}"
+            )
             names = ", ".join(f"x{i}" for i in range(self.n))
             self._sum = cupy.ReductionKernel(
                 parameters,
@@ -105,11 +105,12 @@ def kernel_of(f: Callable[..., Any], n: int, complex: bool) -> tuple[Kernel | No
     The kernel is None where it would do nothing.
     """
     program, given, single = trace(f, n, complex)
-    computed = [
-        x.name for x in given if isinstance(x, Expression) and not _is_operand(x.name)
-    ]
+    computed = [x.name for x in given if isinstance(x, Expression) and not _is_operand(x.name)]
     names = tuple(dict.fromkeys(computed))
-    kernel = Kernel(program.lines, names, n, complex) if names else None
+    kernel = None
+    if names:
+        key = (*program.lines, names, n, complex)
+        kernel = made.get(key) or made.setdefault(key, Kernel(program.lines, names, n, complex))
     places = [
         names.index(x.name) if isinstance(x, Expression) and x.name in names else _operand(x)
         for x in given
@@ -142,9 +143,6 @@ def fuse_pulls(on: bool) -> None:
     """Whether the pulls of rules become kernels of their own, from now on; they do by default."""
     global _on
     _on = on
-    from chainrules_py.registry import forget_bound
-
-    forget_bound()
     invalidate()
 
 

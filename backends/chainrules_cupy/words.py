@@ -6,6 +6,9 @@ and none waits for the device.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+from collections.abc import Iterator
 from typing import Any
 
 import cupy
@@ -21,8 +24,9 @@ from chainrules_py.composites.lacking.elementwise import (
 from chainrules_py.composites.lacking.manipulation import vander_standard
 from chainrules_py.composites.lacking.reductions import nanmax_standard, nanmin_standard
 from chainrules_py.composites.lacking.statistics import interp_standard
+from chainrules_py.vocabulary import reporting
 
-__all__: list[str] = []
+__all__ = ["debug"]
 
 _ARRAY: Any = cupy.ndarray
 _NUMERIC: Any = cupy.ndarray | Scalar
@@ -257,3 +261,30 @@ def argsort_cupy(
         return cupy.argsort(x, axis)
     backwards = cupy.argsort(cupy.flip(x, axis), axis)
     return cupy.flip(x.shape[axis] - 1 - backwards, axis)
+
+
+# ------------------------------------------------------------------------------- reporting
+
+_debugging: contextvars.ContextVar[bool] = contextvars.ContextVar("debugging", default=False)
+
+
+@contextlib.contextmanager
+def debug(on: bool = True) -> Iterator[None]:
+    """Wait, inside a ``with`` block, for what rules report of values on the device.
+
+    Outside, that a derivative depends on a choice, as at equal singular values, is not looked at:
+    to see it is to wait for all that was launched before. Under `chainrules_py.vocabulary.strict`
+    it is, as on every library.
+    """
+    token = _debugging.set(on)
+    try:
+        yield
+    finally:
+        _debugging.reset(token)
+
+
+@v.report.implement
+def report_cupy(condition: cupy.ndarray, *, message: str) -> None:
+    """Not looked at, unless somebody wants to know."""
+    if _debugging.get() or reporting.is_strict():
+        v.report.__wrapped__(condition, message=message)

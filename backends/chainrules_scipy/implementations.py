@@ -121,16 +121,6 @@ for _word in FUNCTIONS:
     _of_numbers(_word, getattr(scipy.special, _word.__name__))
 
 
-def hyp2f1_scipy(a: Any, b: Any, c: Any, x: Any, /) -> Any:
-    """In single precision, if nothing but Python's numbers is of double: rules give it such."""
-    y = scipy.special.hyp2f1(a, b, c, x)
-    dtype = np.result_type(a, b, c, x)
-    return y.astype(dtype) if dtype.kind in "fc" and dtype != y.dtype else y
-
-
-_of_numbers(v.hyp2f1, hyp2f1_scipy)
-
-
 def polygamma_scipy(n: Any, x: Any, /) -> Any:
     """In the precision of x, which a whole number n does not raise."""
     y = scipy.special.polygamma(n, x)
@@ -217,7 +207,7 @@ def lu_factor_scipy(x: np.ndarray) -> LUFactors:
 
 
 def permutation_of(pivots: Any) -> Any:
-    """The rows in the order that exchanging row i with row pivots[i], one by one, brings them to."""
+    """The order of rows after exchanging row i with row pivots[i], one by one."""
     rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for i in range(pivots.shape[-1]):
         j = pivots[..., i : i + 1]

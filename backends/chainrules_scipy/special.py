@@ -1,4 +1,4 @@
-"""The functions of ``scipy.special`` that make plain arrays of their arguments, of traced values too.
+"""Functions of ``scipy.special`` that make plain arrays of arguments, of traced values too.
 
 The others are ufuncs, and take traced values as they are.
 """
@@ -59,6 +59,7 @@ def logsumexp(
     [0.5 0.5]
     """
     a, axis = array_of(a), static(axis)
+    a = a if a.ndim else v.reshape(a, shape=(1,))
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
@@ -104,7 +105,8 @@ def softmax(x: Any, axis: Any = None) -> Any:
     [[ 0.25 -0.25]
      [-0.25  0.25]]
     """
-    return v.softmax(array_of(x), axis=static(axis))
+    x = array_of(x)
+    return v.softmax(x, axis=static(axis) if x.ndim else None)
 
 
 @stands_for(scipy.special.log_softmax)
@@ -129,7 +131,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     >>> print(grad(lambda x: log_softmax(x)[0])(np.zeros(2)))
     [ 0.5 -0.5]
     """
-    return v.log_softmax(array_of(x), axis=static(axis))
+    x = array_of(x)
+    return v.log_softmax(x, axis=static(axis) if x.ndim else None)
 
 
 @stands_for(scipy.special.polygamma)
@@ -154,7 +157,7 @@ def polygamma(n: Any, x: Any) -> Any:
     >>> round(float(grad(polygamma, 1)(0, 1.0)), 6)  # π² / 6
     1.644934
     """
-    return v.polygamma(n if np.ndim(n) == 0 else np.asarray(n), array_of(x))
+    return v.polygamma(array_of(n, floating=False), array_of(x))
 
 
 @stands_for(scipy.special.factorial)

@@ -6,11 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.special
 
-from chainrules_py import UnsupportedKeywordError, alias
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, alias
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import UFUNC_KEYWORDS
+from chainrules_py.project import kind_of
 from chainrules_scipy.implementations import FUNCTIONS
 
 __all__: list[str] = []
@@ -40,26 +42,54 @@ for _name, _word in (
     ("cbrt", v.cbrt),
     ("exp2", v.exp2),
     ("expm1", v.expm1),
-    ("kn", v.kv),
     ("log1p", v.log1p),
     ("round", v.round),
-    ("yn", v.yv),
 ):
     _row(getattr(scipy.special, _name), _word, _word.operands)
 
-# What ``scipy.special.zeta`` and ``lambertw`` call, where tracers get to.
+
+def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
+    """What SciPy computes in double precision, also of single, where the order is an integer."""
+
+    def function(v_: Any, x: Any) -> Any:
+        narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) == np.float32
+        return word(v_, v.astype(x, dtype=np.dtype(float)) if narrow else x)
+
+    return function
+
+
+for _name, _word in (("kn", v.kv), ("yn", v.yv)):
+    _row(getattr(scipy.special, _name), _in_double(_word), ("v_", "x"))
+
+# ---------------------------------------------------------- functions that let traced values pass
+
+# What ``zeta`` and ``lambertw`` call, where tracers get to.
 _ufuncs: Any = importlib.import_module("scipy.special._ufuncs")
 
 
-def _branch(x: Any, k: Any, tol: Any) -> Any:
+def _hurwitz(x: Any, q: Any = None) -> Any:
+    """Riemann's function is that of q = 1, where it has a series."""
+    if q is None:
+        msg = "zeta(x) has no derivative in x here; zeta(x, q) has one in q"
+        raise NotDifferentiableError(msg)
+    return v.zeta(x, q)
+
+
+def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
     """The word has no tolerance."""
     if tol != 1e-8:
         msg = "lambertw(tol=...) has no derivative here; leave tol out"
         raise UnsupportedKeywordError(msg)
-    return v.lambertw(x, k)
+    return v.lambertw(z, k)
 
 
+alias(scipy.special.zeta, to=_hurwitz, refuse=("out",))
+alias(scipy.special.lambertw, to=_branch)
 if hasattr(_ufuncs, "_zeta"):
     _row(_ufuncs._zeta, v.zeta, ("x", "q"))
+if hasattr(_ufuncs, "_riemann_zeta"):
+    _row(_ufuncs._riemann_zeta, _hurwitz, ("x",))
 if hasattr(_ufuncs, "_lambertw"):
-    _row(_ufuncs._lambertw, _branch, ("x", "k", "tol"))
+    _row(_ufuncs._lambertw, _branch, ("z", "k", "tol"))
+if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
+    alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chainrules_py import TracerError, ZeroTangent
 from chainrules_py.calling import check_cotangent, own
@@ -14,8 +14,10 @@ from chainrules_py.tangents import deliver, is_zero, unthunk
 from chainrules_tape.backward import Bars, backward
 from chainrules_tape.replay import replayed
 from chainrules_tape.seeds import check_scalar, lower, one
-from chainrules_tape.tape import ClosedTape, ConsumedTape, Tape
 from chainrules_tape.variables import Variable
+
+if TYPE_CHECKING:
+    from chainrules_tape.tape import Tape
 
 __all__ = ["gradient", "hook"]
 
@@ -23,13 +25,13 @@ __all__ = ["gradient", "hook"]
 def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
     """`Tape.grad`."""
     differentiable = tape.notes is not None and tape.notes.differentiable
-    if isinstance(tape, ConsumedTape):
+    if tape.state == "consumed":
         msg = (
             "this tape was consumed by its first gradient; write Tape(persistent=True) for "
             "several, or Tape(differentiable=True) for gradients of gradients"
         )
         raise TracerError(msg)
-    if differentiable and isinstance(tape, ClosedTape):
+    if differentiable and tape.state == "closed":
         msg = (
             "the gradient is to be recorded on this tape, which is closed; ask for it inside the "
             "'with' block, or write Tape(persistent=True) for one that is not recorded"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.captures import Kept
@@ -61,6 +61,7 @@ class Tape(list[tuple[Any, ...]]):
     (27.0, 18.0)
     """
 
+    state: ClassVar[str] = "open"
     __slots__ = ("classes", "folds", "guard", "held", "level", "notes", "persistent")
 
     def __init__(
@@ -222,6 +223,7 @@ class ClosedTape(Tape):
     """A tape whose differentiation is over."""
 
     __slots__ = ()
+    state = "closed"
 
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
@@ -237,6 +239,7 @@ class ConsumedTape(ClosedTape):
     """A tape whose gradient was taken: its records are gone."""
 
     __slots__ = ()
+    state = "consumed"
 
 
 class Notes:

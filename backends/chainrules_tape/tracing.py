@@ -34,7 +34,7 @@ from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.inplace import assign, innermost
 from chainrules_tape.protocols import PythonProtocols
-from chainrules_tape.views import current, detached
+from chainrules_tape.views import current, detached, view_of
 
 __all__ = ["SEQUENCES", "ArrayLike", "Site", "call_native", "new_level"]
 
@@ -368,6 +368,12 @@ class ArrayLike(PythonProtocols):
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """What traces a call, of its operands and all its options; None for the general way."""
         return None
+
+    @property
+    def has_known_layout(self) -> bool:
+        """Whether it lies in memory as the program's own array would."""
+        view = view_of(current(self))
+        return view is None or view.faithful
 
     # -- what writing in place asks of an engine (`chainrules_tape.inplace`)
 

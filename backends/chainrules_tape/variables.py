@@ -18,16 +18,16 @@ from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive, find_tracers
-from chainrules_py.project import space
-from chainrules_py.registry import demand_rule, find_rule
+from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
-from chainrules_py.writing import gives_views, store
-from chainrules_tape.backward import LEAF, Into, Overwrite, Several
+from chainrules_py.writing import gives_views
+from chainrules_tape.backward import LEAF, Into, Several
 from chainrules_tape.config import config
 from chainrules_tape.guard import plain_arrays
-from chainrules_tape.inplace import alone, fits, snapshot
+from chainrules_tape.inplace import snapshot
 from chainrules_tape.members import members
 from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
+from chainrules_tape.stores import put_in_place
 from chainrules_tape.tracing import ArrayLike, Site
 from chainrules_tape.views import join, separate
 
@@ -136,7 +136,6 @@ class Variable(ArrayLike):
 
         return call
 
-
     # -- writing in place (`chainrules_tape.inplace`)
 
     def _leaf(self, value: Any) -> Any:
@@ -147,53 +146,7 @@ class Variable(ArrayLike):
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Record a write whose result is the memory that was written to."""
-        tape = self.tape
-        mine = isinstance(value, Variable) and value.tape is tape
-        y = value.payload if mine else value
-        if not (alone(self) and fits(self.payload, y)) or tape.classes is not variable_class:
-            return False
-        if type(tape).append is not list.append:  # it is closed, and says so when it records
-            return False
-        classes = (self.payload_type, type(y), *map(type, arrays))
-        try:
-            pull = _puts.table[classes, mine]
-        except KeyError:
-            pull = _find_put(classes, mine, (self.payload, y, *arrays), pattern)
-        if pull is None:
-            return False
-        self.payload[pattern.join(arrays)] = y
-        last = tape[self.index]
-        of = last[3] if type(last[1]) is Overwrite else space(self.payload)
-        links = Overwrite(self.index, value.index if mine else None)
-        record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
-        self.index = len(tape)
-        tape.append(record)
-        for a in arrays:
-            tape.guard.capture(a, record)
-        return True
-
-
-_puts = Cache()
-
-
-def _find_put(
-    classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
-) -> Any:
-    """The pull of `store` for these types; None where a rule of its own records what it likes."""
-    table = _puts.open()
-    rule = find_rule(store, classes, config)
-    wanted = (True, mine, *[False] * (len(classes) - 2))
-    primal = _unchanged  # for the write is done, and only the record is wanted
-    bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
-    pull = None
-    if bound and bound.statement.recipe.pen == "linear_rule":
-        pull = bound.run(None, *operands, index=pattern)[1][0]
-    table[classes, mine] = pull
-    return pull
-
-
-def _unchanged(x: Any, *_: Any, index: Any) -> Any:
-    return x
+        return put_in_place(self, pattern, arrays, value)
 
 
 class KeptVariable(Variable):
@@ -213,6 +166,10 @@ class KeptVariable(Variable):
     ) -> Any:
         """Record a call on this tape, and keep it."""
         return _record(primitive, primal, self.tape, operands, options)
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """False: the tape keeps all values."""
+        return False
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -257,21 +214,7 @@ def _recorder(
     others = [i for i, cls in enumerate(classes) if not mine[i] and is_tracer_type(cls)]
 
     if len(classes) == 1 and not careful:
-        into = bound.pull_into
-
-        def record_alone(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            (x,) = operands
-            payload = x.payload
-            links = x.index if into is None else Into(x.index, into)
-            y, record = run(links, payload, **options)
-            index = len(tape)
-            tape.append(record)
-            made = variable_class[type(y)](y, tape, index)
-            if views and join(made, primitive, operands, options, y, payload):
-                separate(made)
-            return made
-
-        return record_alone
+        return _recorder_alone(primitive, bound, views)
 
     def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
@@ -295,6 +238,27 @@ def _recorder(
         return made
 
     return record_one_tape
+
+
+def _recorder_alone(
+    primitive: Primitive[..., Any], bound: Bound, views: bool
+) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
+    """As `_recorder`, of calls with one operand: most that have options are."""
+    run, into = bound.run, bound.pull_into
+
+    def record_alone(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        (x,) = operands
+        payload = x.payload
+        links = x.index if into is None else Into(x.index, into)
+        y, record = run(links, payload, **options)
+        index = len(tape)
+        tape.append(record)
+        made = variable_class[type(y)](y, tape, index)
+        if views and join(made, primitive, operands, options, y, payload):
+            separate(made)
+        return made
+
+    return record_alone
 
 
 def _linker(bound: Bound) -> Callable[[list[Any]], Any]:

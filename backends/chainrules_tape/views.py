@@ -116,17 +116,20 @@ def view_of(x: Any) -> View | None:
 
 
 def share(y: Any, x: Any) -> bool:
-    """Whether two payloads share memory; of tracers, whether one was read from the other."""
-    cls = type(y)
-    if cls is not type(x):
-        return False  # an element, which is a number
-    if not is_tracer_type(cls):
-        return share_memory(y, x)
-    view = view_of(y)
-    return y is x or (view is not None and view.parent is x)
+    """Whether a value shares memory with another; of tracers, whether it is a view of that one."""
+    if not is_tracer_type(type(y)):
+        return type(y) is type(x) and share_memory(y, x)
+    while y is not x:
+        view = view_of(y)
+        if view is None or view.parent is None:
+            return False
+        y = view.parent
+    return True
 
 
-def join(made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any) -> bool:
+def join(
+    made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any
+) -> bool:
     """Note that the result of a call is a view of its first operand, if it is one.
 
     Parameters
@@ -182,13 +185,14 @@ def detached(result: Any, operands: tuple[Any, ...]) -> Any:
 
     Memory is counted, so nothing has to be copied for it: that it is a view is forgotten.
     """
+    x: Any
     for x in find_tracers(result):
         if view_of(x) is not None and not any([x is operand for operand in operands]):
             x.view = View()
     return result
 
 
-# ------------------------------------------------------------------------------ what a write changes
+# ----------------------------------------------------------------------------- what a write changes
 
 
 def check_writable(x: Any) -> None:
@@ -220,17 +224,19 @@ def check_writable(x: Any) -> None:
 
 def spread(x: Any, but: Any = None) -> None:
     """Make outdated what was read from a tracer that was written to."""
-    view = view_of(x)
-    if view is None:
-        view = x.view = View()
-    view.written = True
-    if not view.children:
-        return
-    for child in view.living():
-        if child is not but:
+    if view_of(x) is None:
+        x.view = View()
+    rest = [x]
+    while rest:
+        x = rest.pop()
+        view = x.view
+        view.written = True
+        for child in view.living() if view.children else ():
+            if child is but or child.view.parent is not x:
+                continue
             if not isinstance(child, Pending):
                 child.__class__ = pending_class(type(child))
-            spread(child)  # of one that is outdated itself some may have been read again since
+            rest.append(child)  # of one that is outdated some may have been read again since
 
 
 def take_over(x: Any, z: Any) -> None:
@@ -295,6 +301,13 @@ class Pending:
     view: View
 
     def _read_again(self) -> None:
+        chain: list[Any] = [self]
+        while isinstance(parent := chain[-1].view.parent, Pending):
+            chain.append(parent)
+        while chain:
+            chain.pop()._read_from_current()
+
+    def _read_from_current(self) -> None:
         view, pending = self.view, type(self)
         if not view.certain:
             msg = (

@@ -5,6 +5,7 @@ function of whatever has a rule.
 """
 
 from chainrules_torch import arrays, elementwise, hosting, indexing, linalg, manipulation, special
+from chainrules_torch.callback import callback
 from chainrules_torch.config import TorchConfig, config
 from chainrules_torch.exporting import Exported, export
 
@@ -12,6 +13,7 @@ __all__ = [
     "Exported",
     "TorchConfig",
     "arrays",
+    "callback",
     "config",
     "elementwise",
     "export",

@@ -14,7 +14,7 @@ from chainrules_py.recipes.leaves import assembled, canonical, dense, flat, leaf
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_py.tangents import ZeroTangent, is_zero
 
-__all__ = ["TorchConfig", "config", "in_forward_mode", "varies"]
+__all__ = ["TorchConfig", "config", "floats", "in_forward_mode", "is_tensor", "varies"]
 
 _C: Any = torch._C
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
@@ -33,6 +33,11 @@ def varies(x: Any) -> bool:
     if _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled()):
         return True
     return in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether PyTorch sees a value."""
+    return isinstance(x, torch.Tensor)
 
 
 def floats(x: Any) -> bool:

@@ -96,9 +96,23 @@ def _round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
     return torch.round(x, decimals=decimals)
 
 
+def _real(x: torch.Tensor) -> torch.Tensor:
+    """A view, but of one element: there PyTorch's forward mode over itself fails on views."""
+    if not x.is_complex():
+        return x
+    return x.real if x.numel() != 1 else x.clone().real
+
+
+def _imag(x: torch.Tensor) -> torch.Tensor:
+    """As `_real`."""
+    if not x.is_complex():
+        return torch.zeros_like(x)
+    return x.imag if x.numel() != 1 else x.clone().imag
+
+
 # Of one operand.
-v.real.implement(lambda x: x.real if x.is_complex() else x, types=(TENSOR,))
-v.imag.implement(lambda x: x.imag if x.is_complex() else torch.zeros_like(x), types=(TENSOR,))
+v.real.implement(_real, types=(TENSOR,))
+v.imag.implement(_imag, types=(TENSOR,))
 v.conj.implement(lambda x: torch.conj_physical(x) if x.is_complex() else x, types=(TENSOR,))
 v.positive.implement(lambda x: x, types=(TENSOR,))
 v.cbrt.implement(_cbrt, types=(TENSOR,))

@@ -14,10 +14,11 @@ from chainrules_py.closures import closed
 from chainrules_py.dispatch import Cache
 from chainrules_py.exporting import Layout, resolved
 from chainrules_py.primitive import Primitive
-from chainrules_torch.config import varies
+from chainrules_torch.config import is_tensor, varies
 from chainrules_torch.functions import Plain, Transformed
-from chainrules_torch.plans import Call, Plan, is_tensor
-from chainrules_torch.results import taken
+from chainrules_torch.looping import Loop, is_mapped
+from chainrules_torch.plans import Call, Plan
+from chainrules_torch.results import given, taken
 
 __all__ = ["Exported", "applied", "export", "opened", "plan_for"]
 
@@ -170,6 +171,8 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
 def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if _transforms_active() or forward_ad._current_level >= 0:
+        if plan.solves and is_mapped():
+            return taken(Loop.apply(lambda *xs: given(applied(plan, call, xs)), *leaves))
         return taken(Transformed.apply(call, *leaves))
     if _grad_enabled():
         for x in leaves:

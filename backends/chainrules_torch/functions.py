@@ -19,6 +19,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, final
 
 import torch
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.autograd.function import Function
 
@@ -29,9 +30,9 @@ from chainrules_py.project import Space, StructureSpace, Unbroadcast
 from chainrules_py.structure import TreeDef, flatten
 from chainrules_py.tangents import AbstractZero
 from chainrules_py.vocabulary.indexing import Index
-from chainrules_torch.config import in_forward_mode
+from chainrules_torch.config import in_forward_mode, is_tensor
 from chainrules_torch.mapping import Mapped
-from chainrules_torch.plans import AnyCall, Outputs, is_tensor, spaces_of
+from chainrules_torch.plans import AnyCall, Outputs, spaces_of
 from chainrules_torch.results import apart, cotangent, given, written
 
 __all__ = ["Plain", "Transformed", "computing"]
@@ -319,8 +320,6 @@ def _below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]
     """
     if not torch._C._are_functorch_transforms_active():
         return push(tensors, dots)  # dual numbers alone do not nest
-    from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-
     interpreter = retrieve_current_functorch_interpreter()
     level = interpreter.level()
 

@@ -11,7 +11,8 @@ from typing import Any, final
 
 import torch
 
-from chainrules_torch.plans import AnyCall, Outputs, is_tensor
+from chainrules_torch.config import is_tensor
+from chainrules_torch.plans import AnyCall, Outputs
 from chainrules_torch.results import apart, given
 
 __all__ = ["Mapped"]
@@ -29,17 +30,14 @@ class Mapped:
         Which axis of each leaf counts the batch.
     size : int
         How many elements there are.
-    loops : bool
-        Whether they are taken one by one.
     """
 
-    __slots__ = ("call", "dims", "loops", "size")
+    __slots__ = ("call", "dims", "size")
 
     def __init__(self, call: AnyCall | Mapped, dims: Sequence[int | None], size: int) -> None:
         self.call = call
         self.dims = tuple(dims)
         self.size = size
-        self.loops: bool = call.loops
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """The results, with the batch on their first axes."""
@@ -76,24 +74,11 @@ class Mapped:
             rest = iter(xs)
             return f(*[[next(rest) for _ in range(n)] for n in sizes])
 
-        if self.loops:
-            results = [of_flat(_element(flat, dims, i)) for i in range(self.size)]
-            if type(results[0]) is not tuple:
-                return _stacked(results)
-            return tuple([_stacked(part) for part in zip(*results, strict=True)])
         return _vmapped(of_flat, flat, dims)
 
 
 def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
     return xs, [0] * len(xs)
-
-
-def _element(xs: Sequence[Any], dims: Sequence[int | None], i: int) -> list[Any]:
-    return [x if d is None else x.select(d, i) for x, d in zip(xs, dims, strict=True)]
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    return torch.stack(list(parts)) if is_tensor(parts[0]) else parts[0]
 
 
 def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None]) -> Any:

@@ -14,26 +14,23 @@ import torch
 
 from chainrules_py import arrays
 from chainrules_py.bind import Bound, bind
+from chainrules_py.errors import NoRuleError
 from chainrules_py.exporting import Layout
-from chainrules_py.loading import hosted
+from chainrules_py.loading import hosted, see
 from chainrules_py.primitive import Primitive
 from chainrules_py.project import space
 from chainrules_py.registry import demand_rule, find_rule
 from chainrules_py.structure import TreeDef, is_structure_type
 from chainrules_py.tangents import ZeroTangent, unthunk
+from chainrules_torch.callback import called_back
 from chainrules_torch.config import config
 from chainrules_torch.results import cotangent, given, tangents, together, written
 
-__all__ = ["AnyCall", "Call", "Known", "Plan", "is_tensor", "known_value", "spaces_of"]
+__all__ = ["AnyCall", "Call", "Known", "Plan", "known_value", "spaces_of"]
 
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
-
-
-def is_tensor(x: Any) -> bool:
-    """Whether PyTorch sees a value."""
-    return isinstance(x, Tensor)
 
 
 class AnyCall(abc.ABC):
@@ -41,11 +38,6 @@ class AnyCall(abc.ABC):
 
     __slots__ = ()
     plan: Plan
-
-    @property
-    def loops(self) -> bool:
-        """Whether a batch goes through one by one, since the work depends on values."""
-        return self.plan.solves
 
     @abc.abstractmethod
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -108,6 +100,26 @@ class AnyCall(abc.ABC):
         return tangents(unthunk(plan.run(pushed)), *y)
 
 
+def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """What computes a primitive of plain tensors.
+
+    Raises
+    ------
+    NoRuleError
+        If nothing does.
+    """
+    see(primal, classes)
+    found = primal.implementation(classes) or called_back(primal, classes)
+    if found is None:
+        shown = ", ".join(cls.__qualname__ for cls in classes)
+        msg = (
+            f"nothing computes {primal.__name__}({shown}); give it a body, or write "
+            f"@{primal.__name__}.implement above a function with these annotations"
+        )
+        raise NoRuleError(msg)
+    return found
+
+
 def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
     """The spaces of the leaves whose cotangents are needed, None for the others."""
     return [space(x) if needed else None for x, needed in zip(leaves, needs, strict=True)]
@@ -139,7 +151,7 @@ class Plan(AnyCall):
         self.primal = primal
         self.classes = classes
         self.options = options
-        self.compute: Callable[..., Any] = primal.implementation(classes) or primal
+        self.compute: Callable[..., Any] = computed_by(primal, classes)
         self.solves = any([_is_called(cls) for cls in classes])
         self.flat = not self.solves and not any(map(is_structure_type, classes))
         self._bound: dict[Any, Bound | None] = {}

@@ -28,13 +28,17 @@ __all__ = [
 @v.adjugate.implement
 def adjugate_by_svd(x: Array) -> Any:
     """From the singular values, of which all but one are multiplied."""
-    from chainrules_py.rules.determinants import adjoint, products_of_others
-
     u, s, vh = v.svd(x, full_matrices=False)
     phase = v.slogdet(u)[0] * v.slogdet(vh)[0]
-    others = products_of_others(s, axis=(-1,))
-    turned = v.matmul(adjoint(vh) * v.expand_dims(others, axis=-2), adjoint(u))
+    before = v.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
+    after = v.cumulative_prod(v.flip(s, axis=-1), axis=-1, include_initial=True)[..., :-1]
+    others = v.expand_dims(before * v.flip(after, axis=-1), axis=-2)
+    turned = v.matmul(_adjoint(vh) * others, _adjoint(u))
     return v.expand_dims(v.expand_dims(phase, axis=-1), axis=-1) * turned
+
+
+def _adjoint(a: Any) -> Any:
+    return v.conj(v.matrix_transpose(a))
 
 
 # ---------------------------------------------------------------- sums over named axes

@@ -1,8 +1,8 @@
 """Functions made from a function: its residual, its gradient, its Jacobian as an operator.
 
 What they know (the function, a point, parameters) stands in fields, which an engine opens at each
-level of differentiation. Vectors come in the structure of the unknown, as
-solvers of somebody's own expect them.
+level of differentiation. Vectors come in the structure of the unknown, as solvers of somebody's own
+expect them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ __all__ = [
     "Pulled",
     "Pushed",
     "Residual",
-    "Transposed",
     "applied",
 ]
 
@@ -109,26 +108,10 @@ class Pulled(Operator):
     @functools.cached_property
     def recorded(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback: recorded once, for any number of products."""
-        # An object rebuilt around other values starts without it.
         return self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
 
     def __call__(self, u: Any) -> Any:
         """The product."""
         y, pullback = self.recorded
         tree = Tree(self.x)
-        return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))
-
-
-class Transposed(Operator):
-    """The adjoint of y ↦ matvec(y, *params), which is linear."""
-
-    FIELDS = ("config", "matvec", "like")
-    config: Config
-    matvec: Function
-    like: Any
-
-    def __call__(self, u: Any, *params: Any) -> Any:
-        """The product; of a linear function, it is the same at every point."""
-        y, pullback = self.config.rrule_via_ad(lambda y: self.matvec(y, *params), self.like)
-        tree = Tree(self.like)
         return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))

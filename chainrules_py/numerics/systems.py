@@ -27,6 +27,7 @@ from chainrules_py.numerics.vectors import (
     size,
 )
 from chainrules_py.project import kind_of, space
+from chainrules_py.structure import flatten
 
 __all__ = ["System", "engine", "fixed_by_iteration", "newton", "solve_linear", "verify"]
 
@@ -71,6 +72,9 @@ class System:
         self.start = floating(tree.leaves)
         self.tree = Tree(tree.build(self.start))
         self.spaces = [space(x) for x in self.start]
+        if not self.start and flatten(x0)[0]:
+            msg = f"{name} solves for arrays and numbers, and there are none in {describe(x0)}"
+            raise ValueError(msg)
 
     def at(self, x: Any) -> Any:
         """f(x, *params), for an unknown in its structure."""

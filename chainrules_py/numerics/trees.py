@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, final
 
+from chainrules_py.arrays import namespace_of
 from chainrules_py.errors import describe
 from chainrules_py.primitive import find_tracers, ignore_derivatives
 from chainrules_py.project import kind_of, zero_tangent
@@ -62,7 +63,10 @@ class Tree:
 
 
 def _moves(x: Any) -> bool:
-    return kind_of(x) in ("real", "complex", "int")
+    kind = kind_of(x)
+    if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):
+        namespace_of(type(x))  # raises: an array that nobody registered would be left as it is
+    return kind in ("real", "complex", "int")
 
 
 def _leaves(x: Any) -> Iterator[Any]:

@@ -222,7 +222,7 @@ class RruleRecipe(_Written):
                 raise RuleError(msg)
             given = [
                 project(unthunk(_given(bars[i], statement)), onto)
-                for i, onto in zip(active, spaces, strict=True)
+                for i, onto in zip(active, spaces, strict=False)  # what was kept may follow
             ]
             return given[0] if len(active) == 1 else tuple(given)
 
@@ -240,7 +240,9 @@ class RruleRecipe(_Written):
                 msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
                 raise RuleError(msg)
             y, pullback = answer
-            return y, (pull, links, pullback, *[space(xs[i]) for i in active])
+            record = (pull, links, pullback, *[space(xs[i]) for i in active])
+            kept = getattr(pullback, "kept", None)
+            return y, record if kept is None else (*record, kept)
 
         return Bound(request, run, careful=True)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from chainrules_py import arrays
 from chainrules_py.bind import Bound, Request, mark
+from chainrules_py.fusing import fuser_of
 from chainrules_py.project import (
     dtype_kind,
     project,
@@ -287,6 +288,11 @@ class _Pulls:
             together = _TOGETHER.get((*forms, self.saved))
         if together is None:
             together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
+        fuser = fuser_of(self.request.operands)
+        if fuser is not None:
+            n = 1 + len(self.saved)
+            together = fuser.together(together, n) or together
+            parts = tuple([fuser.together(p, n) or p for p in parts])
         # A function of its own, for what is written on it differs from rule to rule.
         pull = together if len(parts) == 1 else _copy(together)
         return mark(pull, self.request, parts, batched=True)
@@ -294,13 +300,17 @@ class _Pulls:
     def broadcast(self, kind: str) -> Any:
         """For operands and result of one dtype and different shapes: the fast parts, then sums."""
         parts, n = self.fast(kind).parts, len(self.saved)
+        fuser = fuser_of(self.request.operands)
 
         def make(position: int) -> Any:
             fast = parts[position]
+            summed = None if fuser is None else fuser.summed(fast, 1 + n)
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
-                bar = fast(y_bar, *kept[:n])
                 plan = kept[n + position]
+                if plan is not None and summed is not None:
+                    return summed(plan, y_bar, *kept[:n])
+                bar = fast(y_bar, *kept[:n])
                 return bar if plan is None else plan(bar)
 
             return pull_one

@@ -40,6 +40,7 @@ from chainrules_py.vocabulary import (
     kve,
     lambertw,
     log1p,
+    real,
     sici,
     sign,
     sin,
@@ -90,29 +91,64 @@ scalar_rule(k0e, lambda y, x: y - k1e(x), singular=True)
 scalar_rule(k1e, lambda y, x: y - k0e(x) - divide(y, x), singular=True)
 of_order(iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
 of_order(kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
-of_order(ive, lambda y, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y)
 of_order(kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
+
+
+@rule(ive, batched="broadcast")
+def ive_rule(v, x):
+    """As of `iv`, and the factor exp(-|Re x|), which is not holomorphic."""
+    y = ive(v, x)
+    return y, (unstated(ive, 0, v), LinearMap(ive_push, ive_pull, y, v, x))
+
+
+def ive_push(t, y, v, x):
+    return 0.5 * (ive(v - 1, x) + ive(v + 1, x)) * t - sign(real(x)) * real(t) * y
+
+
+def ive_pull(y_bar, y, v, x):
+    along = real(conj(y) * y_bar)
+    return conj(0.5 * (ive(v - 1, x) + ive(v + 1, x))) * y_bar - sign(real(x)) * along
 
 
 # ---------------------------------------------------------------------------------- integrals
 
 
-def ellipk_slope(m):
-    """K = π/2 ₂F₁(½, ½; 1; m): 19.5.1, and 15.5.1."""
-    return math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m)
+def hypergeometric(a, b, c, count):
+    """The first coefficients of ₂F₁(a, b; c; x)."""
+    terms = [1.0]
+    for k in range(count):
+        terms.append(terms[-1] * (a + k) * (b + k) / ((c + k) * (1 + k)))
+    return terms
+
+
+def ellipk_slope(y, m):
+    """(E / (1 - m) - K) / (2m): 19.4.1; near 0 the derivative of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
+    near = abs(m) < 0.25
+    small, q = where(near, m, 0), where(near, 0.5, m)
+    terms = hypergeometric(1.5, 1.5, 2.0, 30)
+    rest = (divide(ellipe(q), 1 - q) - where(near, 0, y)) / (2 * q)
+    return where(near, math.pi / 8 * series(terms, small), rest)
+
+
+def ellipe_slope(y, m):
+    """(E - K) / (2m): 19.4.2; near 0 the derivative of π/2 ₂F₁(-½, ½; 1; m): 19.5.2."""
+    near = abs(m) < 0.25
+    small, q = where(near, m, 0), where(near, 0.5, m)
+    terms = hypergeometric(0.5, 1.5, 2.0, 30)
+    return where(near, -math.pi / 8 * series(terms, small), (y - ellipk(q)) / (2 * q))
 
 
 def ellipkm1_slope(y, p):
-    """-K′(1 - p) = (K - E / p) / (2 (1 - p)): 19.4.1; near p = 1 as above."""
+    """-K′(1 - p), which knows 1 - m better than m."""
     near = p > 0.5
     q = where(near, 0.25, p)
-    return where(near, -ellipk_slope(1 - where(near, p, 1)), (y - ellipe(1 - q) / q) / (2 - 2 * q))
+    far = (where(near, 0, y) - divide(ellipe(1 - q), q)) / (2 - 2 * q)
+    return where(near, -ellipk_slope(y, 1 - where(near, p, 1)), far)
 
 
-scalar_rule(ellipk, lambda _y, m: ellipk_slope(m), singular=True)
+scalar_rule(ellipk, ellipk_slope, singular=True)
 scalar_rule(ellipkm1, ellipkm1_slope, singular=True)
-# E = π/2 ₂F₁(-½, ½; 1; m): 19.5.2.
-scalar_rule(ellipe, lambda _y, m: -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, m), singular=True)
+scalar_rule(ellipe, ellipe_slope, singular=True)
 # 6.2.1 and 6.2.5.
 scalar_rule(expi, lambda _y, x: divide(exp(x), x), singular=True, complex="holomorphic")
 scalar_rule(exp1, lambda _y, x: divide(-exp(-x), x), singular=True, complex="holomorphic")

@@ -7,13 +7,13 @@ linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄
 
 from typing import Any
 
+from chainrules_py.closures import Backward, settled
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.numerics.operators import (
     Gradient,
     Pulled,
     Pushed,
     Residual,
-    Transposed,
     applied,
 )
 from chainrules_py.numerics.trees import Tree, mirrored, plain
@@ -70,7 +70,8 @@ def root_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """f(x, p) = 0."""
     x = root(f, x0, *params, **options)
     _verified(root, f, x, params, options)
-    return x, lambda x_bar: _implicit_pull(config, f, x_bar, x, params, options)
+    f, seen = settled(f)
+    return x, Backward(lambda x_bar: _implicit_pull(config, f, x_bar, x, params, options), seen)
 
 
 @register_frule(fixed_point, requires=ForwardMode)
@@ -86,9 +87,14 @@ def fixed_point_frule(config, tangents, f: Any, x0: Any, *params: Any, **options
 def fixed_point_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """x - f(x, p) = 0."""
     x = fixed_point(f, x0, *params, **options)
+    f, seen = settled(f)
     residual = Residual(f)
     _verified(fixed_point, residual, x, params, options)
-    return x, lambda x_bar: _outside(_implicit_pull(config, residual, x_bar, x, params, options))
+
+    def pull(x_bar):
+        return _outside(_implicit_pull(config, residual, x_bar, x, params, options))
+
+    return x, Backward(pull, seen)
 
 
 @register_frule(minimize, requires=(ForwardMode, ReverseMode))
@@ -104,9 +110,14 @@ def minimize_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
 def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """∂f/∂x = 0."""
     x = minimize(f, x0, *params, **options)
+    f, seen = settled(f)
     gradient = Gradient(config, f)
     _verified(minimize, gradient, x, params, options)
-    return x, lambda x_bar: _outside(_implicit_pull(config, gradient, x_bar, x, params, options))
+
+    def pull(x_bar):
+        return _outside(_implicit_pull(config, gradient, x_bar, x, params, options))
+
+    return x, Backward(pull, seen)
 
 
 def _inside(tangents, made):
@@ -140,19 +151,21 @@ def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
     """A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
-    if options["symmetric"] or options["solver"] == "cg":
-        adjoint, turned = matvec, options
-    else:
-        adjoint, turned = Transposed(config, matvec, plain(b)), {**options}
-        turned["solver"] = options["transpose_solve"] or options["solver"]
-        turned["transpose_solve"] = options["solver"]
+    matvec, seen = settled(matvec)
+    turned = {**options, "transpose_solve": options["solver"]}
+    turned["solver"] = options["transpose_solve"] or options["solver"]
 
-    def pullback(y_bar):
-        found = linear_solve(adjoint, tree.build(tree.read(y_bar)), *params, **turned)
-        b_bar = Tree(found).leaves
-        product, pull = config.rrule_via_ad(applied, matvec, y, *params)
-        bars = pull(Tree(product).tangent([-t for t in b_bar]))
+    def solved_back(rhs):
+        if options["symmetric"] or options["solver"] == "cg":
+            return linear_solve(matvec, rhs, *params, **options)
+        # Of a linear function the Jacobian is the same at every point.
+        return linear_solve(Pulled(config, matvec, plain(b), params), rhs, **turned)
+
+    def pull(y_bar):
+        b_bar = Tree(solved_back(tree.build(tree.read(y_bar)))).leaves
+        product, pullback = config.rrule_via_ad(applied, matvec, y, *params)
+        bars = pullback(Tree(product).tangent([-t for t in b_bar]))
         a_bar, _, *p_bars = mirrored((matvec, y, *params), bars)
         return (a_bar, tree.tangent(b_bar), *p_bars)
 
-    return y, pullback
+    return y, Backward(pull, seen)

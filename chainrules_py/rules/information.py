@@ -223,7 +223,7 @@ def inv_boxcox_bend(z, y, lmbda):
 scalar_rule(
     inv_boxcox,
     lambda z, _y, lmbda: pow(z, 1 - lmbda),
-    lambda z, y, lmbda: inv_boxcox_bend(z, y, lmbda),
+    inv_boxcox_bend,
     singular=True,
 )
 scalar_rule(

@@ -9,6 +9,7 @@ steps only; what a step did in between is computed again when it is pulled back.
 import itertools
 from typing import Any
 
+from chainrules_py.closures import Backward, settled
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.numerics.trees import Tree, mirrored, started
 from chainrules_py.project import space
@@ -51,6 +52,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
     ys = odeint(f, y0, t, *params, **options)
     intervals = list(_steps(f, y0, t, params, options))
+    f, seen = settled(f)
 
     def pullback(ys_bar):
         passed = _passed(f, started(y0, t).like, t, params, intervals)
@@ -74,7 +76,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
         t_bar = stack(*[index(t, 0) * 0.0 if is_zero(b) else b for b in t_bars])
         return (f_bar, Tree(y0).tangent(tree.read(y_bar)), t_bar, *p_bars)
 
-    return ys, pullback
+    return ys, Backward(pullback, seen)
 
 
 def _passed(f, y, t, params, intervals):

@@ -18,7 +18,7 @@ __all__ = ["elementwise_class", "reduction_class"]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pick": np.where,
-    "abs": np.abs,
+    "fabs": np.abs,
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,
@@ -149,15 +149,20 @@ def _prepared(kernel: Any, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, 
         on_host._check(x)
     operands = [on_host._down(x) for x in args[: kernel.nin]]
     dtypes = _types(kernel, operands)
-    converts = {
-        letter: lambda x, dtype=dtype: np.asarray(x).astype(dtype)
-        for letter, dtype in dtypes.items()
-    }
+    converts = {letter: _conversion(dtype) for letter, dtype in dtypes.items()}
+    converts |= {"true": True, "false": False}
     names: dict[str, Any] = {**converts, **_device_functions(kernel.preamble, converts)}
     for parameter, x in zip(kernel.in_params, operands, strict=True):
         dtype = parameter.dtype or dtypes.get(parameter.ctype)
         names[parameter.name] = np.asarray(x, dtype)
     return [parameter.dtype or dtypes[parameter.ctype] for parameter in kernel.out_params], names
+
+
+def _conversion(dtype: Any) -> Callable[..., Any]:
+    """What ``T(x)`` is, or ``T(real, imaginary)``."""
+    return lambda x, *imaginary: np.asarray(complex(x, *imaginary) if imaginary else x).astype(
+        dtype
+    )
 
 
 def elementwise_class(base: Any) -> Any:

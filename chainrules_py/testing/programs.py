@@ -24,7 +24,8 @@ except ImportError as error:
 
 from chainrules_py import MutationError, TracerError, loading
 from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.program_lines import LINES, Choices, Line
+from chainrules_py.testing.program_lines import Choices, Line, Maker
+from chainrules_py.testing.program_makers import LINES
 
 __all__ = ["Program", "check_program", "programs"]
 
@@ -98,7 +99,7 @@ def is_good(y: Any) -> bool:
 
 
 def programs(
-    min_lines: int = 5, max_lines: int = 15, lines: tuple[Any, ...] = LINES
+    min_lines: int = 5, max_lines: int = 15, lines: tuple[tuple[Maker, ...], ...] = LINES
 ) -> st.SearchStrategy[Program]:
     """Programs of some lines.
 
@@ -106,9 +107,9 @@ def programs(
     ----------
     min_lines, max_lines : int
         How many lines.
-    lines : tuple of callable
-        What lines are drawn from: each takes `Choices` and gives a `Line`, or None where what
-        there is does not suit it.
+    lines : tuple of tuples of callables
+        What lines are drawn from: a family, then one of it, which takes `Choices` and gives a
+        `Line`, or None where what there is does not suit it.
 
     Examples
     --------
@@ -123,13 +124,15 @@ def programs(
         choices = Choices(draw)
         n = choices.integer(1, 3)
         leaves = tuple([choices.leaf() for _ in range(n)])
-        constants = tuple([choices.constant() for _ in range(choices.integer(0, 2))])
+        # A number of Python's beside single precision is computed in that.
+        narrow = not any(type(x) is float for x in leaves)
+        constants = tuple([choices.constant(narrow) for _ in range(choices.integer(0, 2))])
         choices.start([*leaves, *constants])
         wanted, found = choices.integer(min_lines, max_lines), []
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for _ in range(4 * wanted):
-                line = choices.choice(lines)(choices)
+                line = choices.choice(choices.choice(lines))(choices)
                 if line is not None and choices.append(line, is_good):
                     found.append(line)
                 if len(found) == wanted:

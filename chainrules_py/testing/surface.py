@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, final
@@ -118,7 +119,8 @@ class SurfaceCall:
     complex: bool = False
 
     def __str__(self) -> str:
-        shown = repr(self.sample).removesuffix(" complex")
+        shown = re.sub(r" at 0x[0-9a-f]+|<function |>", "", repr(self.sample))
+        shown = shown.removesuffix(" complex")  # the same name in every process
         text = f"{self.name}({shown if len(shown) <= 70 else shown[:67] + '...'})"
         return f"{text}{' complex' if self.complex else ''} {self.number}"
 

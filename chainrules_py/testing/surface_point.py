@@ -29,19 +29,29 @@ class Point:
         What to call.
     change : callable, optional
         Applied to each array that was drawn: another dtype, another layout in memory.
+    f : callable, optional
+        Called instead of the function of NumPy.
 
     Attributes
     ----------
     xs : list
         Where the call is differentiated: its draws, wherever they stand, that can move.
+    draws : list of Draw
+        What these were drawn by.
     """
 
-    def __init__(self, call: SurfaceCall, change: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        call: SurfaceCall,
+        change: Callable[[Any], Any] | None = None,
+        f: Callable[..., Any] | None = None,
+    ) -> None:
         rng = np.random.default_rng([zlib.crc32(call.name.encode()), call.number])
-        self.rng, self.call, self.f = rng, call, function_named(call.name)
+        self.rng, self.call, self.f = rng, call, f or function_named(call.name)
         self.change = change
         sample = call.sample
         self.xs: list[Any] = []
+        self.draws: list[Draw] = []
         taken: list[tuple[Any, int | None]] = []
 
         def take(d: Draw) -> Any:
@@ -50,6 +60,7 @@ class Point:
             taken.append((value, len(self.xs) if moves else None))
             if moves:
                 self.xs.append(value)
+                self.draws.append(d)
             return _Place(len(taken) - 1)
 
         self.operands = [_map(take, x) for x in sample.operands]
@@ -71,10 +82,14 @@ class Point:
         operands, keywords = self.arguments(xs)
         return self.f(*operands, **keywords)
 
+    def gauged(self, *xs: Any) -> Any:
+        """What of it is determined."""
+        y = self.value(*xs)
+        return self.call.sample.gauge(y) if self.call.sample.gauge else y
+
     def __call__(self, *xs: Any) -> Any:
         """The parts of the result in which it can be differentiated, a list."""
-        y = self.value(*xs)
-        return list(parts(self.call.sample.gauge(y) if self.call.sample.gauge else y))
+        return list(parts(self.gauged(*xs)))
 
     def moved(self, ts: Any, h: float) -> list[Any]:
         """The operands, moved along a direction and laid out in memory as they were."""

@@ -31,6 +31,11 @@ def report(condition: Any, /, *, message: str) -> None:
     warnings.warn(message, DegeneracyWarning, stacklevel=3)
 
 
+def is_strict() -> bool:
+    """Whether reports are errors."""
+    return _strict.get()
+
+
 @contextlib.contextmanager
 def strict(on: bool = True) -> Iterator[None]:
     """Raise, inside a ``with`` block, where a derivative depends on a choice of the primal.

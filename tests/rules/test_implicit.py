@@ -12,9 +12,11 @@ from chainrules_py import (
     Config,
     ConvergenceError,
     ForwardMode,
+    MutationError,
     NoRuleError,
     NotDifferentiableError,
     ReverseMode,
+    RuleError,
     Tangent,
     ZeroTangent,
     frule,
@@ -22,7 +24,7 @@ from chainrules_py import (
 )
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.differences import derivative
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
+from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config
 
@@ -512,6 +514,8 @@ def test_operator_that_is_not_linear_is_noticed():
 def test_wrong_structures_are_named():
     with pytest.raises(ValueError, match=r"root solves for float64\[2\].*float64\[3\]"):
         root(lambda x: np.ones(3), np.zeros(2))
+    with pytest.raises(ValueError, match="there are none in None"):
+        root(lambda x: x, None)
     with pytest.raises(ValueError, match="in the same shapes and order"):
         root(lambda x: x + 1j, np.zeros(2))
     with pytest.raises(ValueError, match="the solver of root started from"):
@@ -668,3 +672,69 @@ def test_nothing_to_solve_for():
     assert linear_solve(lambda y: y, ()) == ()
     y, pullback = vjp(lambda p: root(lambda x: x * p, np.zeros(0)), 2.0)
     assert pullback(y) == (0.0,)
+
+
+# ------------------------------------------------------------------- what happens after the call
+
+
+def in_a_loop(word):
+    """A sum over calls whose functions name what the loop rebinds, directly and through another."""
+
+    def f(a):
+        total = 0.0
+        for k in (1.0, 2.0, 3.0):
+
+            def helper(x):
+                return k * x  # noqa: B023
+
+            total = total + word(helper, lambda x: k * x, a)  # noqa: B023
+        return total
+
+    return f
+
+
+LOOPS = {
+    "root": lambda g, h, a: root(lambda x: g(x) * x + h(x) - a, 1.0),
+    "root, parameter": lambda g, h, a: root(lambda x, a: g(x) * x + h(x) - a, 1.0, a),
+    "fixed_point": lambda g, h, a: fixed_point(lambda x: 0.1 * np.sin(g(x) + h(x)) + a, 1.0),
+    "minimize": lambda g, h, a: minimize(lambda x: (x - a) ** 2 + g(x) * x + h(x) ** 4, 0.0),
+    "linear_solve": lambda g, h, a: linear_solve(lambda y, a: g(y) + a * h(y), a, a * a),
+    "odeint": lambda g, h, a: odeint(
+        lambda y, t, a: -a * g(y) + t * h(y), 1.0, np.array([0.0, 0.3]), a, rtol=1e-9, atol=1e-9
+    )[-1],
+}
+
+
+@pytest.mark.parametrize("case", sorted(LOOPS))
+def test_backward_sees_the_names_as_they_were(case, right):
+    """By the time of the backward pass, and of the one through that, the loop is over."""
+    right(in_a_loop(LOOPS[case]), 1.7, rtol=1e-7)
+
+
+def test_arrays_that_were_written_to_are_noticed():
+    a = M.copy()
+    _, pullback = vjp(lambda p: root(lambda x: a @ x - p, np.zeros(3)), P)
+    a *= 2.0
+    with pytest.raises(MutationError, match="which root saved"):
+        pullback(P)
+
+    def f(p):
+        x = root(lambda x: a @ x - p, np.zeros(3))
+        a[0] = 0.0
+        return np.sum(x)
+
+    with pytest.raises(ValueError, match="read-only"):
+        grad(f)(P)
+    a[0] = 1.0  # and is the person's own again
+
+
+def test_array_that_nobody_registered_is_refused():
+    class Foreign:
+        dtype, shape = "float64", (2,)
+
+    for call in (
+        lambda: root(lambda x: x, Foreign()),
+        lambda: root(lambda z: (z[0] - 1.0, z[1]), (0.0, Foreign())),
+    ):
+        with pytest.raises(RuleError, match="register_array_type"):
+            call()

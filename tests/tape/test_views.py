@@ -270,6 +270,7 @@ COPIES = {
     "flatten": lambda y: y.flatten(),
     "ravel of a column": lambda y: y[:, 1:2].ravel(),
     "full_like": lambda y: np.full_like(y, y[0]),
+    "full_like, of what is there": lambda y: np.full_like(y, y),
     "meshgrid": lambda y: np.meshgrid(y[0], y[1])[0],
     "tile": lambda y: np.tile(y, 1),
     "concatenate": lambda y: np.concatenate([y]),
@@ -292,6 +293,22 @@ def test_a_copy_is_no_view(name):
     h, t = 1e-6, np.ones_like(FLAT)
     numeric = (f(FLAT + h * t) - f(FLAT - h * t)) / (2 * h)
     assert np.sum(grad(f)(FLAT)) == pytest.approx(numeric, rel=1e-8)
+
+
+def test_a_copy_that_was_made_of_a_view_stays_as_it_was():
+    def f(x):
+        y = x * 1.0
+        row = y[0]
+        kept, grid = np.full_like(y, row), np.meshgrid(row, y[1])[0]
+        row += 1.0
+        kept[0] *= 2.0
+        grid += kept.sum()
+        return np.sum(np.sin(kept)) + np.sum(np.cos(grid)) + np.sum(y)
+
+    assert vjp(f, FLAT)[0] == pytest.approx(f(FLAT), rel=1e-14)
+    h, t = 1e-6, RNG.standard_normal(FLAT.shape)
+    numeric = (f(FLAT + h * t) - f(FLAT - h * t)) / (2 * h)
+    assert np.sum(grad(f)(FLAT) * t) == pytest.approx(numeric, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -337,6 +354,22 @@ def test_where_nobody_knows_whether_numpy_would_have_copied_it_is_said():
     for program in (written_to, used_after):
         with pytest.raises(MutationError, match=r"\.copy\(\)"):
             grad(program)(FLAT)
+
+
+def test_views_of_views_of_views():
+    def f(x):
+        y = x * 1.0
+        rest = y
+        while len(rest) > 1:
+            rest = rest[1:]
+        y[-1] = y[0] * 2.0
+        rest += y[1]
+        return rest[0] * y[-1]
+
+    x = np.ones(1200)
+    bar = grad(f)(x)
+    assert (bar[0], bar[1], np.count_nonzero(bar)) == (12.0, 6.0, 2)
+    assert jvp(f, (x,), (x,))[1] == 18.0
 
 
 def test_views_are_forgotten_and_make_no_cycles():

@@ -13,6 +13,7 @@ from chainrules_py import (
     MutationError,
     NoTangent,
     TracerError,
+    ZeroTangent,
     register_array_type,
     rule,
 )
@@ -570,3 +571,16 @@ def test_cotangents_of_which_some_are_traced_and_some_are_not():
     assert grad(f)(3.0) == 16.0
     assert jvp(f, (3.0,), (1.0,))[1] == 16.0
     assert grad(lambda w: jvp(f, (w,), (1.0,))[1])(3.0) == 4.0
+
+
+def test_a_variable_that_was_written_to_is_what_it_is_now():
+    with Tape(persistent=True) as tape:
+        a = tape.variable(LINE, "a")
+        b = a * 1.0
+        b *= 3.0
+        loss = np.sum(b * b)
+        assert tape.grad(loss, a) == pytest.approx(18 * LINE)
+        a *= 2.0
+        late = np.sum(a * a)
+    assert tape.grad(late, a) == pytest.approx(4 * LINE)  # at the value that it has, 2 LINE
+    assert tape.grad(late, b) is ZeroTangent()

@@ -13,6 +13,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
 from chainrules_py.composites import manipulation as m
 from chainrules_py.composites.padding import pad
+from chainrules_py.memory import has_known_layout
 
 __all__: list[str] = []
 
@@ -33,7 +34,7 @@ def ravel(x: Any, order: str = "C") -> Any:
     """A view of what is contiguous, else a copy: a reshaping would give more views."""
     y = m.ravel(x, order)
     flags = ignore_derivatives(x).flags
-    return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
+    return v.copy(y) if has_known_layout(x) and not flags[f"{order}_CONTIGUOUS"] else y
 
 
 row(

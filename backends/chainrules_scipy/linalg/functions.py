@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import scipy.linalg
 
 from chainrules_py import vocabulary as v

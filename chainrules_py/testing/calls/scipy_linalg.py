@@ -224,10 +224,8 @@ for _mode in ("r", "economic"):
     _enter("qr", *(Sample(_m(*s), complex=True, mode=_mode) for s in _SHAPES))
 _enter("qr", Sample(_m(4, 3), mode="economic", pivoting=True, complex=True))
 _enter("qr", Sample(_m(3, 3), gauge=_first, pivoting=True, complex=True))
-for _full in (True, False):
-    _enter(
-        "svd", *(Sample(_m(*s), gauge=determined, complex=True, full_matrices=_full) for s in _SHAPES)
-    )
+for _keywords in ({"full_matrices": True}, {"full_matrices": False}):
+    _enter("svd", *(Sample(_m(*s), gauge=determined, complex=True, **_keywords) for s in _SHAPES))
 _enter("svd", Sample(_m(3, 2), compute_uv=False, complex=True))
 _enter("svd", Sample(_m(3, 2), gauge=determined, lapack_driver="gesvd"))
 _enter("svdvals", *(Sample(_m(*s), complex=True) for s in _SHAPES))

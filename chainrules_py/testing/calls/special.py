@@ -74,4 +74,3 @@ enter_calls(
     Sample(Draw((), 2.0, 4.0), 1),
     Sample(Draw(None, 2.0, 4.0), 2),
 )
-

@@ -35,15 +35,16 @@ def samples_at(
 
     With ``order`` there is a first operand more, of whole numbers.
     """
-    found = []
+    found: list[Sample] = []
     for shapes in _SHAPES[len(intervals)]:
         draws = [Draw(s, *at) for s, at in zip(shapes, intervals, strict=True)]
         if order is None:
             found.append(Sample(*draws, **more))
             continue
         # Of the same shape, broadcast, and one number.
-        for shape in (shapes[0], (2, 1, 1), None) if shapes[0] == (2, 3) else (None,):
-            found.append(Sample(Draw(shape, *order, kind="int"), *draws, **more))
+        several = (shapes[0], (2, 1, 1), None) if shapes[0] == (2, 3) else (None,)
+        orders = [Draw(shape, *order, kind="int") for shape in several]
+        found += [Sample(n, *draws, **more) for n in orders]
     return tuple(found)
 
 
@@ -165,7 +166,7 @@ for _word in (v.jv, v.iv):
 for _word in (v.yv, v.kv, v.kve):
     _enter(_word, (0.5, 3.0), order=(0, 4))
 _enter(v.ive, (0.5, 3.0), order=(0, 4))
-for _word in (v.jv, v.yv, v.iv, v.kv, v.kve):
+for _word in (v.jv, v.yv, v.iv, v.kv, v.ive, v.kve):
     enter_samples(_word, Sample(1, Draw((3,), 0.5, 2.0), complex=True))
 
 # ---------------------------------------------------------------------------------- integrals

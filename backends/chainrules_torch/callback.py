@@ -1,0 +1,247 @@
+"""Functions that compute with NumPy, as one operation of PyTorch's each.
+
+An eager program calls them at once. Under vmap they are called for each element of the batch. The
+compiler, which runs a program on tensors without elements, sees one operation; what its result is
+like has to be said.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+from chainrules_py import Scalar
+from chainrules_py.dispatch import where_defined
+from chainrules_py.errors import NoRuleError, RuleError
+from chainrules_py.primitive import Primitive
+from chainrules_py.registry import find_rule
+from chainrules_py.structure import TreeDef, flatten, unflatten
+from chainrules_torch.arrays import NUMERIC, TENSOR
+from chainrules_torch.config import is_tensor
+
+__all__ = ["callback", "called_back"]
+
+_C: Any = torch._C
+_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+
+
+def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
+    """Say that a primitive computes with NumPy, also where it is given tensors.
+
+    Its body is called with NumPy's arrays, and what it gives becomes tensors again. A rule may call
+    further primitives that are computed so.
+
+    Parameters
+    ----------
+    f : Primitive
+        A function whose operands are arrays and numbers, and whose results are.
+    result : callable, optional
+        ``result(*operands, **options)`` gives tensors like those that f gives, in the same
+        structure: their shapes and dtypes count. Needed under `torch.compile` alone; there it is
+        called with tensors that have no elements.
+
+    Raises
+    ------
+    RuleError
+        If f is no primitive with a body.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from chainrules_py import primitive, scalar_rule
+    >>> from chainrules_py.vocabulary import expit
+    >>> @primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(0.0, x)
+    >>> scalar_rule(softplus, lambda _y, x: expit(x))
+    >>> callback(softplus, result=lambda x: x)
+    >>> torch.func.vmap(torch.func.grad(export(softplus)))(torch.zeros(3))
+    tensor([0.5000, 0.5000, 0.5000])
+    """
+    if not isinstance(f, Primitive) or not f.has_body or f.variadic:
+        msg = (
+            f"callback() is of a primitive whose body computes with NumPy, and {f!r} "
+            f"({where_defined(f)}) is none; write @primitive above a function with a body"
+        )
+        raise RuleError(msg)
+    body, like = f.__wrapped__, result
+    n = len(f.operands)
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        return _Kernel(f, body, like, options)(operands)
+
+    for first in range(n):
+        types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
+        f.implement(_with_operands(computed, f.operands), types=types)
+
+
+def _with_operands(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """A function of ``*operands`` as one of so many."""
+    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+
+    def named(*operands: Any, **options: Any) -> Any:
+        return function(*operands, **options)
+
+    named.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return named
+
+
+def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
+    """What computes a word, for which PyTorch has no function, by whatever does so for NumPy."""
+    plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
+    try:
+        body = word.plain_implementation(plain)
+    except NoRuleError:
+        return None
+    rule = find_rule(word, classes)
+    elementwise = (
+        rule is not None and rule.reverse is not None and rule.reverse.recipe.pen == "scalar_rule"
+    )
+
+    def broadcast(*operands: Any, **options: Any) -> Any:
+        """Like what NumPy gives for single elements of these dtypes."""
+        small = [np.ones((), _dtype(x)) if is_tensor(x) else x for x in operands]
+        with np.errstate(all="ignore"):
+            y = torch.as_tensor(np.asarray(body(*small, **options)))
+        shapes = [x.shape for x in operands if is_tensor(x)]
+        device = next(x.device for x in operands if is_tensor(x))
+        return torch.empty(torch.broadcast_shapes(*shapes), dtype=y.dtype, device=device)
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        return _Kernel(word, body, broadcast if elementwise else None, options)(operands)
+
+    return computed
+
+
+def _dtype(x: torch.Tensor) -> Any:
+    return torch.empty((), dtype=x.dtype).numpy().dtype
+
+
+@final
+class _Kernel:
+    """A function with options."""
+
+    __slots__ = ("body", "name", "options", "result")
+
+    def __init__(
+        self,
+        f: Primitive[..., Any],
+        body: Callable[..., Any],
+        result: Callable[..., Any] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.name = f.__name__
+        self.body = body
+        self.result = result
+        self.options = options
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        """Compute it, or have the operation computed later."""
+        tensors = [x for x in operands if is_tensor(x)]
+        if all([type(x) in _EAGER and not _is_wrapped(x) for x in tensors]):
+            if not _transforms_active():
+                return self.compute(operands)
+            with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
+                return self.compute(operands)
+        places = [i for i, x in enumerate(operands) if is_tensor(x)]
+        kernel = _Late(self, tuple([() if is_tensor(x) else (x,) for x in operands]))
+        # Operations of PyTorch's take no functions, but they take numbers.
+        number = next(_numbers)
+        _waiting[number] = kernel
+        try:
+            found = _operation(number, [operands[i] for i in places])
+        finally:
+            if all([type(x) in _EAGER for x in tensors]):  # else a compiled program goes on with it
+                del _waiting[number]
+        treedef = kernel.treedef
+        assert treedef is not None
+        return found[0] if treedef.children is None else unflatten(treedef, found)
+
+    def compute(self, operands: Sequence[Any]) -> Any:
+        """What NumPy computes, as tensors on the device of the operands."""
+        device = next(x.device for x in operands if is_tensor(x))
+        plain = [x.detach().cpu().resolve_conj().numpy() if is_tensor(x) else x for x in operands]
+        leaves, treedef = flatten(self.body(*plain, **self.options))
+        return unflatten(treedef, [_as_tensor(y, plain, device) for y in leaves])
+
+
+_EAGER = (torch.Tensor, torch.nn.Parameter)
+
+
+def _as_tensor(y: Any, operands: Sequence[Any], device: torch.device) -> Any:
+    """What NumPy gave, in memory of its own."""
+    if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
+        return y
+    y = np.asarray(y)
+    shares = y.base is not None or any([y is x for x in operands]) or not y.flags.writeable
+    return torch.from_numpy(y.copy() if shares else y).to(device)
+
+
+# ------------------------------------------------------------------ the operation for compilers
+
+
+@final
+class _Late:
+    """A kernel with its numbers, which waits for its tensors."""
+
+    __slots__ = ("kernel", "statics", "treedef")
+
+    def __init__(self, kernel: _Kernel, statics: tuple[tuple[Any, ...], ...]) -> None:
+        self.kernel = kernel
+        self.statics = statics
+        self.treedef: TreeDef | None = None
+
+    def _operands(self, tensors: Sequence[Any]) -> list[Any]:
+        rest = iter(tensors)
+        return [entry[0] if entry else next(rest) for entry in self.statics]
+
+    def compute(self, tensors: Sequence[Any]) -> list[torch.Tensor]:
+        """The tensors of the result."""
+        leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
+        return leaves
+
+    def like(self, tensors: Sequence[Any]) -> list[torch.Tensor]:
+        """Tensors like those of the result."""
+        kernel = self.kernel
+        if kernel.result is None:
+            msg = (
+                f"{kernel.name} is computed by NumPy, and under torch.compile it has to be known "
+                f"beforehand what its result is like; say so: "
+                f"chainrules_torch.callback({kernel.name}, result=...)"
+            )
+            raise NoRuleError(msg)
+        made = kernel.result(*self._operands(tensors), **kernel.options)
+        leaves, self.treedef = flatten(made)
+        return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in leaves]
+
+
+_waiting: dict[int, _Late] = {}
+_numbers = itertools.count()
+
+
+@torch.library.custom_op("chainrules::callback", mutates_args=())
+def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    return _waiting[number].compute(tensors)
+
+
+@_operation.register_fake
+def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    return _waiting[number].like(tensors)
+
+
+@_operation.register_vmap
+def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
+    results = []
+    for i in range(info.batch_size):
+        each = [x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)]
+        results.append(_operation(number, each))
+    stacked = [torch.stack(part) for part in zip(*results, strict=True)]
+    return stacked, [0] * len(stacked)
