@@ -23,6 +23,7 @@ import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 from benchmarks import derivatives
 from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer
 from benchmarks.families import FAMILIES
+from benchmarks.programs import ENGINES, PROGRAMS, engine
 from benchmarks.registries import Own, many_words, state, word
 from benchmarks.timing import medians
 from chainrules_py import find_rule
@@ -161,7 +162,32 @@ def whole_derivatives(rounds: int) -> Iterator[Row]:
         yield f"{title}: peak", f"{arrays[True]:.0f} arrays, {arrays[False]:.0f} without", ""
 
 
+def programs(rounds: int) -> Iterator[Row]:
+    """Whole programs, as multiples of the same by hand; the first of the eager ones is marked."""
+    for name, program in PROGRAMS.items():
+        arguments = program.inputs()
+        runs = {}
+        for by in ENGINES:
+            if by == "JAX, eager":  # minutes, and a hundred times the others
+                continue
+            try:
+                runs[by] = engine(by, program, arguments)
+            except (ImportError, NotImplementedError):
+                continue
+        found = medians(runs, rounds=max(3, rounds // 4), seconds=0.02)
+        base = found["NumPy by hand"]
+        eager = {by: t for by, t in found.items() if "hand" not in by and "jit" not in by}
+        first = min(eager, key=lambda by: eager[by])
+        yield f"{name}: by hand", f"{1e3 * base:.3g} ms", ""
+        for by, t in found.items():
+            if by != "NumPy by hand":
+                mark = " <" if by == first else ""
+                budget = f"{program.budget:g} ×" if by == "chainrules_tape" else ""
+                yield f"{name}: {by}", f"{t / base:.2f} × by hand{mark}", budget
+
+
 PARTS = {
+    "programs": programs,
     "lookup": lookups,
     "import": imports,
     "rules": rules,

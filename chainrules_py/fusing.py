@@ -27,6 +27,9 @@ class Fuser(Protocol):
         The plan is a `chainrules_py.project.Unbroadcast`.
         """
 
+    def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
+        """``half(y_bar, *saved)``, whatever it does, with as few launches as can be."""
+
 
 _fusers: dict[type, Fuser] = {}
 

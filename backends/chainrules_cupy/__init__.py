@@ -8,9 +8,11 @@ from chainrules_cupy import (
     expressions,
     indexing,
     kernels,
+    lazy,
     matrices,
     namespace,
     rows,
+    special,
     words,
 )
 
@@ -19,9 +21,11 @@ __all__ = [
     "expressions",
     "indexing",
     "kernels",
+    "lazy",
     "matrices",
     "namespace",
     "rows",
+    "special",
     "words",
 ]
 

@@ -176,7 +176,24 @@ def _literal(value: float) -> Callable[..., Any]:
 
 
 _real = "r"
-_UNARY = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh", "sqrt", "tan", "tanh"]
+_UNARY = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "log",
+    "log10",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
 _UNARY_REAL = ["cbrt", "ceil", "exp2", "expm1", "floor", "log1p", "log2", "trunc"]
 
 

@@ -5,17 +5,19 @@ The text of a kernel is written from the rule itself, so that no derivative is s
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable
 from typing import Any, final
 
 import cupy
 
-from chainrules_cupy.expressions import Expression, trace
+from chainrules_cupy.expressions import Expression, Program, trace
 from chainrules_py.dispatch import invalidate
 from chainrules_py.fusing import register_fuser
+from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Kernel", "fuse_pulls", "kernel_of", "made"]
+__all__ = ["Kernel", "fuse_pulls", "fused", "fused_sum", "kernel_of", "made"]
 
 made: dict[Any, Kernel] = {}
 """The kernels made so far, for whoever wants to see or to compile them."""
@@ -38,10 +40,12 @@ class Kernel:
         The names of what it gives.
     """
 
-    def __init__(self, lines: list[str], results: tuple[str, ...], n: int, complex: bool) -> None:
-        self.lines, self.results, self.n, self.complex = lines, results, n, complex
+    def __init__(
+        self, lines: list[str], results: tuple[str, ...], types: tuple[str, ...], complex: bool
+    ) -> None:
+        self.lines, self.results, self.types, self.complex = lines, results, types, complex
         # The same in every process: what CuPy has compiled once it keeps on the disk.
-        text = "\n".join([*lines, *results, f"{n} {'T' if complex else ''}"])
+        text = "\n".join([*lines, *results, *types, str(complex)])
         self.name = f"chainrules_{zlib.crc32(text.encode()):08x}"
         self._each: Any = None
         self._sum: Any = None
@@ -52,7 +56,7 @@ class Kernel:
         if self._each is None:
             stores = [f"y{i} = {result};" for i, result in enumerate(self.results)]
             self._each = cupy.ElementwiseKernel(
-                ", ".join(f"T x{i}" for i in range(self.n)),
+                self._parameters,
                 ", ".join(f"T y{i}" for i in range(len(self.results))),
                 "\n".join([*self.lines, *stores]),
                 self.name,
@@ -61,15 +65,19 @@ class Kernel:
         return self._each
 
     @property
+    def _parameters(self) -> str:
+        return ", ".join(f"{type_} x{i}" for i, type_ in enumerate(self.types))
+
+    @property
     def sum(self) -> Any:
         """Its sum, of the only result."""
         if self._sum is None:
-            parameters = ", ".join(f"T x{i}" for i in range(self.n))
+            parameters = self._parameters
             body = "\n".join([*self.lines, f"return {self.results[0]};"])
             function = (
                 f"template <typename T> __device__ T {self.name}_of({parameters}) {{ {body} }}"
             )
-            names = ", ".join(f"x{i}" for i in range(self.n))
+            names = ", ".join(f"x{i}" for i in range(len(self.types)))
             self._sum = cupy.ReductionKernel(
                 parameters,
                 "T y",
@@ -99,6 +107,18 @@ class Kernel:
         return f"<kernel {self.name}: {'; '.join(self.lines)}>"
 
 
+def kernel_for(program: Program, names: tuple[str, ...], types: tuple[str, ...]) -> Kernel:
+    """The kernel of these lines, which is made once.
+
+    ``types`` are those of its parameters: ``T``, or ``bool``.
+    """
+    key = (*program.lines, names, types, program.complex)
+    kernel = made.get(key)
+    if kernel is None:
+        kernel = made.setdefault(key, Kernel(program.lines, names, types, program.complex))
+    return kernel
+
+
 def kernel_of(f: Callable[..., Any], n: int, complex: bool) -> tuple[Kernel | None, Any]:
     """The kernel of a function, and what puts its results in the order of the function's.
 
@@ -107,10 +127,7 @@ def kernel_of(f: Callable[..., Any], n: int, complex: bool) -> tuple[Kernel | No
     program, given, single = trace(f, n, complex)
     computed = [x.name for x in given if isinstance(x, Expression) and not _is_operand(x.name)]
     names = tuple(dict.fromkeys(computed))
-    kernel = None
-    if names:
-        key = (*program.lines, names, n, complex)
-        kernel = made.get(key) or made.setdefault(key, Kernel(program.lines, names, n, complex))
+    kernel = kernel_for(program, names, ("T",) * n) if names else None
     places = [
         names.index(x.name) if isinstance(x, Expression) and x.name in names else _operand(x)
         for x in given
@@ -146,27 +163,70 @@ def fuse_pulls(on: bool) -> None:
     invalidate()
 
 
+def fused(f: Callable[..., Any]) -> Callable[..., Any]:
+    """An element-by-element function of arrays of one dtype as one launch.
+
+    Of other arrays, of tracers and of other libraries' it is the function itself.
+    """
+    n = f.__code__.co_argcount
+    found: list[Callable[..., Any]] = []
+
+    @functools.wraps(f)
+    def one(*operands: Any) -> Any:
+        if not found:
+            found.append(_together(f, n, 1) or f)
+        return found[0](*operands)
+
+    return one
+
+
+def fused_sum(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The sum of an element-by-element function along axes, which stay, as one launch."""
+    n = f.__code__.co_argcount
+    found: list[dict[bool, tuple[Kernel, Any]]] = []
+
+    @functools.wraps(f)
+    def one(*operands: Any, axis: Any) -> Any:
+        if not found:
+            found.append(_kernels(f, n, least=1))
+        for kernel, _ in found[0].values():
+            if kernel.fits(operands):
+                return kernel.sum(*operands, axis=axis, keepdims=True)
+        return sum(f(*operands), axis=axis, keepdims=True)
+
+    return one
+
+
+def _together(f: Callable[..., Any], n: int, least: int) -> Callable[..., Any] | None:
+    kernels = _kernels(f, n, least)
+    if not kernels:
+        return None
+
+    def together(*operands: Any) -> Any:
+        for kernel, (places, single) in kernels.values():
+            if kernel.fits(operands):
+                found = kernel.each(*operands)
+                if single:
+                    return found
+                return _assembled(places, found if len(kernel.results) > 1 else (found,), operands)
+        return f(*operands)
+
+    return together
+
+
 @final
 class _Fuser:
     """What the core asks when it binds a rule for arrays of CuPy's."""
 
     def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
         """One launch, where f would take several."""
-        kernels = _kernels(f, n, least=2) if _on else {}
-        if not kernels:
-            return None
+        return _together(f, n, 2) if _on else None
 
-        def fused(*operands: Any) -> Any:
-            for kernel, (places, single) in kernels.values():
-                if kernel.fits(operands):
-                    found = kernel.each(*operands)
-                    if single:
-                        return found
-                    found = found if len(kernel.results) > 1 else (found,)
-                    return _assembled(places, found, operands)
-            return f(*operands)
+    def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
+        """A half of any rule."""
+        from chainrules_cupy.lazy import lazily
 
-        return fused
+        return lazily(half, y_bar, *saved) if _on else half(y_bar, *saved)
 
     def summed(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
         """One launch for the function and its sum."""

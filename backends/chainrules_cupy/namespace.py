@@ -7,6 +7,7 @@ functions that make arrays mind the ``device`` that they are given.
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -65,5 +66,21 @@ ones = _placed(cupy.ones)
 zeros = _placed(cupy.zeros)
 
 
+# Words of the gamma function, of Bessel's functions and so on, which CuPy has as SciPy has them.
+_SPECIAL = frozenset(
+    {
+        *("beta", "betainc", "betaln", "binom", "boxcox", "boxcox1p", "cosm1", "digamma"),
+        *("ellipk", "ellipkm1", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1"),
+        *("exp10", "expi", "expit", "exprel", "gamma", "gammainc", "gammaincc", "gammaln"),
+        *("gammasgn", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "inv_boxcox1p", "j0"),
+        *("j1", "k0", "k0e", "k1", "k1e", "kl_div", "lambertw", "log_expit", "log_ndtr"),
+        *("loggamma", "logit", "ndtr", "ndtri", "polygamma", "pseudo_huber", "rel_entr"),
+        *("rgamma", "sici", "xlog1py", "xlogy", "y0", "y1", "zeta"),
+    }
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SPECIAL:  # a third of a second to import
+        return getattr(importlib.import_module("cupyx.scipy.special"), name)
     return getattr(compat, name)

@@ -35,7 +35,7 @@ def histogram(
     edges = _edges(a, bins, range, places)
     if known is not weights and counts.size:
         if data.dtype.kind == "c":
-            msg = "histogram() of complex data has no derivative; give it the real or imaginary part"
+            msg = "histogram() of complex data has no derivative; give it the real part"
             raise NotDifferentiableError(msg)
         where, inside = _places(data.reshape(-1), places)
         weights = v.reshape(weights, shape=(-1,))

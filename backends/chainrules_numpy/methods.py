@@ -227,6 +227,7 @@ alias(
     to=aliases[np.argpartition].word,
     parameters={"self": None, "kth": None, "axis": -1, "kind": "introselect", "order": None},
     rename={"self": "a"},
+    refuse=("order",),
 )
 
 

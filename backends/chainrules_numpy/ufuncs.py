@@ -132,7 +132,12 @@ if hasattr(np, "bitwise_count"):  # since NumPy 2.0
 
 # What NumPy's functions and methods call when one of their other arguments is traced.
 _umath: Any = importlib.import_module("numpy._core.umath")
-for _name, _word in (("clip", v.clip), ("real", v.real), ("imag", v.imag)):
+for _name, _word in (
+    ("clip", v.clip),
+    ("_ones_like", v.ones_like),
+    ("real", v.real),
+    ("imag", v.imag),
+):
     if hasattr(_umath, _name):  # the latter two since NumPy 2.5
         ufunc_row(getattr(_umath, _name), _word)
 

@@ -97,9 +97,19 @@ def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, y: function(*alike(x, y))
 
 
+_OF_SO_MANY: dict[int, Callable[..., Any]] = {
+    1: lambda f: lambda x, **options: f(x, **options),
+    2: lambda f: lambda x, y, **options: f(x, y, **options),
+    3: lambda f: lambda x, y, z, **options: f(x, y, z, **options),
+    4: lambda f: lambda x, y, z, w, **options: f(x, y, z, w, **options),
+    5: lambda f: lambda x, y, z, w, u, **options: f(x, y, z, w, u, **options),
+}
+
+
 def entered(word: Any, function: Callable[..., Any]) -> None:
     """Enter what computes a word for every mixture of tensors and numbers."""
     n = len(word.operands)
+    function = _OF_SO_MANY[n](function)
     for first in range(n):
         types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
         word.implement(function, types=types)

@@ -7,7 +7,6 @@ like has to be said.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, final
@@ -16,13 +15,12 @@ import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from chainrules_py import Scalar
-from chainrules_py.dispatch import where_defined
+from chainrules_py.dispatch import Cache, where_defined
 from chainrules_py.errors import NoRuleError, RuleError
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import find_rule
 from chainrules_py.structure import TreeDef, flatten, unflatten
-from chainrules_torch.arrays import NUMERIC, TENSOR
+from chainrules_torch.arrays import entered
 from chainrules_torch.config import is_tensor
 
 __all__ = ["callback", "called_back"]
@@ -72,36 +70,35 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
             f"({where_defined(f)}) is none; write @primitive above a function with a body"
         )
         raise RuleError(msg)
-    body, like = f.__wrapped__, result
-    n = len(f.operands)
+    body = f.__wrapped__
 
     def computed(*operands: Any, **options: Any) -> Any:
-        return _Kernel(f, body, like, options)(operands)
+        return _Kernel(f, body, result, options)(operands)
 
-    for first in range(n):
-        types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
-        f.implement(_with_operands(computed, f.operands), types=types)
-
-
-def _with_operands(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """A function of ``*operands`` as one of so many."""
-    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
-
-    def named(*operands: Any, **options: Any) -> Any:
-        return function(*operands, **options)
-
-    named.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return named
+    entered(f, computed)
 
 
 def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
     """What computes a word, for which PyTorch has no function, by whatever does so for NumPy."""
     plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
+    key = (word, plain)
+    try:
+        return _called_back.table[key]  # type: ignore[no-any-return]
+    except KeyError:
+        table = _called_back.open()
+        found = table[key] = _find(word, plain)
+        return found
+
+
+_called_back = Cache()
+
+
+def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., Any] | None:
     try:
         body = word.plain_implementation(plain)
     except NoRuleError:
         return None
-    rule = find_rule(word, classes)
+    rule = find_rule(word, plain)
     elementwise = (
         rule is not None and rule.reverse is not None and rule.reverse.recipe.pen == "scalar_rule"
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import array_api_compat.torch as xp
 import torch
 
+from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_torch.arrays import TENSOR, alike, entered, with_numbers
 
@@ -123,6 +125,39 @@ v.round_decimals.implement(_round_decimals, types=(TENSOR,))
 v.bitwise_invert.implement(torch.bitwise_not, types=(TENSOR,))
 v.sign.implement(lambda x: torch.sgn(x) if x.is_complex() else torch.sign(x), types=(TENSOR,))
 
+def _of_two(function: Any) -> Any:
+    """A function of PyTorch's, which promotes otherwise than the standard if one has no axes."""
+
+    def computed(x: Any, y: Any) -> Any:
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype is not y.dtype:
+            x, y = alike(x, y)
+        return function(x, y)
+
+    return computed
+
+
+for _word, _function in (
+    (v.add, torch.add),
+    (v.subtract, torch.subtract),
+    (v.multiply, torch.multiply),
+    (v.divide, torch.divide),
+    (v.pow, torch.pow),
+    (v.floor_divide, torch.floor_divide),
+    (v.remainder, torch.remainder),
+):
+    _word.implement(_of_two(_function), types=(TENSOR, TENSOR))
+for _word, _function in (
+    (v.add, operator.add),
+    (v.subtract, operator.sub),
+    (v.multiply, operator.mul),
+    (v.divide, operator.truediv),
+    (v.pow, operator.pow),
+    (v.floor_divide, operator.floordiv),
+    (v.remainder, operator.mod),
+):
+    _word.implement(_function, types=(TENSOR, Scalar))
+    _word.implement(_function, types=(Scalar, TENSOR))
+
 # Of two or more, among them numbers.
 for _word, _function in (
     (v.fmod, torch.fmod),
@@ -133,8 +168,6 @@ for _word, _function in (
     (v.clip_above, torch.minimum),
     (v.gcd, torch.gcd),
     (v.lcm, torch.lcm),
-    (v.xlogy, torch.special.xlogy),
-    (v.xlog1py, torch.special.xlog1py),
 ):
     entered(_word, with_numbers(_function))
 for _word, _function in (

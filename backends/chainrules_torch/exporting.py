@@ -22,6 +22,7 @@ from chainrules_torch.results import given, taken
 
 __all__ = ["Exported", "applied", "export", "opened", "plan_for"]
 
+Tensor = torch.Tensor
 _C: Any = torch._C
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 _unwrap_if_dead: Callable[[torch.Tensor], torch.Tensor] = _C._functorch.unwrap_if_dead
@@ -108,6 +109,11 @@ class Exported:
             except KeyError:
                 pass
             else:
+                if _grad_enabled() and not (_transforms_active() or forward_ad._current_level >= 0):
+                    for x in operands:
+                        if isinstance(x, Tensor) and x.requires_grad:
+                            out = _plain(plan, *operands)
+                            return out if isinstance(out, Tensor) else taken(out)
                 return applied(plan, plan, operands)
         return self._call(operands, options)
 

@@ -223,37 +223,103 @@ def _with(x: Any, tensors: Any) -> Any:
 # ---------------------------------------------------------------------------------- functions
 
 
+_EXACT = ("scalar_rule", "bilinear_rule")
+"""The pens whose statements save nothing but operands and results, or what holds no tensor."""
+
+
+def _short(plan: Any, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
+    """The forward of calls that come down to one tensor each way, for these operands wanted."""
+    try:
+        bound = plan.bound("reverse", needs[1:], again=False)
+    except NoRuleError:
+        return None
+    if bound is None or bound.careful or bound.wanted != needs[1:]:
+        return None
+    if plan.options or plan.solves or bound.statement.recipe.pen not in _EXACT:
+        return None
+    run = bound.run
+
+    def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
+        y, record = run(None, *leaves)
+        if not isinstance(y, Tensor):
+            return _kept(ctx, plan, bound, record, leaves, y)
+        saved = record[2:]
+        ctx.half = record[0]
+        for x in saved:
+            if not isinstance(x, Tensor):
+                ctx.statics = [() if isinstance(x, Tensor) else (x,) for x in saved]
+                ctx.save_for_backward(*[x for x in saved if isinstance(x, Tensor)])
+                return y
+        ctx.statics = None
+        ctx.save_for_backward(*saved)
+        return y
+
+    return forward
+
+
+def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
+    """The forward of any call."""
+    plan, needs = call.plan, ctx.needs_input_grad[1:]
+    operands = call.operands(leaves)
+    error = None
+    try:
+        bound = plan.bound("reverse", call.wanted(needs), again=False)
+    except NoRuleError as missing:  # an error where the mode is asked for
+        if not plan.states("forward"):
+            raise
+        bound, error = None, missing
+    if bound is not None:
+        y, record = plan.run(bound.run, None, *operands, **plan.options)
+        return _kept(ctx, call, bound, record, leaves, y)
+    y = plan.run(plan.compute, *operands, **plan.options)
+    ctx.half = None
+    ctx.record = _Constant(spaces_of(leaves, needs), error)
+    ctx.set_materialize_grads(False)
+    return given(y)
+
+
+def _kept(
+    ctx: Any, call: AnyCall, bound: Bound, record: tuple[Any, ...], leaves: Sequence[Any], y: Any
+) -> Any:
+    ctx.half = None
+    ctx.record = kept = _Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
+    ctx.save_for_backward(*kept.tensors)
+    if isinstance(y, Tensor):
+        return y
+    ctx.set_materialize_grads(False)
+    return given(y)
+
+
 class Plain(Function):
     """For eager programs."""
 
     @staticmethod
     def forward(ctx: Any, call: Any, *leaves: Any) -> Any:  # type: ignore[override]
         """Run the rule, and keep what it saved."""
-        plan, needs = call.plan, ctx.needs_input_grad[1:]
-        operands = call.operands(leaves)
-        error = None
+        needs = ctx.needs_input_grad
         try:
-            bound = plan.bound("reverse", call.wanted(needs), again=False)
-        except NoRuleError as missing:  # an error where the mode is asked for
-            if not plan.states("forward"):
-                raise
-            bound, error = None, missing
-        if bound is None:
-            y = plan.run(plan.compute, *operands, **plan.options)
-            ctx.record = _Constant(spaces_of(leaves, needs), error)
-        else:
-            y, record = plan.run(bound.run, None, *operands, **plan.options)
-            ctx.record = kept = _Record(call, bound, record, leaves, needs, y)
-            ctx.save_for_backward(*kept.tensors)
-        if isinstance(y, Tensor):
-            return y
-        ctx.set_materialize_grads(False)
-        return given(y)
+            short = call.short[needs]
+        except KeyError:
+            short = call.short[needs] = _short(call, needs) if call.plan is call else None
+        return _long(ctx, call, leaves) if short is None else short(ctx, leaves)
 
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
-        return None, *ctx.record.pull(ctx.saved_tensors, bars, ctx.needs_input_grad[1:])
+        half, needs = ctx.half, ctx.needs_input_grad
+        if half is None:
+            return None, *ctx.record.pull(ctx.saved_tensors, bars, needs[1:])
+        saved, statics = ctx.saved_tensors, ctx.statics
+        if statics is not None:
+            rest = iter(saved)
+            saved = [x[0] if x else next(rest) for x in statics]
+        answer = half(bars[0], *saved)
+        if len(needs) == 2:
+            return None, answer
+        if needs.count(True) == len(needs) - 1:
+            return None, *answer
+        answers = iter(answer if needs.count(True) > 1 else (answer,))
+        return [next(answers) if needed else None for needed in needs]
 
 
 class Transformed(Function):

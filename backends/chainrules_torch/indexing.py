@@ -16,25 +16,44 @@ from chainrules_torch.arrays import TENSOR, alike, number_as
 __all__: list[str] = []
 
 
-def _forward(x: torch.Tensor, index: Any, arrays: tuple[Any, ...]) -> tuple[torch.Tensor, Any]:
-    """An index without slices that go backwards, and x turned round where it had them."""
-    where = list(index.join(arrays))
-    if not any([type(e) is slice and e.step is not None and e.step < 0 for e in where]):
-        return x, tuple(where)
-    taken = sum([_axes_of(e) for e in where])
+def _arranged(
+    x: torch.Tensor, index: Any, arrays: tuple[Any, ...]
+) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    """An index as PyTorch takes it, and x as it has to be for that.
+
+    PyTorch knows no slices that go backwards; looks at the value of a tensor without axes, which
+    vmap forbids; and counts an integer beside an array as no array, so that axes come in another
+    order than NumPy's.
+    """
+    where = index.join(arrays)
+    if not arrays and not any([type(e) is slice and (e.step or 1) < 0 for e in where]):
+        return x, where
+    several = any([isinstance(e, torch.Tensor) and e.ndim > 0 for e in where])
+    rest = x.ndim - sum([_axes_of(e) for e in where])
     axis, made = 0, []
     for e in where:
-        if type(e) is slice and e.step is not None and e.step < 0:
-            places = range(x.shape[axis])[e]
-            if len(places):
-                last, step = places[-1], -places.step
-                x = x[(*(slice(None),) * axis, slice(last, places[0] + 1, step))].flip(axis)
+        kept = e
+        if type(e) is slice and (e.step or 1) < 0:
+            x, kept = _turned(x, axis, range(x.shape[axis])[e]), slice(None)
+        elif isinstance(e, torch.Tensor) and e.ndim == 0 and e.dtype is not torch.bool:
+            one = torch.where(e < 0, e + x.shape[axis], e).reshape(1)
+            if several:
+                kept = one
             else:
-                x = x[(*(slice(None),) * axis, slice(0, 0))]
-            e = slice(None)
-        axis += x.ndim - taken if e is Ellipsis else _axes_of(e)
-        made.append(e)
+                x, kept = torch.index_select(x, axis, one), 0
+        elif type(e) is int and several:
+            kept = torch.full((1,), e, device=x.device)
+        axis += rest if e is Ellipsis else _axes_of(e)
+        made.append(kept)
     return x, tuple(made)
+
+
+def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
+    """The elements at places that descend, along an axis."""
+    before = (slice(None),) * axis
+    if not len(places):
+        return x[(*before, slice(0, 0))]
+    return x[(*before, slice(places[-1], places[0] + 1, -places.step))].flip(axis)
 
 
 def _axes_of(entry: Any) -> int:
@@ -47,7 +66,7 @@ def _axes_of(entry: Any) -> int:
 
 
 def _getitem(x: torch.Tensor, *arrays: Any, index: Any) -> Any:
-    x, where = _forward(x, index, arrays)
+    x, where = _arranged(x, index, arrays)
     return x[where]
 
 
@@ -57,7 +76,7 @@ def _places(x: torch.Tensor, arrays: tuple[Any, ...], index: Any) -> torch.Tenso
     for length in x.shape:
         n *= length
     every = torch.arange(n, device=x.device).reshape(x.shape)
-    every, where = _forward(every, index, arrays)
+    every, where = _arranged(every, index, arrays)
     return every[where]
 
 
@@ -83,8 +102,8 @@ def _put_at(x: torch.Tensor, y: Any, *arrays: Any, index: Any) -> Any:
 
 def _add_at(buffer: torch.Tensor, y: Any, *arrays: Any, index: Any) -> None:
     if index.is_basic:
-        turned, where = _forward(buffer, index, arrays)
-        if turned is buffer:
+        arranged, where = _arranged(buffer, index, arrays)
+        if arranged is buffer:
             buffer[where] += y
             return
     places = _places(buffer, arrays, index)
@@ -102,7 +121,13 @@ v.add_at.implement(_add_at, types=(TENSOR, object, object))
 def _take(x: torch.Tensor, indices: Any, *, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = x.reshape(-1), 0
-    return x[(*(slice(None),) * (axis % x.ndim), indices)]
+    axis %= x.ndim
+    if not isinstance(indices, torch.Tensor):
+        return x.select(axis, indices)
+    if indices.ndim:
+        return x[(*(slice(None),) * axis, indices)]
+    n = x.shape[axis]
+    return torch.index_select(x, axis, _counted(indices, n).reshape(1)).squeeze(axis)
 
 
 v.take.implement(_take, types=(TENSOR, object))

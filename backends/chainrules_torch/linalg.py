@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import array_api_compat.torch as xp
 import torch
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.products import adjugate_by_svd
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.vocabulary.linalg import SVDResult
+from chainrules_py.vocabulary.matrix_functions import LUFactors
 from chainrules_torch.arrays import TENSOR, alike, entered
 
 __all__: list[str] = []
@@ -117,8 +117,11 @@ def triu_torch(x: torch.Tensor, *, k: int = 0) -> Any:
 
 @v.solve.implement
 def solve_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
-    """PyTorch takes some stacks of matrices for vectors."""
-    return xp.linalg.solve(*alike(x1, x2))
+    """PyTorch takes some stacks of matrices for vectors, and vmap vectors for matrices."""
+    x1, x2 = alike(x1, x2)
+    if x2.ndim == 1:
+        return torch.linalg.solve(x1, x2[:, None])[..., 0]
+    return torch.linalg.solve(x1, x2 if x2.ndim >= x1.ndim else x2[(None,) * (x1.ndim - x2.ndim)])
 
 
 @v.solve_again.implement
@@ -246,6 +249,14 @@ def lstsq_torch(x1: torch.Tensor, x2: torch.Tensor, *, rcond: float | None = Non
     if rows <= columns:
         squares = squares[:0]
     return (y[:, 0] if x2.ndim == 1 else y), squares, rank, s
+
+
+@v.lu_factor.implement
+def lu_factor_torch(x: torch.Tensor) -> Any:
+    """LAPACK counts rows from one."""
+    lu, pivots = torch.linalg.lu_factor(x)
+    permutation = torch.linalg.lu(x)[0].real.mT.argmax(-1)
+    return LUFactors(lu, pivots.to(torch.int64) - 1, permutation)
 
 
 v.adjugate.implement(adjugate_by_svd, types=(TENSOR,))

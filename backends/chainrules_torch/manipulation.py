@@ -168,7 +168,12 @@ def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
 @v.arange_like.implement
 def arange_like_torch(x: torch.Tensor, *, stop: int, start: int = 0, step: int = 1) -> Any:
     """On the device of x."""
-    return torch.arange(start, stop, step, device=x.device)
+    n = len(range(start, stop, step))  # none where torch.arange objects to the signs
+    return torch.arange(start, stop, step, device=x.device) if n else _no_places(x)
+
+
+def _no_places(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros((0,), dtype=torch.int64, device=x.device)
 
 
 @v.eye_like.implement
@@ -289,10 +294,10 @@ def order_statistics_torch(
 @v.interp.implement
 def interp_torch(x: torch.Tensor, knots: torch.Tensor, values: torch.Tensor) -> Any:
     """The line of the interval that x is in; beyond the ends the values there."""
-    x, knots = number_as(x, knots), knots
-    j = torch.clamp(torch.searchsorted(knots, x.contiguous(), right=True) - 1, 0, len(knots) - 2)
-    left, right = knots[j], knots[j + 1]
-    slope = (values[j + 1] - values[j]) / (right - left)
-    y = values[j] + slope * (x - left)
-    y = torch.where(x >= knots[-1], values[-1], y)
-    return torch.where(x <= knots[0], values[0], y)
+    x = number_as(x, knots)
+    flat = x.reshape(-1)
+    j = torch.clamp(torch.searchsorted(knots, flat, right=True) - 1, 0, len(knots) - 2)
+    left, right, start, end = knots[j], knots[j + 1], values[j], values[j + 1]
+    y = start + (end - start) / (right - left) * (flat - left)
+    y = torch.where(flat >= knots[-1], values[-1], y)
+    return torch.where(flat <= knots[0], values[0], y).reshape(x.shape)

@@ -138,11 +138,13 @@ class Plan(AnyCall):
         What gives the value of plain tensors.
     flat : bool
         Whether it is its own call.
+    short : dict
+        What `chainrules_torch.functions` remembers of shorter ways, by the operands wanted.
     solves : bool
         Whether functions are among the operands, whose derivatives the value itself may need.
     """
 
-    __slots__ = ("_bound", "classes", "compute", "flat", "options", "plan", "primal", "solves")
+    __slots__ = ("_bound", "classes", "compute", "flat", "options", "plan", "primal", "short", "solves")
 
     def __init__(
         self, primal: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
@@ -155,6 +157,7 @@ class Plan(AnyCall):
         self.solves = any([_is_called(cls) for cls in classes])
         self.flat = not self.solves and not any(map(is_structure_type, classes))
         self._bound: dict[Any, Bound | None] = {}
+        self.short: dict[Any, Any] = {}
 
     def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:
         """The rule, specialised; None if no derivative flows.
@@ -223,10 +226,11 @@ def _is_called(cls: type) -> bool:
 class Call(AnyCall):
     """A call with structures among the operands: the leaves are the tensors in them."""
 
-    __slots__ = ("layouts", "plan")
+    __slots__ = ("layouts", "plan", "short")
 
     def __init__(self, plan: Plan, layouts: Sequence[Layout]) -> None:
         self.plan = plan
+        self.short: dict[Any, Any] = {}
         self.layouts = layouts
 
     def _cut(self, leaves: Sequence[Any]) -> list[list[Any]]:

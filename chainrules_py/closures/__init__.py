@@ -158,9 +158,10 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     Examples
     --------
     >>> from chainrules_tape import Tape
+    >>> def times(a):
+    ...     return lambda x: a * x
     >>> with Tape() as tape:
-    ...     a = tape.variable(2.0)
-    ...     f = closed(lambda x: a * x)
+    ...     f = closed(times(tape.variable(2.0)))
     >>> f
     <<lambda> around (Variable[float],)>
     >>> f.around((5.0,))(3.0)
@@ -192,10 +193,12 @@ def settled(f: Any) -> tuple[Any, Kept]:
 
     Examples
     --------
-    >>> factor = 2.0
-    >>> f, seen = settled(lambda x: factor * x)
-    >>> factor = 3.0
-    >>> f(1.0), seen
+    >>> def multiplied():
+    ...     factor = 2.0
+    ...     f, seen = settled(lambda x: factor * x)
+    ...     factor = 3.0
+    ...     return f(1.0), seen
+    >>> multiplied()
     (2.0, (2.0,))
     """
     if isinstance(f, Closure):

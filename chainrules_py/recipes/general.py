@@ -9,6 +9,7 @@ from typing import Any
 from chainrules_py.batch import aligned, batched, one_by_one
 from chainrules_py.bind import Bound, Request, mark
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.fusing import fuser_of
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import StructureSpace, fit, mirrored, project, space, spread_all
 from chainrules_py.registry import Statement
@@ -150,6 +151,12 @@ class GeneralRecipe(_Written):
 
         def pull_many(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
             return half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto, batch=1)
+
+        if (fuser := fuser_of(request.operands)) is not None:
+            lazily = fuser.lazily
+
+            def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+                return half if is_zero(half) else fit(unthunk(lazily(half, y_bar, *saved)), onto)
 
         def make(pull_one: Callable[..., Any]) -> Any:
             def pull_several(y_bar: Any, *kept: Any) -> Any:

@@ -39,7 +39,7 @@ from chainrules_py.vocabulary import (
     kv,
     kve,
     lambertw,
-    log1p,
+    log,
     real,
     sici,
     sign,
@@ -122,12 +122,12 @@ def hypergeometric(a, b, c, count):
 
 
 def ellipk_slope(y, m):
-    """(E / (1 - m) - K) / (2m): 19.4.1; near 0 the derivative of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
+    """(E - (1 - m) K) / (2m (1 - m)): 19.4.1; near 0 the derivative of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
     near = abs(m) < 0.25
     small, q = where(near, m, 0), where(near, 0.5, m)
     terms = hypergeometric(1.5, 1.5, 2.0, 30)
-    rest = (divide(ellipe(q), 1 - q) - where(near, 0, y)) / (2 * q)
-    return where(near, math.pi / 8 * series(terms, small), rest)
+    rest = ellipe(q) - strong_multiply(1 - q, where(near, 0, y))
+    return where(near, math.pi / 8 * series(terms, small), divide(rest, 2 * q * (1 - q)))
 
 
 def ellipe_slope(y, m):
@@ -142,8 +142,9 @@ def ellipkm1_slope(y, p):
     """-K′(1 - p), which knows 1 - m better than m."""
     near = p > 0.5
     q = where(near, 0.25, p)
-    far = (where(near, 0, y) - divide(ellipe(1 - q), q)) / (2 - 2 * q)
-    return where(near, -ellipk_slope(y, 1 - where(near, p, 1)), far)
+    far = strong_multiply(q, where(near, 0, y)) - ellipe(1 - q)
+    near_one = -ellipk_slope(y, 1 - where(near, p, 1))
+    return where(near, near_one, divide(far, 2 * q * (1 - q)))
 
 
 scalar_rule(ellipk, ellipk_slope, singular=True)
@@ -160,7 +161,7 @@ def log_ratio(x):
     near = abs(u) < 0.1
     terms = [(-1) ** (k + 1) / (k + 1) for k in range(20)]
     small = series(terms, where(near, u, 0))
-    return where(near, small, -log1p(where(near, 1, u)) / where(near, 1, u))
+    return where(near, small, -log(where(near, 2, x)) / where(near, 1, u))
 
 
 scalar_rule(spence, lambda _y, x: log_ratio(x), singular=True, complex="holomorphic")  # 25.12.2

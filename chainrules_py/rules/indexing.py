@@ -55,7 +55,7 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
     instead of values, so it is the library that says which one was the last.
     """
     y_bar = getitem(z_bar, *arrays, index=index)
-    if any(kind_of(a) == "int" and getattr(a, "size", 1) > 1 for a in arrays):
+    if any(kind_of(a) == "int" and math.prod(getattr(a, "shape", ())) > 1 for a in arrays):
         places = reshape(arange_like(z_bar, stop=math.prod(y_bar.shape)), shape=y_bar.shape)
         owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
         stayed = equal(getitem(owners, *arrays, index=index), places)

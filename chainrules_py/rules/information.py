@@ -19,6 +19,7 @@ from chainrules_py.vocabulary import (
     cosm1,
     divide,
     entr,
+    equal,
     exp,
     exp10,
     expand_dims,
@@ -29,7 +30,6 @@ from chainrules_py.vocabulary import (
     hypot,
     inv_boxcox,
     inv_boxcox1p,
-    isfinite,
     kl_div,
     log,
     log1p,
@@ -40,6 +40,7 @@ from chainrules_py.vocabulary import (
     maximum,
     pow,
     pseudo_huber,
+    real,
     rel_entr,
     sin,
     softmax,
@@ -73,7 +74,7 @@ def logsumexp_rule(x: Array, *, axis, keepdims):
 
 
 def shares(x, y, axis, keepdims):
-    y = where(isfinite(y), y, 0)
+    y = where(equal(real(y), -math.inf), 0, where(equal(real(y), math.inf), math.nan, y))
     return exp(x - (y if keepdims else expand_dims(y, axis=axis)))
 
 

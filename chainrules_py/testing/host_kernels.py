@@ -137,8 +137,13 @@ def _types(kernel: Any, operands: list[Any]) -> dict[str, Any]:
     """What the letters in a kernel's parameters stand for, as functions that convert."""
     found: dict[str, Any] = {}
     for parameter, x in zip(kernel.in_params, operands, strict=True):
-        if parameter.dtype is None and parameter.ctype not in found and hasattr(x, "dtype"):
-            found[parameter.ctype] = x.dtype
+        if parameter.dtype is None and isinstance(x, np.ndarray):
+            if found.setdefault(parameter.ctype, x.dtype) != x.dtype:
+                msg = (
+                    f"Type is mismatched. {parameter.name} {x.dtype.type} "
+                    f"{found[parameter.ctype].type} {parameter.ctype}"
+                )
+                raise TypeError(msg)
     return found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_py import frule, loading, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import ZeroTangent, is_zero
+from chainrules_py.tangents import Tangent, ZeroTangent, is_zero
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.surface import listed_names
 from chainrules_py.testing.surface_point import Point, dense, direct, leaves, parts, slope, vector
@@ -253,6 +253,10 @@ def _constant_names() -> frozenset[str]:
 
 
 def _zero(t: Any, what: str) -> None:
-    if not is_zero(t) and np.any(np.asarray(t) != 0):
+    fields = [field for _, field in t.fields()] if isinstance(t, Tangent) else t
+    if isinstance(fields, (list, tuple)):
+        for field in fields:
+            _zero(field, what)
+    elif not is_zero(t) and np.any(np.asarray(t) != 0):
         msg = f"{what}: {t!r} where nothing moves"
         raise AssertionError(msg)

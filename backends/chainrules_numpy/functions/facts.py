@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import alias, non_differentiable, primitive
+from chainrules_py import alias, ignore_derivatives, non_differentiable, primitive
 
 __all__: list[str] = []
 
@@ -35,6 +35,14 @@ for _f in (
     _word = primitive(_f)
     non_differentiable(_word)
     alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
+
+
+def einsum_path(*operands: Any, **keywords: Any) -> Any:
+    """The order of a sum of products, which depends on shapes alone."""
+    return np.einsum_path(*map(ignore_derivatives, operands), **keywords)
+
+
+alias(np.einsum_path, to=einsum_path)
 for _f in (np.common_type, np.result_type):
     _word = primitive(_f)
     non_differentiable(_word)

@@ -11,6 +11,7 @@ from chainrules_numpy.functions.common import axis, row
 from chainrules_py import alias, ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.composites import indexing as i
 
 __all__: list[str] = []
@@ -80,6 +81,18 @@ for _f in (
     _word = primitive(_f)
     non_differentiable(_word)
     alias(_f, to=_word)
-_word = primitive(np.ix_)
-non_differentiable(_word)
-alias(np.ix_, to=_word, parameters={"args": ()}, gather="args")
+
+
+def open_mesh(args: Any) -> tuple[Any, ...]:
+    """np.ix_: each sequence along an axis of its own, masks as the places where they are true."""
+    plain = np.ix_(*[ignore_derivatives(x) for x in args])
+    traced = [is_tracer_type(type(x)) for x in args]
+    return tuple(
+        [
+            v.reshape(x, shape=y.shape) if is_traced else y
+            for x, y, is_traced in zip(args, plain, traced, strict=True)
+        ]
+    )
+
+
+alias(np.ix_, to=open_mesh, parameters={"args": ()}, gather="args")

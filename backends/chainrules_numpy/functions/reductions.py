@@ -70,7 +70,7 @@ if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
 for _f in (np.nanargmax, np.nanargmin, np.digitize):
     _word = primitive(_f)
     non_differentiable(_word)
-    alias(_f, to=_word)
+    alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
 row(np.ptp, r.ptp, refuse=("out",), axis=axis)
 row(
     np.diff,

@@ -50,4 +50,4 @@ row(np.partition, v.partition, refuse=("order",), axis=low.flattened, kind=ignor
 for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
     _word = primitive(_f)
     non_differentiable(_word)
-    alias(_f, to=_word)
+    alias(_f, to=_word, refuse=("order",) if "order" in _word.operands else ())

@@ -1,0 +1,348 @@
+"""SciPy: its own values, rules of its own functions, errors that name the line to write, loading."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import chainrules_scipy
+from chainrules_py import (
+    DegeneracyWarning,
+    NoRuleError,
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+    frule,
+    rrule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import aliases
+from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.testing.surface import names_with_calls, surface_calls
+from chainrules_py.testing.surface_point import Point
+from chainrules_scipy import linalg, special
+from chainrules_tape import grad, hvp, jvp
+
+RNG = np.random.default_rng(5)
+NAMES = [f"{m.__name__}.{name}" for m in (linalg, special) for name in m.__all__]
+
+
+def native(name):
+    """SciPy's function of a name here."""
+    module, _, last = name.removeprefix("chainrules_").rpartition(".")
+    return getattr(sys.modules[module], last)
+
+
+def leaves(y):
+    if not is_structure_type(type(y)):
+        return [y]
+    return [leaf for _, field in fields_of(y) for leaf in leaves(field)]
+
+
+# -------------------------------------------------------------------------------------- values
+
+OWN = [call for name in NAMES for call in surface_calls(name)]
+
+
+def comparable(call, y):
+    """Without phases, and without what SciPy leaves lying about."""
+    name = call.name.rpartition(".")[2]
+    if name == "cho_factor":
+        return (np.tril if y[1] else np.triu)(y[0])
+    if name in ("cosm", "sinm"):
+        return np.asarray(y)
+    return y if call.sample.gauge is None else call.sample.gauge(y)
+
+
+@pytest.mark.parametrize("call", OWN, ids=str)
+def test_values_are_those_of_scipy(call):
+    point = Point(call)
+    operands, keywords = point.arguments(point.xs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = comparable(call, point.f(*operands, **keywords))
+        expected = comparable(call, native(call.name)(*operands, **keywords))
+    for a, b in zip(leaves(found), leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-9, atol=1e-11)
+        assert np.shape(a) == np.shape(b)
+
+
+def test_every_function_has_calls():
+    entered = set(names_with_calls("scipy"))
+    assert not set(NAMES) - entered
+    rows = {f for f in aliases if type(f) is np.ufunc and f not in vars(np).values()}
+    named = {getattr(scipy.special, n.rpartition(".")[2], None) for n in entered}
+    private = {f.__name__ for f in rows - named if not f.__name__.startswith("_")}
+    assert not private & set(scipy.special.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rules_of_scipys_functions(name):
+    """`rrule` and `frule` of the function itself, on plain arrays, are those of the one here."""
+    call = next(c for c in surface_calls(name) if c.sample.smooth)
+    point = Point(call)
+    operands, keywords = point.arguments(point.xs)
+    if not all(isinstance(x, np.ndarray) for x in operands):
+        pytest.skip("structures and numbers are seen to by the calls")
+    y, pullback = rrule(native(name), *operands, **keywords)
+    z, other = rrule(getattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2]),
+                     *operands, **keywords)  # fmt: skip
+    bars = tuple([RNG.standard_normal(np.shape(t)) for t in leaves(y)])
+    y_bar = bars if type(y) is tuple else bars[0]
+    for a, b in zip(leaves(y), leaves(z), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(pullback(y_bar), other(y_bar), strict=True):
+        np.testing.assert_array_equal(a, b)
+    ts = tuple([RNG.standard_normal(x.shape) for x in operands])
+    _, y_dot = frule(ts, native(name), *operands, **keywords)
+    # Integer and boolean parts have none.
+    pairs = zip(leaves(y_dot) if type(y) is tuple else [y_dot], bars, strict=True)
+    pushed = sum(np.sum(np.real(np.asarray(a) * b)) for a, b in pairs if isinstance(a, np.ndarray))
+    pulled = sum(np.sum(a * t) for a, t in zip(pullback(y_bar), ts, strict=True))
+    if not np.iscomplexobj(y):
+        np.testing.assert_allclose(pushed, pulled, rtol=1e-9)
+
+
+# -------------------------------------------------------------------------------------- errors
+
+OTHER_ARGUMENTS = {
+    "cho_solve": lambda f, x: f((np.eye(2), True), x),
+    "lu_solve": lambda f, x: f((np.eye(2), np.arange(2)), x),
+    "solve": lambda f, x: f(np.eye(2), x),
+    "solve_triangular": lambda f, x: f(np.eye(2), x),
+    "lstsq": lambda f, x: f(np.eye(2), x),
+    "solve_sylvester": lambda f, x: f(np.eye(2), np.eye(2), x),
+    "solve_continuous_lyapunov": lambda f, x: f(np.eye(2), x),
+    "solve_discrete_lyapunov": lambda f, x: f(0.5 * np.eye(2), x),
+    "khatri_rao": lambda f, x: f(x, x),
+    "polygamma": lambda f, x: f(1, x),
+    "comb": lambda f, x: f(x, 1.0),
+    "multigammaln": lambda f, x: f(x, 1),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scipys_function_says_what_to_write(name):
+    module, _, last = name.rpartition(".")
+    call = OTHER_ARGUMENTS.get(last, lambda f, x: f(x))
+    f = native(name)
+    with pytest.raises((TracerError, AttributeError)) as caught:
+        grad(lambda x: np.sum(call(f, x)))(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    assert f"from {module} import {last}" in str(caught.value)
+
+
+def test_a_ufunc_without_a_row_is_named():
+    with pytest.raises(NotDifferentiableError, match=r"scipy\.special\.airy has no derivative"):
+        grad(lambda x: scipy.special.airy(x)[0])(1.0)
+
+
+REFUSED = [
+    (lambda x: special.factorial(x, exact=True), "exact"),
+    (lambda x: special.comb(x, 2, exact=True), "exact"),
+    (lambda x: linalg.qr(np.eye(2) * x, mode="raw")[0], "raw"),
+    (lambda x: linalg.eig(np.eye(2) * x, np.eye(2)), "solve"),
+    (lambda x: linalg.eig(np.eye(2) * x, left=True), "left"),
+    (lambda x: linalg.eigvals(np.eye(2) * x, homogeneous_eigvals=True), "homogeneous"),
+    (lambda x: linalg.solve_discrete_lyapunov(np.eye(2) * x, np.eye(2), "other"), "bilinear"),
+    (lambda x: scipy.special.erf(x, out=np.zeros(())), "out"),
+    (lambda x: scipy.special.erf(x, dtype=float), "dtype"),
+    (lambda x: scipy.special.lambertw(x, tol=1e-3), "tol"),
+]
+
+
+@pytest.mark.parametrize("f, word", REFUSED)
+def test_keywords_without_a_derivative_are_refused(f, word):
+    with pytest.raises((UnsupportedKeywordError, TracerError), match=word):
+        jvp(f, (2.0,), (1.0,))
+
+
+def test_riemanns_zeta_has_no_rule():
+    with pytest.raises(NotDifferentiableError, match="zeta"):
+        grad(scipy.special.zeta)(2.5)
+
+
+def test_check_finite():
+    x = np.array([[1.0, np.nan], [0.0, 1.0]])
+    for f in (linalg.inv, linalg.cholesky, linalg.svdvals, linalg.solve_triangular):
+        with pytest.raises(ValueError, match="infs or NaNs"):
+            f(*[x] * (2 if f is linalg.solve_triangular else 1))
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        grad(lambda t: np.sum(linalg.inv(x * t)))(1.0)
+
+
+def test_multigammaln_checks_its_domain_as_scipy_does():
+    with pytest.raises(ValueError, match="larger"):
+        special.multigammaln(0.2, 3)
+    with pytest.raises(ValueError, match="positive whole"):
+        grad(lambda a: special.multigammaln(a, 1.5))(2.0)
+
+
+# ------------------------------------------------------------------------------- hard places
+
+
+@pytest.mark.parametrize("n", [3, 30], ids=["small", "large"])
+@pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+def test_expm_on_both_sides_of_its_switch(n, complex):
+    draw = lambda: RNG.standard_normal((n, n)) + 1j * complex * RNG.standard_normal((n, n))
+    a, t, w = [x if complex else x.real for x in (draw() / n, draw(), draw())]
+    h = 1e-5
+    expected = (scipy.linalg.expm(a + h * t) - scipy.linalg.expm(a - h * t)) / (2 * h)
+    y_dot = jvp(linalg.expm, (a,), (t,))[1]
+    np.testing.assert_allclose(y_dot, expected, rtol=1e-6, atol=1e-7)
+    _, pullback = rrule(linalg.expm, a)
+    inner = lambda a, b: np.sum(np.real(np.conj(a) * b))
+    np.testing.assert_allclose(inner(pullback(w)[0], t), inner(w, y_dot), rtol=1e-10)
+    loss = lambda a: np.sum(np.real(linalg.expm(a)) ** 2)
+    second = hvp(loss, (a,), (t,))
+    second = second[-1] if isinstance(second, tuple) else second
+    expected = (grad(loss)(a + h * t) - grad(loss)(a - h * t)) / (2 * h)
+    np.testing.assert_allclose(second, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_logarithms_of_matrices_on_the_cut():
+    """Of a real matrix with a negative eigenvalue the logarithm is complex; its adjoint is right."""
+    a = np.array([[-1.0, 0.3], [0.2, 2.0]])
+    t, w = RNG.standard_normal((2, 2)), RNG.standard_normal((2, 2)) + 1j
+    y_dot = jvp(linalg.logm, (a,), (t,))[1]
+    assert np.iscomplexobj(linalg.logm(a))
+    (bar,) = rrule(linalg.logm, a)[1](w)
+    np.testing.assert_allclose(np.sum(bar * t), np.sum(np.real(np.conj(w) * y_dot)), rtol=1e-10)
+
+
+def test_the_square_root_of_a_singular_matrix_is_reported():
+    with pytest.warns(DegeneracyWarning, match="singular"):
+        grad(lambda a: np.sum(linalg.sqrtm(a)))(np.diag([0.0, 1.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        grad(lambda a: np.sum(linalg.sqrtm(a)))(np.diag([0.5, 1.0]))
+
+
+def test_polar_factors_of_an_orthogonal_matrix():
+    """Equal singular values do no harm to what does not depend on singular vectors."""
+    a, t = np.array([[0.0, -1.0], [1.0, 0.0]]), RNG.standard_normal((2, 2))
+    h = 1e-6
+    expected = (scipy.linalg.polar(a + h * t)[0] - scipy.linalg.polar(a - h * t)[0]) / (2 * h)
+    found = jvp(lambda a: linalg.polar(a)[0], (a,), (t,))[1]
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_what_a_structure_does_not_read_has_no_derivative():
+    a = RNG.standard_normal((3, 3)) + 4 * np.eye(3)
+    for structure, read in (
+        ("sym", np.triu),
+        ("pos", np.triu),
+        ("upper triangular", np.triu),
+        ("lower triangular", np.tril),
+        ("diagonal", lambda x: np.diag(np.diag(x))),
+    ):
+        f = lambda a, s=structure: np.sum(linalg.solve(a, np.arange(3.0), assume_a=s))
+        found = grad(f)(a)
+        np.testing.assert_array_equal(found, read(found))
+        assert np.any(found)
+
+
+def test_a_gaussian_log_likelihood_shares_its_factor():
+    """Cholesky, two triangular systems, the determinant off the diagonal: against the inverse."""
+    n = 40
+    x = RNG.standard_normal((n, n))
+    k, y = x @ x.T + n * np.eye(n), RNG.standard_normal(n)
+
+    def loss(k):
+        c, lower = linalg.cho_factor(k, lower=True)
+        quadratic = y @ linalg.cho_solve((c, lower), y)
+        return 0.5 * quadratic + np.sum(np.log(np.diagonal(c)))
+
+    inverse = np.linalg.inv(k)
+    alpha = inverse @ y
+    expected = 0.5 * (inverse - np.outer(alpha, alpha))
+    found = grad(loss)(k)
+    np.testing.assert_allclose(0.5 * (found + found.T), expected, rtol=1e-8, atol=1e-12)
+
+
+def test_float32_stays():
+    x = np.ones((2, 2), np.float32) + np.eye(2, dtype=np.float32)
+    for f in (linalg.expm, linalg.logm, linalg.sqrtm, linalg.inv, linalg.cholesky):
+        assert grad(lambda x, f=f: np.sum(f(x)))(x).dtype == np.float32
+    assert grad(lambda x: np.sum(scipy.special.gammaln(x)))(x).dtype == np.float32
+    assert grad(lambda x: np.sum(scipy.special.digamma(x)))(x).dtype == np.float32
+
+
+# -------------------------------------------------------------------------------------- loading
+
+
+def run(program):
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_ufunc_of_scipys_loads_its_rows():
+    out = run(
+        """
+        import sys, numpy as np, scipy.special
+        from chainrules_tape import grad
+        grad(lambda x: np.sum(np.sin(x)))(np.ones(2))
+        print("chainrules_scipy" in sys.modules)
+        print(grad(lambda x: np.sum(scipy.special.erf(x)))(np.zeros(1)) ** 2 * np.pi)
+        """
+    )
+    assert out.splitlines() == ["False", "[4.]"]
+
+
+def test_a_word_of_numpys_arrays_is_computed_by_scipy():
+    out = run(
+        """
+        import sys, numpy as np
+        import chainrules_py.vocabulary as v
+        print("scipy" in sys.modules)
+        print(v.digamma(np.ones(1)), v.gamma(4.0), "chainrules_scipy" in sys.modules)
+        """
+    )
+    assert out.splitlines() == ["False", "[-0.57721566] 6.0 True"]
+
+
+def test_without_scipy_the_error_says_what_is_missing():
+    out = run(
+        """
+        import sys, numpy as np
+        sys.modules["scipy"] = None
+        import chainrules_py as cr
+        try:
+            cr.vocabulary.digamma(np.ones(1))
+        except cr.NoRuleError as error:
+            print(error)
+        """
+    )
+    assert "nothing computes digamma(ndarray)" in out
+    assert "chainrules_scipy announced itself and could not be imported" in out
+
+
+def test_rules_of_the_users_own_come_first():
+    out = run(
+        """
+        import numpy as np, scipy.special
+        from chainrules_py import rrule, scalar_rule
+        scalar_rule(scipy.special.erf, lambda _y, _x: 7.0)
+        print(rrule(scipy.special.erf, np.ones(1))[1](np.ones(1)))
+        """
+    )
+    assert out == "(array([7.]),)"
+
+
+def test_the_contract_is_stated():
+    assert chainrules_scipy.chainrules_contract == 1
+    with pytest.raises(NoRuleError, match="no primitive"):
+        rrule(scipy.linalg.hessenberg, np.eye(2))
+    assert v.expm is not linalg.expm

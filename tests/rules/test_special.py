@@ -1,0 +1,260 @@
+"""Special functions: digits far out and near zeros, poles and end points, orders, complex numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoRuleError, NotDifferentiableError, NoTangent, frule, rrule
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, jvp, vjp
+
+INF, NAN = math.inf, math.nan
+mp = pytest.importorskip("mpmath")
+mp.mp.dps = 40
+
+
+def slope(f):
+    """The derivative of a function of one array, as such a function."""
+    return grad(lambda x: np.sum(f(x)))
+
+
+# -------------------------------------------------------------------------------------- digits
+
+# Points where the formula that comes to mind first loses digits, among others.
+EXACT = [
+    (v.gamma, mp.gamma, [0.1, 3.0, 20.5, -2.3]),
+    (v.gammaln, lambda x: mp.log(abs(mp.gamma(x))), [1e-3, 5.0, 1e6, -2.3]),
+    (v.rgamma, mp.rgamma, [-3.0, -2.9999, -1.0, 0.0, 0.4999, 0.5, 5.5, -20.3]),
+    (v.digamma, mp.digamma, [1e-3, 2.0, 1e4, -1.5]),
+    (v.erf, mp.erf, [0.0, 1.0, 5.0]),
+    (v.erfc, mp.erfc, [0.0, 1.0, 20.0]),
+    (v.erfcx, lambda x: mp.exp(x * x) * mp.erfc(x), [-3.0, 0.0, 20.0, 24.9, 25.1, 1e5]),
+    (
+        v.dawsn,
+        lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+        [0.0, 1.0, 24.9, 25.1, -1e3],
+    ),
+    (
+        v.log_ndtr,
+        lambda x: mp.log(mp.erfc(-x / mp.sqrt(2)) / 2),
+        [-50.0, -10.0, -1e-9, 0.0, 1.0, 10.0],
+    ),
+    (v.ndtri, lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), [1e-10, 0.1, 0.7, 0.999]),
+    (v.expit, lambda x: 1 / (1 + mp.exp(-x)), [-40.0, 5.0, 36.0, 50.0]),
+    (v.log_expit, lambda x: -mp.log(1 + mp.exp(-x)), [-40.0, 0.0, 40.0]),
+    (
+        v.exprel,
+        lambda x: mp.expm1(x) / x if x else mp.mpf(1),
+        [-700.0, -30.0, -1.01, -0.99, 1e-12, 0.99, 1.01, 700.0],
+    ),
+    (v.j1, mp.j1, [1e-8, 0.49, 0.51, 3.0, 50.0]),
+    (v.i1, lambda x: mp.besseli(1, x), [1e-8, 0.49, 0.51, 50.0, -2.0]),
+    (v.i1e, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [0.1, 0.49, 0.51, 50.0, 1e3, -2.0]),
+    (v.k1e, lambda x: mp.besselk(1, x) * mp.exp(x), [0.1, 3.0, 50.0, 1e3]),
+    (v.ellipk, mp.ellipk, [-100.0, -0.26, -0.24, 0.0, 1e-9, 0.24, 0.26, 1 - 1e-9]),
+    (v.ellipe, mp.ellipe, [-100.0, -0.26, -0.24, 0.0, 1e-9, 0.24, 0.26, 1 - 1e-9]),
+    (v.ellipkm1, lambda p: mp.ellipk(1 - p), [1e-12, 0.49, 0.51, 0.74, 0.76, 1.0, 5.0]),
+    (v.spence, lambda x: mp.polylog(2, 1 - x), [1e-6, 0.89, 0.91, 0.99999, 1.09, 1.11, 1.9]),
+]
+
+
+@pytest.mark.parametrize("word, f, points", EXACT, ids=lambda x: getattr(x, "__name__", ""))
+def test_derivatives_keep_their_digits(word, f, points):
+    x = np.array(points)
+    first = [float(mp.diff(f, mp.mpf(p))) for p in points]
+    second = [float(mp.diff(f, mp.mpf(p), 2)) for p in points]
+    np.testing.assert_allclose(slope(word)(x), first, rtol=1e-12)
+    np.testing.assert_allclose(slope(slope(word))(x), second, rtol=1e-9, atol=1e-15)
+
+
+BOX_COX = [
+    (v.boxcox, lambda x, k: (x**k - 1) / k if k else mp.log(x), [0.5, 2.0, 30.0]),
+    (v.boxcox1p, lambda x, k: ((1 + x) ** k - 1) / k if k else mp.log1p(x), [-0.5, 1.0, 30.0]),
+    (v.inv_boxcox, lambda y, k: (1 + k * y) ** (1 / k) if k else mp.exp(y), [-0.5, 0.3, 1.0]),
+    (v.inv_boxcox1p, lambda y, k: (1 + k * y) ** (1 / k) - 1 if k else mp.expm1(y), [-0.5, 0.3]),
+]
+
+
+@pytest.mark.parametrize("word, f, points", BOX_COX, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize("lmbda", [-0.5, -1e-7, 0.0, 1e-9, 1e-4, 0.3, 1.5])
+def test_power_transforms_keep_their_digits_near_the_logarithm(word, f, points, lmbda):
+    for x in points:
+        found = grad(lambda x, k: word(x, k), (0, 1))(np.float64(x), np.float64(lmbda))
+        near = mp.mpf(lmbda) + mp.mpf(10) ** -30  # where the formula is one
+        expected = [mp.diff(lambda t: f(t, near), x), mp.diff(lambda k: f(mp.mpf(x), k), near)]
+        np.testing.assert_allclose(found, [float(e) for e in expected], rtol=1e-11)
+
+
+# ------------------------------------------------------------------------- poles, ends, constants
+
+# As in docs/conventions.md: functions, points, partial derivatives there.
+ENDS = [
+    (v.xlogy, (0.0, 0.0), (-INF, 0.0)),
+    (v.xlog1py, (0.0, -1.0), (-INF, 0.0)),
+    (v.entr, (0.0,), (INF,)),
+    (v.rel_entr, (0.0, 2.0), (-INF, 0.0)),
+    (v.kl_div, (0.0, 2.0), (-INF, 1.0)),
+    (v.logit, (0.0,), (INF,)),
+    (v.logit, (1.0,), (INF,)),
+    (v.ndtri, (0.0,), (INF,)),
+    (v.erfinv, (-1.0,), (INF,)),
+    (v.erfcinv, (0.0,), (-INF,)),
+    (v.gammaln, (0.0,), (-INF,)),
+    (v.digamma, (0.0,), (INF,)),
+    (v.rgamma, (-1.0,), (-1.0,)),
+    (v.rgamma, (0.0,), (1.0,)),
+    (v.gammainc, (1, 0.0), (None, 1.0)),
+    (v.gammainc, (2, 0.0), (None, 0.0)),
+    (v.huber, (1.0, 1.0), (0.0, 1.0)),
+    (v.huber, (1.0, -3.0), (2.0, -1.0)),
+    (v.pseudo_huber, (0.0, 2.0), (2.0, 0.0)),
+    (v.pseudo_huber, (0.0, 0.0), (0.0, 0.0)),
+    (v.boxcox, (0.0, 0.5), (INF, 4.0)),
+    (v.inv_boxcox, (-2.0, 0.5), (0.0, 0.0)),
+    (v.i0e, (0.0,), (0.0,)),
+    (v.i1e, (0.0,), (0.5,)),
+    (v.j1, (0.0,), (0.5,)),
+    (v.i1, (0.0,), (0.5,)),
+    (v.y0, (0.0,), (INF,)),
+    (v.k0, (0.0,), (-INF,)),
+    (v.exp1, (0.0,), (-INF,)),
+    (v.ellipk, (1.0,), (INF,)),
+    (v.ellipkm1, (0.0,), (-INF,)),
+    (v.ellipe, (1.0,), (-INF,)),
+    (v.spence, (0.0,), (-INF,)),
+    (v.spence, (1.0,), (-1.0,)),
+    (v.exprel, (0.0,), (0.5,)),
+    (v.expit, (INF,), (0.0,)),
+    (v.log_expit, (-INF,), (1.0,)),
+    (v.gammasgn, (-0.5,), (0.0,)),
+]
+
+
+@pytest.mark.parametrize("word, point, partials", ENDS, ids=str)
+def test_values_at_ends_and_poles(word, point, partials):
+    for k, expected in enumerate(partials):
+        if expected is None:
+            continue
+        found = grad(word, k)(*point)
+        assert found == expected
+        forward = jvp(lambda x, k=k: word(*point[:k], x, *point[k + 1 :]), (point[k],), (1.0,))[1]
+        assert forward == expected
+
+
+@pytest.mark.parametrize(
+    "word, inside", [(v.gammaln, 2.0), (v.logit, 0.5), (v.ndtri, 0.5), (v.ellipk, 0.5), (v.y0, 1.0)]
+)
+def test_an_infinite_slope_that_nobody_asks_for_is_zero(word, inside):
+    end = {v.gammaln: 0.0, v.logit: 1.0, v.ndtri: 0.0, v.ellipk: 1.0, v.y0: 0.0}[word]
+    f = lambda x: np.sum(np.where(x == end, 0.0, word(x)))
+    found = grad(f)(np.array([end, inside]))
+    assert found[0] == 0
+    assert np.isfinite(found[1])
+
+
+def test_terms_of_a_sum_of_exponentials_that_are_not_there():
+    lse = lambda x: v.logsumexp(x)
+    np.testing.assert_array_equal(grad(lse)(np.full(2, -INF)), [0, 0])
+    np.testing.assert_array_equal(grad(lse)(np.array([-INF, 0.0])), [0, 1])
+    assert np.isnan(grad(lse)(np.array([INF, 0.0]))).all()
+
+
+def test_small_terms_count_beside_a_sum_near_zero():
+    x = np.array([0.0, -50.0])
+    assert v.logsumexp(x) == math.log1p(math.exp(-50.0))
+    assert v.logsumexp(np.array([1e3, 1e3])) == 1e3 + math.log(2)
+
+
+@pytest.mark.parametrize("n, k", [(3.0, 5.0), (3.0, -1.0), (3.5, 6.0), (200.0, 3.0), (3.0, 3.0)])
+def test_binomial_coefficients_beyond_their_triangle(n, k):
+    f = lambda n, k: mp.rgamma(k + 1) * mp.rgamma(n - k + 1) * mp.gamma(n + 1)
+    expected = [mp.diff(lambda t: f(t, k), n), mp.diff(lambda t: f(n, t), k)]
+    found = grad(v.binom, (0, 1))(n, k)
+    np.testing.assert_allclose(found, [float(e) for e in expected], rtol=1e-11)
+
+
+# -------------------------------------------------------------------------------------- orders
+
+ORDERS = [
+    (v.jv, 2.5, 1.5),
+    (v.yv, 0.5, 1.5),
+    (v.iv, 1.5, 0.7),
+    (v.ive, 1.5, 0.7),
+    (v.kv, 0.3, 0.7),
+    (v.kve, 0.3, 0.7),
+    (v.gammainc, 2.5, 1.2),
+    (v.gammaincc, 2.5, 1.2),
+    (v.zeta, 2.5, 1.2),
+    (v.hyp0f1, 1.5, 0.4),
+]
+
+
+@pytest.mark.parametrize("word, order, x", ORDERS, ids=str)
+def test_real_orders(word, order, x):
+    h = 1e-5
+    expected = (word(order, x + h) - word(order, x - h)) / (2 * h)
+    found = grad(lambda x: word(order, x))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    np.testing.assert_allclose(jvp(lambda x: word(order, x), (x,), (1.0,))[1], found, rtol=1e-14)
+    _, pullback = rrule(word, order, x)
+    np.testing.assert_allclose(pullback(1.0, wanted=(False, True))[1], found, rtol=1e-14)
+
+
+@pytest.mark.parametrize("word, order, x", ORDERS, ids=str)
+def test_a_derivative_in_a_real_order_is_an_error(word, order, x):
+    name = word.operands[0]
+    with pytest.raises(NotDifferentiableError, match=rf"{word.__name__} .* operand {name} "):
+        grad(lambda n: word(n, x))(order)
+    with pytest.raises(NotDifferentiableError, match="ignore_derivatives"):
+        frule((1.0, 0.0), word, order, x)
+
+
+def test_a_whole_order_is_a_count():
+    y, pullback = rrule(v.jv, 2, 0.7)
+    assert pullback(1.0)[0] is NoTangent()
+    np.testing.assert_array_equal(vjp(v.jv, np.arange(3), 0.7)[1](np.ones(3))[0], np.zeros(3))
+
+
+def test_operands_of_hypergeometric_functions_that_have_no_derivative():
+    for k in range(3):
+        with pytest.raises(NotDifferentiableError, match="hyp2f1 has no derivative in its operand"):
+            grad(v.hyp2f1, k)(0.5, 1.5, 2.5, 0.3)
+    with pytest.raises(NotDifferentiableError, match="betainc has no derivative in its operand a"):
+        grad(v.betainc, 0)(0.5, 1.5, 0.3)
+
+
+# ------------------------------------------------------------------------------ complex numbers
+
+
+@pytest.mark.parametrize(
+    "word, f", [(v.gamma, mp.gamma), (v.loggamma, mp.loggamma), (v.rgamma, mp.rgamma)]
+)
+def test_the_gamma_function_of_complex_numbers(word, f):
+    for z in (0.7 + 0.4j, -1.3 + 0.2j, 3.0 - 2.0j):
+        expected = complex(mp.diff(f, mp.mpc(z)))
+        found = vjp(word, np.array([z]))[1](np.ones(1, complex))[0]
+        np.testing.assert_allclose(np.conj(found), [expected], rtol=1e-11)
+
+
+@pytest.mark.parametrize("word", [v.digamma, v.gammaln, v.j0, v.expit])
+def test_what_has_no_rule_for_complex_numbers_says_so(word):
+    with pytest.raises((NoRuleError, TypeError)):
+        jvp(word, (np.array([0.5 + 0.1j]),), (np.array([1.0 + 0j]),))
+
+
+def test_the_faddeeva_function_of_real_numbers_is_complex():
+    x, h = np.array([0.3]), 1e-5
+    expected = (v.wofz(x + h + 0j) - v.wofz(x - h + 0j)) / (2 * h)
+    np.testing.assert_allclose(jvp(v.wofz, (x,), (np.ones(1),))[1], expected, rtol=1e-9)
+    bar = vjp(v.wofz, x)[1](np.array([1.0 + 2.0j]))[0]
+    assert bar.dtype == float
+    np.testing.assert_allclose(bar, np.real(np.conj(expected) * (1 + 2j)), rtol=1e-9)
+
+
+def test_numbers_of_python_stay_numbers_of_python():
+    assert type(v.gammaln(0.5)) is float
+    assert type(grad(v.gammaln)(0.5)) is float
+    assert [type(part) for part in v.sici(0.5)] == [float, float]
