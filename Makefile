@@ -3,7 +3,8 @@
 #   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
 #   make test-all    the slow ones too                       make bench      the benchmarks
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
-#   make test-nightly   every sample in twenty more draws
+#   make test-nightly   every sample in twenty more draws, 20,000 random programs
+#   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
@@ -22,10 +23,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-nightly test-gpu lint format docs bench hooks clean
+.PHONY: help demo test test-all test-nightly test-gpu lint format docs coverage bench hooks clean
 
 help:
-	@sed -n '2,6s/^# *//p' Makefile
+	@sed -n '2,7s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -93,6 +94,9 @@ format: $(VENV)/.stamp-test
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/sphinx-build -W --keep-going -j $(JOBS) -b html docs docs/_build/html
+
+coverage: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.coverage docs/coverage.csv
 
 # asv writes its machine file into HOME, which is therefore .asv. Results are kept per commit, if there is one.
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null)

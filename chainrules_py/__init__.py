@@ -42,7 +42,7 @@ from chainrules_py.errors import (
     UnsupportedKeywordError,
 )
 from chainrules_py.linear import LinearMap, identity
-from chainrules_py.primitive import Primitive, ignore_derivatives, primitive
+from chainrules_py.primitive import Primitive, primitive
 from chainrules_py.project import Space, project, space, zero_tangent
 from chainrules_py.registry import coverage, explain, find_rule, rules_for
 from chainrules_py.rule import (
@@ -71,6 +71,7 @@ from chainrules_py.tangents import (
     scale,
     unthunk,
 )
+from chainrules_py.tracers import ignore_derivatives
 
 __all__ = [
     "AbstractTangent",

@@ -15,8 +15,8 @@ from typing import Any
 
 from chainrules_py import arrays
 from chainrules_py.errors import TracerError
-from chainrules_py.primitive import find_tracers
 from chainrules_py.structure import structure_of
+from chainrules_py.tracers import find_tracers
 
 __all__ = ["Kept", "captured", "check_captured", "frozen", "recording"]
 

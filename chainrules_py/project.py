@@ -369,9 +369,16 @@ class Unbroadcast:
         return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
 
-@cache
 def unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """The `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
+    try:
+        return _unbroadcasting(result, shape)
+    except TypeError:  # lengths that a compiler has not fixed, and that cannot be hashed
+        return _unbroadcasting.__wrapped__(result, shape)
+
+
+@cache
+def _unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     return None if result == shape else Unbroadcast(result, shape)
 
 

@@ -10,7 +10,8 @@ import operator
 from typing import Any
 
 from chainrules_py.arrays import dispatch_type, is_tracer_type, type_namespace
-from chainrules_py.primitive import Primitive, find_tracers, ignore_derivatives
+from chainrules_py.primitive import Primitive
+from chainrules_py.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.creation import arange_like
 from chainrules_py.vocabulary.elementwise import imag, lift, real
 from chainrules_py.vocabulary.indexing import Index, getitem, put_at, scatter_add, take

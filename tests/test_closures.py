@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_py.closures import Closure, closed, settled
-from chainrules_py.primitive import find_tracers
+from chainrules_py.tracers import find_tracers
 from chainrules_py.vocabulary import root
 from chainrules_tape import Tape, grad
 

@@ -6,6 +6,7 @@ Importing this registers them.
 from chainrules_cupy import (
     arrays,
     expressions,
+    fusion,
     indexing,
     kernels,
     lazy,
@@ -15,10 +16,17 @@ from chainrules_cupy import (
     special,
     words,
 )
+from chainrules_cupy.fusion import fuse
+from chainrules_cupy.kernels import fuse_pulls
+from chainrules_cupy.words import debug
 
 __all__ = [
     "arrays",
+    "debug",
     "expressions",
+    "fuse",
+    "fuse_pulls",
+    "fusion",
     "indexing",
     "kernels",
     "lazy",

@@ -14,6 +14,7 @@ import numpy as np
 from chainrules_py import register_array_type
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import aliases
+from chainrules_py.calling import register_owner
 from chainrules_py.errors import RuleError
 
 __all__ = ["Expression", "Program", "trace"]
@@ -286,6 +287,7 @@ for _name in _UNARY_REAL:
 
 words = _Words()
 register_array_type(Expression, words)
+register_owner(Expression, lambda x, theirs: x)  # nobody writes to one
 
 
 @v.full_like.implement

@@ -306,11 +306,16 @@ _plain: set[Any] = set()
 """Halves that gain nothing, or do what waiting arrays cannot."""
 
 
+least = 1 << 16
+"""From so many elements on: noting a word costs as much as a launch does."""
+
+
 def lazily(half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
-    """Run a half of a rule with as few launches as can be."""
+    """Run a half of a rule with as few launches as can be, where the arrays are large."""
     if (
-        half in _plain
-        or type(y_bar) is not cupy.ndarray
+        type(y_bar) is not cupy.ndarray
+        or max([x.size for x in (y_bar, *saved) if type(x) is cupy.ndarray]) < least
+        or half in _plain
         or y_bar.dtype.char not in _DTYPES
         or any([is_tracer_type(type(x)) for x in saved])
     ):

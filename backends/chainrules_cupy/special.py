@@ -8,9 +8,18 @@ from typing import Any
 import cupy
 
 from chainrules_cupy.kernels import fused, fused_sum
+from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
 __all__: list[str] = []
+
+
+@v.polygamma.implement
+def polygamma_cupy(n: cupy.ndarray | Scalar, x: cupy.ndarray) -> Any:
+    """Of the dtype of x; CuPy's takes arrays alone."""
+    y = _scipys("polygamma")(cupy.asarray(n), x)
+    return y if y.dtype == x.dtype else y.astype(x.dtype)
+
 
 _exponentials = fused_sum(lambda x, top: v.exp(x - top))
 _shares = fused(lambda x, top, total: v.exp(x - top) / total)
@@ -46,6 +55,8 @@ def logsumexp_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False)
     """As `softmax_cupy`."""
     if x.dtype.char not in "fd":
         return _scipys("logsumexp")(x, axis, keepdims=keepdims)
+    if not x.size:
+        return v.log(x.sum(axis, None, None, keepdims))
     top = _finite(x.max(axis, None, True))
     y = _logarithm(top, _exponentials(x, top, axis=axis))
     return y if keepdims else y.squeeze(axis)

@@ -206,22 +206,24 @@ def round_decimals_cupy(x: cupy.ndarray, *, decimals: int) -> Any:
 
 @v.clip_below.implement
 def clip_below_cupy(x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar) -> Any:
-    """cupy.clip with one bound."""
-    return cupy.clip(x, lo, None)
+    """The greater of the two."""
+    return cupy.maximum(x, lo)
 
 
 @v.clip_above.implement
 def clip_above_cupy(x: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar) -> Any:
-    """cupy.clip with one bound."""
-    return cupy.clip(x, None, hi)
+    """The lesser of the two."""
+    return cupy.minimum(x, hi)
 
 
 @v.clip.implement
 def clip_cupy(
     x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar
 ) -> Any:
-    """The standard's takes bounds that do not change the dtype."""
-    return cupy.clip(x, lo, hi)
+    """One launch of an array; the standard's takes bounds that do not change the dtype."""
+    if isinstance(x, cupy.ndarray):
+        return cupy.clip(x, lo, hi)
+    return cupy.minimum(cupy.maximum(x, lo), hi)
 
 
 @v.bincount.implement

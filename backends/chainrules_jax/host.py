@@ -17,7 +17,7 @@ import numpy as np
 from chainrules_jax.arrays import Concrete
 from chainrules_jax.config import config
 from chainrules_jax.calls import run
-from chainrules_jax.values import as_values
+from chainrules_jax.values import OURS, as_values
 from chainrules_py import Primitive
 from chainrules_py.arrays import register_host
 from chainrules_py.loading import Layer
@@ -27,10 +27,7 @@ from chainrules_py.registry import Rule, find_rule, rules_for
 _NUMPYS = (np.ndarray, np.generic)
 _JAXS = (jax.core.Tracer, *_NUMPYS)
 
-__all__ = ["OURS", "host", "is_native"]
-
-OURS: frozenset[Any] = frozenset()
-"""Words without a singular point whose derivative in JAX is another one somewhere, or missing."""
+__all__ = ["host", "is_native"]
 
 
 def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:

@@ -14,10 +14,13 @@ from chainrules_py.exporting import Layout
 from chainrules_py.structure import fields_of, is_structure_type, register_structure
 from chainrules_py.tangents import is_zero, unthunk
 
-__all__ = ["COMPUTED", "as_values", "conjugate", "dense", "is_value", "split"]
+__all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
 
 COMPUTED: dict[Any, Callable[..., Any]] = {}
 """How words are computed of arrays that JAX traces, where it is not by their implementation."""
+
+OURS: set[Any] = set()
+"""Words that JAX has another derivative of, or none, though ours has no singular point."""
 
 
 def is_value(x: Any) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 
 from chainrules_py.advice import advise
 
-__all__: list[str] = []
+__all__ = ["MOVED", "OTHERS"]
 
 _name: str
 
-_MOVED = {
+MOVED = {
     "normal": "loc + scale * rng.standard_normal(shape)",
     "uniform": "low + (high - low) * rng.random(shape)",
     "exponential": "scale * rng.standard_exponential(shape)",
@@ -36,7 +36,7 @@ _MOVED = {
 }
 """What has the same distribution, of draws that have no parameters; ``np.random`` is an rng too."""
 
-_DISCRETE = (
+OTHERS = (
     "beta",
     "binomial",
     "chisquare",
@@ -62,14 +62,14 @@ _DISCRETE = (
 """Draws that jump with their parameters, or are moved by them in no simple way."""
 
 for _class in (np.random.Generator, np.random.RandomState):
-    for _name, _line in _MOVED.items():
+    for _name, _line in MOVED.items():
         if hasattr(_class, _name):
             advise(
                 getattr(_class, _name),
                 f"{_name} draws from plain parameters: write {_line}, with rng a np.random."
                 f"Generator or np.random itself",
             )
-    for _name in _DISCRETE:
+    for _name in OTHERS:
         if hasattr(_class, _name):
             advise(
                 getattr(_class, _name),

@@ -11,8 +11,8 @@ from chainrules_py import alias, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.advice import advise
 from chainrules_py.arrays import is_array_type, is_python_number, is_tracer_type
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import kind_of
+from chainrules_py.tracers import find_tracers
 
 __all__ = ["adjoint", "array_of", "checked", "stands_for", "static"]
 

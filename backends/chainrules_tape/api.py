@@ -9,9 +9,9 @@ from typing import Any
 from chainrules_py import ProjectionError, TracerError, ZeroTangent
 from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers, ignore_derivatives
 from chainrules_py.project import Space, project, space
 from chainrules_py.tangents import canonicalize, is_zero, unthunk
+from chainrules_py.tracers import find_tracers, ignore_derivatives
 from chainrules_tape.arguments import Arguments, Names, Numbers
 from chainrules_tape.config import config
 from chainrules_tape.forward import Dual, dual

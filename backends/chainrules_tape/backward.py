@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from chainrules_py.arrays import is_array_type, is_tracer_type
 from chainrules_py.bind import part
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space
 from chainrules_py.tangents import (
     AbstractTangent,
@@ -17,6 +16,7 @@ from chainrules_py.tangents import (
     is_zero,
     unthunk,
 )
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import duplicate
 from chainrules_tape.debugging import trap_is_set, trapped
 from chainrules_tape.folding import unfolding

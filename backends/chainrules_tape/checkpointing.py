@@ -20,9 +20,9 @@ from chainrules_py import MutationError
 from chainrules_py.arrays import is_tracer_type
 from chainrules_py.captures import frozen
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers, highest_tracer
 from chainrules_py.project import kind_of
 from chainrules_py.registry import name_of
+from chainrules_py.tracers import find_tracers, highest_tracer
 from chainrules_tape.folding import folded
 from chainrules_tape.guard import Guard
 from chainrules_tape.inplace import innermost, snapshot

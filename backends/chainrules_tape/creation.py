@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from chainrules_py.arrays import dispatch_type, is_array_type, type_namespace
-from chainrules_py.primitive import find_tracers
+from chainrules_py.tracers import find_tracers
 from chainrules_tape.tracing import call_native
 
 __all__ = ["asarray", "full"]

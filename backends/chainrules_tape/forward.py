@@ -10,10 +10,11 @@ from chainrules_py.arrays import dispatch_type, is_tracer_type, on_registration
 from chainrules_py.bind import Bound
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
-from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.primitive import Primitive
 from chainrules_py.project import zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import duplicate, gives_views
 from chainrules_tape.config import config
 from chainrules_tape.debugging import check_pushed, trap_is_set

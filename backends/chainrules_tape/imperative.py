@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py import TracerError, ZeroTangent
 from chainrules_py.calling import check_cotangent, own
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import project, space
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import deliver, is_zero, unthunk
+from chainrules_py.tracers import find_tracers
 from chainrules_tape.backward import Bars, backward
 from chainrules_tape.replay import replayed
 from chainrules_tape.seeds import check_scalar, lower, one

@@ -15,9 +15,9 @@ from chainrules_py import MutationError, TracerError, ignore_derivatives
 from chainrules_py.arrays import Tracer, is_array_type, is_number_type, is_tracer_type
 from chainrules_py.errors import describe
 from chainrules_py.memory import memory_of
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import kind_of
 from chainrules_py.tangents import is_mutable_destination
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import Index, converted, duplicate, place, read, shaped, stacked, store
 from chainrules_tape.views import check_writable, current, propagate, take_over, view_of
 

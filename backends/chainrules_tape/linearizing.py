@@ -16,9 +16,10 @@ from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
 from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
-from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.primitive import Primitive
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.guard import Guard, plain_arrays

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import Space, space, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.tracers import find_tracers
 from chainrules_tape.inplace import handed_out
 from chainrules_tape.variables import Variable
 

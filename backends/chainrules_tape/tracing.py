@@ -27,9 +27,10 @@ from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import failures, module_of, see
 from chainrules_py.memory import makers, memory_of, refuse_plain, viewers
-from chainrules_py.primitive import Primitive, highest_tracer, is_static
+from chainrules_py.primitive import Primitive, is_static
 from chainrules_py.project import kind_of
 from chainrules_py.registry import find_rule, name_of
+from chainrules_py.tracers import highest_tracer
 from chainrules_py.writing import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.inplace import assign, innermost
@@ -215,7 +216,7 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
     places, stated = direct
     xs = [operands[p] for p in places]
     word, classes = row.word, tuple(map(type, xs))
-    tracers = [cls for cls in classes if is_tracer_type(cls)]
+    tracers: list[Any] = [cls for cls in classes if is_tracer_type(cls)]
     engines = {getattr(cls, "engine", None) for cls in tracers}
     if len(engines) != 1 or None in engines:
         return slow

@@ -17,9 +17,10 @@ from chainrules_py.bind import Bound
 from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
-from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.primitive import Primitive
 from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import gives_views
 from chainrules_tape.backward import LEAF, Into, Several
 from chainrules_tape.config import config

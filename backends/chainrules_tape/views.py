@@ -15,7 +15,7 @@ from chainrules_py import MutationError
 from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
 from chainrules_py.memory import memory_of, share_memory
-from chainrules_py.primitive import find_tracers
+from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import (
     always_views,
     depends_on_layout,

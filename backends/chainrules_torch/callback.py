@@ -7,7 +7,6 @@ like has to be said.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -22,6 +21,7 @@ from chainrules_py.registry import find_rule
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_torch.arrays import entered
 from chainrules_torch.config import is_tensor
+from chainrules_torch.later import run_later
 
 __all__ = ["callback", "called_back"]
 
@@ -119,7 +119,8 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
 
 
 def _dtype(x: torch.Tensor) -> Any:
-    return torch.empty((), dtype=x.dtype).numpy().dtype
+    """The dtype of NumPy's with this name."""
+    return np.dtype(str(x.dtype).rpartition(".")[2])
 
 
 @final
@@ -148,19 +149,8 @@ class _Kernel:
                 return self.compute(operands)
             with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
                 return self.compute(operands)
-        places = [i for i, x in enumerate(operands) if is_tensor(x)]
-        kernel = _Late(self, tuple([() if is_tensor(x) else (x,) for x in operands]))
-        # Operations of PyTorch's take no functions, but they take numbers.
-        number = next(_numbers)
-        _waiting[number] = kernel
-        try:
-            found = _operation(number, [operands[i] for i in places])
-        finally:
-            if all([type(x) in _EAGER for x in tensors]):  # else a compiled program goes on with it
-                del _waiting[number]
-        treedef = kernel.treedef
-        assert treedef is not None
-        return found[0] if treedef.children is None else unflatten(treedef, found)
+        later = _Late(self, tuple([() if is_tensor(x) else (x,) for x in operands]))
+        return later.result(run_later(later, tensors))
 
     def compute(self, operands: Sequence[Any]) -> Any:
         """What NumPy computes, as tensors on the device of the operands."""
@@ -182,9 +172,6 @@ def _as_tensor(y: Any, operands: Sequence[Any], device: torch.device) -> Any:
     return torch.from_numpy(y.copy() if shares else y).to(device)
 
 
-# ------------------------------------------------------------------ the operation for compilers
-
-
 @final
 class _Late:
     """A kernel with its numbers, which waits for its tensors."""
@@ -200,12 +187,12 @@ class _Late:
         rest = iter(tensors)
         return [entry[0] if entry else next(rest) for entry in self.statics]
 
-    def compute(self, tensors: Sequence[Any]) -> list[torch.Tensor]:
+    def compute(self, tensors: Sequence[Any]) -> list[Any]:
         """The tensors of the result."""
         leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
         return leaves
 
-    def like(self, tensors: Sequence[Any]) -> list[torch.Tensor]:
+    def like(self, tensors: Sequence[Any]) -> list[Any]:
         """Tensors like those of the result."""
         kernel = self.kernel
         if kernel.result is None:
@@ -215,30 +202,10 @@ class _Late:
                 f"chainrules_torch.callback({kernel.name}, result=...)"
             )
             raise NoRuleError(msg)
-        made = kernel.result(*self._operands(tensors), **kernel.options)
-        leaves, self.treedef = flatten(made)
-        return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in leaves]
+        leaves, self.treedef = flatten(kernel.result(*self._operands(tensors), **kernel.options))
+        return leaves
 
-
-_waiting: dict[int, _Late] = {}
-_numbers = itertools.count()
-
-
-@torch.library.custom_op("chainrules::callback", mutates_args=())
-def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    return _waiting[number].compute(tensors)
-
-
-@_operation.register_fake
-def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    return _waiting[number].like(tensors)
-
-
-@_operation.register_vmap
-def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
-    results = []
-    for i in range(info.batch_size):
-        each = [x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)]
-        results.append(_operation(number, each))
-    stacked = [torch.stack(part) for part in zip(*results, strict=True)]
-    return stacked, [0] * len(stacked)
+    def result(self, leaves: Sequence[Any]) -> Any:
+        """The result with these tensors."""
+        assert self.treedef is not None
+        return unflatten(self.treedef, leaves)

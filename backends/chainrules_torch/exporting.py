@@ -16,6 +16,7 @@ from chainrules_py.exporting import Layout, resolved
 from chainrules_py.primitive import Primitive
 from chainrules_torch.config import is_tensor, varies
 from chainrules_torch.functions import Plain, Transformed
+from chainrules_torch.later import is_abstract
 from chainrules_torch.looping import Loop, is_mapped
 from chainrules_torch.plans import Call, Plan
 from chainrules_torch.results import given, taken
@@ -163,7 +164,7 @@ def plan_for(
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     """A call with structures among the operands, and its leaves: what functions captured too."""
     if plan.solves:
-        operands = tuple([closed(x, varies) if callable(x) else x for x in operands])
+        operands = tuple([closed(x, _is_captured) if callable(x) else x for x in operands])
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
     leaves: list[Any] = []
     layouts = []
@@ -172,6 +173,11 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
         leaves.extend(found)
         layouts.append(layout)
     return Call(plan, layouts), leaves
+
+
+def _is_captured(x: Any) -> bool:
+    """Whether a value is one that a function must not keep to itself."""
+    return varies(x) or is_abstract(x)
 
 
 def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
@@ -184,7 +190,9 @@ def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
         for x in leaves:
             if isinstance(x, torch.Tensor) and x.requires_grad:
                 return taken(_plain(call, *map(_unwrapped, leaves)))
-    return plan.run(plan.compute, *call.operands(leaves), **plan.options)
+    if plan.solves:
+        return taken(call.value(leaves))
+    return plan.compute(*call.operands(leaves), **plan.options)
 
 
 def _unwrapped(x: Any) -> Any:

@@ -26,13 +26,14 @@ from torch.autograd.function import Function
 from chainrules_py.bind import Bound
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitive import Primitive
-from chainrules_py.project import Space, StructureSpace, Unbroadcast
+from chainrules_py.project import Space, StructureSpace, Unbroadcast, fit
 from chainrules_py.structure import TreeDef, flatten
-from chainrules_py.tangents import AbstractZero
+from chainrules_py.tangents import AbstractZero, unthunk
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.config import in_forward_mode, is_tensor
+from chainrules_torch.later import is_abstract
 from chainrules_torch.mapping import Mapped
-from chainrules_torch.plans import AnyCall, Outputs, spaces_of
+from chainrules_torch.plans import AnyCall, Outputs, Plan, spaces_of
 from chainrules_torch.results import apart, cotangent, given, written
 
 __all__ = ["Plain", "Transformed", "computing"]
@@ -227,16 +228,22 @@ _EXACT = ("scalar_rule", "bilinear_rule")
 """The pens whose statements save nothing but operands and results, or what holds no tensor."""
 
 
-def _short(plan: Any, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
+def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     """The forward of calls that come down to one tensor each way, for these operands wanted."""
     try:
         bound = plan.bound("reverse", needs[1:], again=False)
     except NoRuleError:
         return None
-    if bound is None or bound.careful or bound.wanted != needs[1:]:
+    if bound is None or bound.wanted != needs[1:] or plan.solves:
         return None
-    if plan.options or plan.solves or bound.statement.recipe.pen not in _EXACT:
-        return None
+    pen = bound.statement.recipe.pen
+    if pen == "rule":
+        return _by_maps(plan, bound)
+    return _by_formula(plan, bound) if pen in _EXACT and not plan.options else None
+
+
+def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
+    """Of a rule that saves operands and results."""
     run = bound.run
 
     def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
@@ -257,9 +264,52 @@ def _short(plan: Any, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     return forward
 
 
+def _by_maps(plan: Plan, bound: Bound) -> Callable[..., Any]:
+    """Of a rule that gives maps: each is kept as its pull, its operand's space, what it saved."""
+    run, options, single = bound.run, plan.options, bound.wanted.count(True) == 1
+
+    def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
+        y, record = run(None, *leaves, **options)
+        maps = ((record[2], record[3], record[4:]),) if single else record[2:]
+        tensors: list[Any] = []
+        for half, _, saved in maps:
+            if type(half) is not FunctionType or half.__closure__ is not None:
+                break
+            for x in saved:
+                if not isinstance(x, Tensor) or not (x is y or any([x is leaf for leaf in leaves])):
+                    break
+            else:
+                tensors += saved
+                continue
+            break
+        else:
+            if isinstance(y, Tensor):
+                ctx.half = _pull_maps
+                ctx.statics = [(half, onto, len(saved)) for half, onto, saved in maps]
+                ctx.save_for_backward(*tensors)
+                return y
+        return _kept(ctx, plan, bound, record, leaves, y)
+
+    return forward
+
+
+def _pull_maps(y_bar: Any, maps: Sequence[Any], tensors: Sequence[Any]) -> Any:
+    bars = []
+    start = 0
+    for half, onto, n in maps:
+        bar = half(y_bar, *tensors[start : start + n])
+        start += n
+        if not (isinstance(bar, Tensor) and bar.dtype is onto.dtype and bar.shape == onto.shape):
+            bar = written(fit(unthunk(bar), onto), onto)
+        bars.append(bar)
+    return bars[0] if len(bars) == 1 else bars
+
+
 def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
     """The forward of any call."""
     plan, needs = call.plan, ctx.needs_input_grad[1:]
+    if plan.solves and any(map(is_abstract, leaves)):
+        return _later(ctx, call, leaves)
     operands = call.operands(leaves)
     error = None
     try:
@@ -276,6 +326,17 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
     ctx.record = _Constant(spaces_of(leaves, needs), error)
     ctx.set_materialize_grads(False)
     return given(y)
+
+
+def _later(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
+    """Of a call that a compiler defers: it keeps inputs and outputs."""
+    out = call.value(leaves)
+    outputs, treedef = apart(out)
+    ctx.half = None
+    ctx.record = _Again(call, leaves, outputs, treedef)
+    ctx.save_for_backward(*[x for x in (*leaves, *outputs) if is_tensor(x)])
+    ctx.set_materialize_grads(False)
+    return out
 
 
 def _kept(
@@ -310,16 +371,19 @@ class Plain(Function):
         if half is None:
             return None, *ctx.record.pull(ctx.saved_tensors, bars, needs[1:])
         saved, statics = ctx.saved_tensors, ctx.statics
-        if statics is not None:
+        if half is _pull_maps:
+            answer = _pull_maps(bars[0], statics, saved)
+        elif statics is None:
+            answer = half(bars[0], *saved)
+        else:
             rest = iter(saved)
-            saved = [x[0] if x else next(rest) for x in statics]
-        answer = half(bars[0], *saved)
+            answer = half(bars[0], *[x[0] if x else next(rest) for x in statics])
         if len(needs) == 2:
             return None, answer
         if needs.count(True) == len(needs) - 1:
             return None, *answer
         answers = iter(answer if needs.count(True) > 1 else (answer,))
-        return [next(answers) if needed else None for needed in needs]
+        return tuple([next(answers) if needed else None for needed in needs])
 
 
 class Transformed(Function):

@@ -23,8 +23,9 @@ from chainrules_py.captures import Kept
 from chainrules_py.closures.copying import LASTING, Copy
 from chainrules_py.closures.knowledge import Search
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitive import Primitive, find_tracers
+from chainrules_py.primitive import Primitive
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, register_structure
+from chainrules_py.tracers import find_tracers
 
 __all__ = [
     "Backward",

@@ -13,8 +13,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.arrays import dispatch_type, is_python_number, type_namespace
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
-from chainrules_py.primitive import ignore_derivatives
 from chainrules_py.project import kind_of
+from chainrules_py.tracers import ignore_derivatives
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 

@@ -7,8 +7,8 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.arrays import dispatch_type, is_python_number, type_namespace
 from chainrules_py.composites.manipulation import normal_axes
-from chainrules_py.primitive import find_tracers
 from chainrules_py.project import kind_of
+from chainrules_py.tracers import find_tracers
 
 __all__ = [
     "array_of",

@@ -9,11 +9,12 @@ from chainrules_py.captures import recording
 from chainrules_py.custom.pens import state_pair, state_push
 from chainrules_py.dispatch import where_defined
 from chainrules_py.errors import NotDifferentiableError, RuleError
-from chainrules_py.primitive import Primitive, find_tracers, highest_tracer
+from chainrules_py.primitive import Primitive
 from chainrules_py.registry import name_of
 from chainrules_py.signature import parameters_of
 from chainrules_py.statements import checked_types
 from chainrules_py.tangents import ZeroTangent, add_tangents, canonicalize, is_zero
+from chainrules_py.tracers import find_tracers, highest_tracer
 
 __all__ = ["CustomFunction", "custom_jvp", "custom_vjp"]
 

@@ -7,10 +7,10 @@ from typing import Any, final
 
 from chainrules_py.arrays import namespace_of
 from chainrules_py.errors import describe
-from chainrules_py.primitive import find_tracers, ignore_derivatives
 from chainrules_py.project import kind_of, zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tangents import NoTangent, Tangent, canonicalize, is_zero, unthunk
+from chainrules_py.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = ["Tree", "mirrored", "plain", "started"]

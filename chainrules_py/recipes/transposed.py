@@ -24,7 +24,6 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.primitive import highest_tracer
 from chainrules_py.project import project, space, spread_all
 from chainrules_py.recipes.leaves import (
     assembled,
@@ -38,6 +37,7 @@ from chainrules_py.registry import Statement
 from chainrules_py.signature import parameters_of
 from chainrules_py.structure import flatten, is_structure_type, unflatten
 from chainrules_py.tangents import NoTangent, ZeroTangent, is_zero, unthunk
+from chainrules_py.tracers import highest_tracer
 
 __all__ = ["AugmentedRecipe", "PushedRecipe"]
 

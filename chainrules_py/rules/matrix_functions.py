@@ -22,12 +22,14 @@ from chainrules_py.vocabulary import (
     matmul,
     matrix_rank,
     report,
+    solve,
     solve_sylvester,
     solve_triangular,
     sqrtm,
     take_along_axis,
     tril,
     triu,
+    unitary_factor,
     zeros_like,
 )
 
@@ -111,6 +113,40 @@ def sqrtm_push(x_dot, y):
 
 def sqrtm_pull(y_bar, y):
     return sqrtm_push(y_bar, adjoint(y))
+
+
+@rule(unitary_factor, batched=True)
+def unitary_factor_rule(x: Array):
+    """X = Y P with Hermitian P: Yᴴ dY = Ω with Ω P + P Ω = Yᴴ dX - dXᴴ Y.
+
+    What of dX is orthogonal to Y goes by P⁻¹. Higham, theorem 8.9 and problem 8.13, for a square X.
+    """
+    y = unitary_factor(x)
+    wide = x.shape[-2] < x.shape[-1]
+    a, u = (adjoint(x), adjoint(y)) if wide else (x, y)
+    return y, (LinearMap(unitary_push, unitary_pull, u, matmul(adjoint(u), a), wide),)
+
+
+def unitary_push(x_dot, y, p, wide):
+    if wide:
+        return adjoint(unitary_push(adjoint(x_dot), y, p, False))
+    g = matmul(adjoint(y), x_dot)
+    return matmul(y, solve_sylvester(p, p, g - adjoint(g))) + beside(x_dot, g, y, p)
+
+
+def unitary_pull(y_bar, y, p, wide):
+    if wide:
+        return adjoint(unitary_pull(adjoint(y_bar), y, p, False))
+    g = matmul(adjoint(y), y_bar)
+    w = solve_sylvester(p, p, g)
+    return matmul(y, w - adjoint(w)) + beside(y_bar, g, y, p)
+
+
+def beside(t, g, y, p):
+    """(t - Y Yᴴ t) P⁻¹; 0 for a square Y."""
+    if y.shape[-2] == y.shape[-1]:
+        return zeros_like(t)
+    return adjoint(solve(p, adjoint(t - matmul(y, g))))
 
 
 # ---------------------------------------------------------------------------------- equations

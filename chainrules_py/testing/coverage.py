@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import collections
 import csv
+import functools
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chainrules_py.alias import UFUNC_KEYWORDS, aliases
+from chainrules_py.alias import aliases
 from chainrules_py.loading import see
 from chainrules_py.testing.sample import Sample
 from chainrules_py.testing.surface import (
     Listed,
+    SurfaceCall,
+    listed_as,
     listed_names,
     names_with_calls,
     native_named,
@@ -28,7 +32,17 @@ from chainrules_py.testing.surface import (
 from chainrules_py.testing.surface_checks import check_call, check_twin, complex_twin
 from chainrules_py.testing.surface_point import Point, direct
 
-__all__ = ["COLUMNS", "REASONS", "keywords_of", "keywords_without_answer", "rows", "write"]
+__all__ = [
+    "COLUMNS",
+    "IRRELEVANT",
+    "REASONS",
+    "calls_of",
+    "facts",
+    "keywords_of",
+    "keywords_without_answer",
+    "rows",
+    "write",
+]
 
 COLUMNS = {
     "frule": {"real": "frule", "complex": "frule", "float32": "float32 frule"},
@@ -43,7 +57,7 @@ COLUMNS = {
 """The columns of the table: what is checked of real, complex and float32 operands."""
 
 REASONS = {
-    "constant": "zero tangents are checked instead, in the column of the tape",
+    "constant": "it is locally constant",
     "real": "NumPy refuses complex operands",
     "numbers": "its operands are numbers of Python or whole numbers",
     "method": "a direct rule is of the function, not of the method",
@@ -57,6 +71,21 @@ IRRELEVANT = {
     "einsum_call": "private to np.einsum",
 }
 """Keywords that no call has to exercise, and why."""
+
+
+@functools.cache
+def _names() -> dict[str, list[str]]:
+    """By the name that is listed, the names that calls were entered for."""
+    found: dict[str, list[str]] = {}
+    for name in names_with_calls():
+        found.setdefault(listed_as(name).name, []).append(name)
+    return found
+
+
+def calls_of(name: str) -> Iterator[SurfaceCall]:
+    """The calls of a function, under whichever of its names they were entered."""
+    for each in _names().get(name, ()):
+        yield from surface_calls(each)
 
 
 # --------------------------------------------------------------------------------- keywords
@@ -96,10 +125,12 @@ def keywords_of(name: str) -> dict[str, str]:
     parameters = _parameters(name)
     row = aliases.get(native_named(name))
     counts: collections.Counter[str] = collections.Counter()
-    for call in surface_calls(name):
+    for call in calls_of(name):
         counts.update(_given(call.sample, [*parameters]))
     found = {}
-    for keyword in parameters:
+    for keyword, default in parameters.items():
+        if default is inspect.Parameter.empty or keyword == "self":
+            continue  # an operand, which every call gives
         if counts[keyword]:
             found[keyword] = str(counts[keyword])
         elif row is not None and keyword in row.refuse:
@@ -112,7 +143,7 @@ def keywords_of(name: str) -> dict[str, str]:
 def keywords_without_answer() -> dict[str, list[str]]:
     """By name, the keywords that no call exercises and nothing refuses."""
     found = {}
-    for listed in listed_names():
+    for listed in rows():
         if listed.answer != "none" and listed.is_there:
             gaps = [k for k, answer in keywords_of(listed.name).items() if answer == "gap"]
             if gaps:
@@ -126,7 +157,7 @@ def keywords_without_answer() -> dict[str, list[str]]:
 def _counted(name: str) -> dict[str, collections.Counter[str]]:
     """By kind of number, how often each cell was checked; every call is run."""
     counts = {kind: collections.Counter[str]() for kind in ("real", "complex")}
-    for call in surface_calls(name):
+    for call in calls_of(name):
         counts["complex" if call.complex else "real"].update(check_call(call))
         counts["complex"].update(check_twin(call))
     return counts
@@ -151,7 +182,7 @@ def _cells(listed: Listed) -> dict[str, str]:
 
 def _reason(listed: Listed, column: str, kind: str) -> str | None:
     """Why nothing was checked, if that is as it has to be."""
-    calls = [*surface_calls(listed.name)]
+    calls = [*calls_of(listed.name)]
     if not calls:
         return None
     if listed.answer == "constant":
@@ -170,7 +201,7 @@ def _reason(listed: Listed, column: str, kind: str) -> str | None:
 
 
 def _number_of_calls(name: str) -> int:
-    return sum(1 for _ in surface_calls(name))
+    return sum(1 for _ in calls_of(name))
 
 
 def facts(listed: Listed) -> dict[str, str]:
@@ -187,11 +218,10 @@ def facts(listed: Listed) -> dict[str, str]:
 
 
 def rows() -> list[Listed]:
-    """The rows of the table: NumPy's names, and the methods of ufuncs that calls were entered for."""
+    """The rows of the table: the names listed, and the methods of ufuncs that have calls."""
     listed = listed_names()
-    known = {row.name for row in listed}
-    more = [name for name in names_with_calls() if name not in known]
-    return [*listed, *[Listed("method", name, "differentiable", "", "") for name in more]]
+    found = [listed_as(name) for name in names_with_calls()]
+    return [*listed, *[row for row in found if row.kind == "ufunc method"]]
 
 
 def write(path: Path) -> int:

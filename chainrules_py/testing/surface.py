@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ __all__ = [
     "SurfaceCall",
     "enter_calls",
     "function_named",
+    "listed_as",
     "listed_names",
     "names_with_calls",
     "native_named",
@@ -64,10 +66,36 @@ class Listed:
         return native_named(self.name) is not None
 
 
+@functools.cache
 def listed_names() -> tuple[Listed, ...]:
     """Every name of NumPy's overridable surface, and the members of its arrays."""
     with Path(__file__).with_name("surface_names.csv").open(encoding="utf-8", newline="") as file:
         return tuple([Listed(**row) for row in csv.DictReader(file)])
+
+
+@functools.cache
+def _listed_by_native() -> dict[Any, Listed]:
+    # What stands behind several names is listed under the first.
+    return {native_named(row.name): row for row in listed_names() if row.is_there}
+
+
+def listed_as(name: str) -> Listed:
+    """The row of a name: its own, that of another name of the same function, or of the ufunc.
+
+    ``np.pow`` is ``np.power``; ``add.reduce`` is a method of a ufunc, and as differentiable.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    """
+    own = [row for row in listed_names() if row.name == name]
+    if own:
+        return own[0]
+    ufunc, _, method = name.rpartition(".")
+    if method in ("reduce", "accumulate", "outer"):
+        return dataclasses.replace(listed_as(ufunc), kind="ufunc method", name=name)
+    return _listed_by_native()[native_named(name)]
 
 
 def enter_calls(name: str, *given: Sample) -> None:

@@ -54,7 +54,7 @@ def complex_twin(call: SurfaceCall) -> SurfaceCall | None:
             point.value(*point.xs)
         except Exception:  # whatever NumPy says
             return None
-    return twin if point.xs else None
+    return twin if any(map(np.size, point.xs)) else None
 
 
 def check_twin(call: SurfaceCall) -> tuple[str, ...]:

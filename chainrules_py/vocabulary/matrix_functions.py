@@ -18,6 +18,7 @@ __all__ = [
     "lu_factor",
     "solve_sylvester",
     "sqrtm",
+    "unitary_factor",
 ]
 
 
@@ -39,6 +40,11 @@ def logm(x: Array, /) -> Any:
 @primitive
 def sqrtm(x: Array, /) -> Any:
     """The matrix y of x = y y whose eigenvalues have no negative real part."""
+
+
+@primitive
+def unitary_factor(x: Array, /) -> Any:
+    """The matrix nearest to x among those of orthonormal columns, or rows: that of its polar form."""
 
 
 @primitive

@@ -15,7 +15,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-PACKAGES = ("chainrules_py", "chainrules_tape")
+PACKAGES = ("chainrules_py", "chainrules_scipy", "chainrules_tape")
 WORDS = "chainrules_py.vocabulary."
 SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples")
 

@@ -16,6 +16,7 @@ import chainrules_scipy
 from chainrules_py import (
     DegeneracyWarning,
     NoRuleError,
+    NoTangent,
     NotDifferentiableError,
     TracerError,
     UnsupportedKeywordError,
@@ -25,6 +26,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import aliases
 from chainrules_py.structure import fields_of, is_structure_type
+from chainrules_py.tangents import is_zero
 from chainrules_py.testing.surface import names_with_calls, surface_calls
 from chainrules_py.testing.surface_point import Point
 from chainrules_scipy import linalg, special
@@ -55,7 +57,7 @@ def comparable(call, y):
     """Without phases, and without what SciPy leaves lying about."""
     name = call.name.rpartition(".")[2]
     if name == "cho_factor":
-        return (np.tril if y[1] else np.triu)(y[0])
+        return (np.tril if np.all(y[1]) else np.triu)(y[0])
     if name in ("cosm", "sinm"):
         return np.asarray(y)
     return y if call.sample.gauge is None else call.sample.gauge(y)
@@ -68,8 +70,13 @@ def test_values_are_those_of_scipy(call):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = comparable(call, point.f(*operands, **keywords))
-        expected = comparable(call, native(call.name)(*operands, **keywords))
+        try:
+            expected = comparable(call, native(call.name)(*operands, **keywords))
+        except NotImplementedError:
+            pytest.skip("SciPy cannot")
     for a, b in zip(leaves(found), leaves(expected), strict=True):
+        if a is b is None:
+            continue
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-9, atol=1e-11)
         assert np.shape(a) == np.shape(b)
 
@@ -94,20 +101,24 @@ def test_rules_of_scipys_functions(name):
     y, pullback = rrule(native(name), *operands, **keywords)
     z, other = rrule(getattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2]),
                      *operands, **keywords)  # fmt: skip
-    bars = tuple([RNG.standard_normal(np.shape(t)) for t in leaves(y)])
-    y_bar = bars if type(y) is tuple else bars[0]
+    fields = list(y) if type(y) is tuple else [y]
+    bars = [
+        RNG.standard_normal(np.shape(t)) if np.asarray(t).dtype.kind in "fc" else NoTangent()
+        for t in fields
+    ]
+    y_bar = tuple(bars) if type(y) is tuple else bars[0]
+    # SciPy's own results may differ in the last bit from call to call.
     for a, b in zip(leaves(y), leaves(z), strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
     for a, b in zip(pullback(y_bar), other(y_bar), strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
     ts = tuple([RNG.standard_normal(x.shape) for x in operands])
     _, y_dot = frule(ts, native(name), *operands, **keywords)
-    # Integer and boolean parts have none.
-    pairs = zip(leaves(y_dot) if type(y) is tuple else [y_dot], bars, strict=True)
-    pushed = sum(np.sum(np.real(np.asarray(a) * b)) for a, b in pairs if isinstance(a, np.ndarray))
+    parts = [y_dot[i] for i in range(len(y))] if type(y) is tuple else [y_dot]
+    pairs = [(a, b) for a, b in zip(parts, bars, strict=True) if not (is_zero(a) or is_zero(b))]
+    pushed = sum(np.sum(np.real(a * b)) for a, b in pairs)
     pulled = sum(np.sum(a * t) for a, t in zip(pullback(y_bar), ts, strict=True))
-    if not np.iscomplexobj(y):
-        np.testing.assert_allclose(pushed, pulled, rtol=1e-9)
+    np.testing.assert_allclose(pushed, pulled, rtol=1e-9)
 
 
 # -------------------------------------------------------------------------------------- errors
@@ -151,7 +162,7 @@ REFUSED = [
     (lambda x: linalg.eig(np.eye(2) * x, left=True), "left"),
     (lambda x: linalg.eigvals(np.eye(2) * x, homogeneous_eigvals=True), "homogeneous"),
     (lambda x: linalg.solve_discrete_lyapunov(np.eye(2) * x, np.eye(2), "other"), "bilinear"),
-    (lambda x: scipy.special.erf(x, out=np.zeros(())), "out"),
+    (lambda x: scipy.special.erf(x, out=np.zeros(())), "plain float64"),
     (lambda x: scipy.special.erf(x, dtype=float), "dtype"),
     (lambda x: scipy.special.lambertw(x, tol=1e-3), "tol"),
 ]
@@ -217,7 +228,8 @@ def test_logarithms_of_matrices_on_the_cut():
 
 
 def test_the_square_root_of_a_singular_matrix_is_reported():
-    with pytest.warns(DegeneracyWarning, match="singular"):
+    with pytest.warns(DegeneracyWarning, match="singular"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
         grad(lambda a: np.sum(linalg.sqrtm(a)))(np.diag([0.0, 1.0]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -7,6 +7,7 @@ The names stand in ``chainrules_py/testing/surface_names.csv``, the calls that s
 from __future__ import annotations
 
 import collections
+import csv
 import importlib
 import inspect
 import io
@@ -20,17 +21,18 @@ from numpy.testing import overrides
 from chainrules_py import ChainRulesError
 from chainrules_py.alias import aliases
 from chainrules_py.loading import see
-from chainrules_py.primitive import find_tracers
 from chainrules_py.testing import coverage
 from chainrules_py.testing.surface import (
     function_named,
+    listed_as,
     listed_names,
     names_with_calls,
     native_named,
-    surface_calls,
 )
 from chainrules_py.testing.surface_point import Point
-from chainrules_tape import Variable, jvp, vjp
+from chainrules_py.tracers import find_tracers
+from chainrules_tape import jvp, vjp
+from chainrules_tape.tracing import ArrayLike
 
 see(None, (np.ndarray,))
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,15 +105,19 @@ def test_reasons_are_few():
 
 @pytest.mark.parametrize("row", ANSWERED, ids=name)
 def test_name_has_an_answer_and_calls_that_show_it(row):
-    native = native_named(row.name)
-    own = row.name.startswith("ndarray.") and hasattr(Variable, row.name.removeprefix("ndarray."))
-    assert native in aliases or own, "it has no row"
-    if not own or native in aliases:
-        assert any(True for _ in surface_calls(row.name)), "no call is entered for it"
+    # The tape itself says the shape and the dtype of what it traces.
+    own = row.name.removeprefix("ndarray.") in vars(ArrayLike)
+    assert native_named(row.name) in aliases or own, "it has no row"
+    assert any(True for _ in coverage.calls_of(row.name)), "no call is entered for it"
 
 
 def test_every_keyword_is_exercised_or_refused():
     assert coverage.keywords_without_answer() == {}
+
+
+def test_every_call_is_of_a_name_that_is_listed():
+    for name in names_with_calls():
+        listed_as(name)
 
 
 def test_calls_name_functions_that_are_there():
@@ -152,7 +158,7 @@ def refusals():
 @pytest.mark.parametrize("row, keyword", [*refusals()])
 def test_refused_keyword_says_so(row, keyword):
     """Whatever else a call gives, of operands that are being differentiated."""
-    call = next(c for c in surface_calls(row.name) if Point(c).xs)
+    call = next(c for c in coverage.calls_of(row.name) if Point(c).xs)
     point = Point(call)
     value = other_value(native_named(row.name), keyword)
 
@@ -246,3 +252,26 @@ def test_name_without_derivative_loses_none(row, mode):
 
 def is_traced(y):
     return bool(find_tracers(y))
+
+
+# -------------------------------------------------------------------- the table of the documentation
+
+
+def test_table_is_of_these_names_and_calls():
+    """What is known without running them; if it is stale, `make coverage` writes it anew."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        written = {row["name"]: row for row in csv.DictReader(file)}
+    wanted = {row.name: coverage.facts(row) for row in coverage.rows()}
+    assert written.keys() == wanted.keys()
+    stale = [n for n, facts in wanted.items() if not facts.items() <= written[n].items()]
+    assert not stale, "say: make coverage"
+
+
+def test_cells_are_numbers_or_reasons():
+    """No gap, and no reason but those of the list."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for column in (f"{c} {k}" for c, kinds in coverage.COLUMNS.items() for k in kinds):
+                cell = row[column]
+                known = cell.isdigit() or cell.removeprefix("n/a ") in coverage.REASONS
+                assert known or (row["answer"] == "none" and not cell), (row["name"], column, cell)

@@ -15,8 +15,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
 from chainrules_py.arrays import is_python_number
 from chainrules_py.composites import elementwise as e
-from chainrules_py.primitive import ignore_derivatives
 from chainrules_py.project import kind_of
+from chainrules_py.tracers import ignore_derivatives
 
 __all__: list[str] = []
 

@@ -120,6 +120,7 @@ def cho_solve(
     [1. 2.]
     """
     c, lower = c_and_lower
+    lower = bool(np.all(lower))  # SciPy gives one for each matrix
     c, b = checked(check_finite, c, b)
     c = c if lower else adjoint(c)
     return v.solve_triangular(adjoint(c), v.solve_triangular(c, b), upper=True)
@@ -429,7 +430,8 @@ def polar(a: Any, side: str = "right") -> Any:
     Returns
     -------
     tuple of two arrays
-        As ``scipy.linalg.polar``.
+        As ``scipy.linalg.polar``; the derivative of the first is that of N. Higham, "Functions of
+        Matrices" (2008), chapter 8, which singular vectors have no part in.
 
     Examples
     --------
@@ -441,9 +443,7 @@ def polar(a: Any, side: str = "right") -> Any:
     if side not in ("right", "left"):
         msg = f"side={side!r}: there are 'right' and 'left'"
         raise ValueError(msg)
-    y = v.svd(array_of(a), full_matrices=False)
-    s = v.expand_dims(y.S, axis=-2)
-    if side == "right":
-        V = adjoint(y.Vh)
-        return y.U @ y.Vh, (V * s) @ y.Vh
-    return y.U @ y.Vh, (y.U * s) @ adjoint(y.U)
+    a = array_of(a)
+    u = v.unitary_factor(a)
+    p = adjoint(u) @ a if side == "right" else a @ adjoint(u)
+    return u, 0.5 * (p + adjoint(p))

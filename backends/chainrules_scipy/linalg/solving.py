@@ -258,7 +258,8 @@ def lstsq(
     check_finite : bool
         Whether to raise ValueError for infinities and NaNs.
     lapack_driver : str, optional
-        By which routine; with "gelsy", which has none, no singular values are returned.
+        By which routine; with "gelsy", which has none, no residuals and no singular values are
+        returned.
 
     Returns
     -------
@@ -274,9 +275,10 @@ def lstsq(
     a, b = checked(check_finite, a, b)
     rcond = float(np.finfo(a.dtype).eps if cond is None else ignore_derivatives(cond))
     x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
+    rank = int(ignore_derivatives(rank))
     if lapack_driver == "gelsy":
-        s = None
-    return x, _residuals(residuals, b.ndim == 1), int(ignore_derivatives(rank)), s
+        return x, np.zeros(0, x.dtype), rank, None
+    return x, _residuals(residuals, b.ndim == 1), rank, s
 
 
 def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:

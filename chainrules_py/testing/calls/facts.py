@@ -14,6 +14,8 @@ _BOX = Draw((2, 3, 2))
 for _name in ("shape", "ndim", "size"):
     enter_calls(_name, Sample(_BOX), Sample(Draw(())), Sample(Draw((0, 2))), Sample(Draw(None)))
 enter_calls("size", Sample(_BOX, axis=-1), Sample(_BOX, 1))
+for _name in ("shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"):
+    enter_calls(f"ndarray.{_name}", Sample(_BOX), Sample(Draw(())))
 enter_calls(
     "einsum_path",
     Sample("ij,jk,kl->il", Draw((2, 3)), Draw((3, 4)), Draw((4, 2)), optimize="optimal"),
@@ -35,6 +37,11 @@ enter_calls("empty_like", Sample(_BOX, shape=(0, 2), dtype=int), Sample(_BOX, sh
 enter_calls("full", Sample((2, 3), Draw(()), order="F", like=Draw((1,))))
 enter_calls("isin", Sample(Draw((6,)), Draw((2,)), kind="sort"))
 enter_calls("ndarray.argpartition", Sample(Draw((6,), apart=0.05), 2, kind="introselect"))
+
+for _name in ("logical_and", "logical_or"):
+    enter_calls(f"{_name}.reduce", Sample(_BOX, axis=-1), Sample(_BOX, axis=None, dtype=bool))
+for _name in ("add", "multiply", "maximum", "minimum"):
+    enter_calls(f"{_name}.accumulate", Sample(Draw((2, 3), apart=0.05), axis=1, dtype="float64"))
 
 # ``dtype=`` of ufuncs: what they compute in.
 _PART, _MORE = Draw((2, 3), 0.2, 0.9), Draw((3,), 1.1, 1.9)

@@ -40,6 +40,10 @@ enter_samples(
 for _word in (v.logm, v.sqrtm):
     enter_samples(_word, *(Sample(regular(*s), complex=True) for s in _SQUARE))
 enter_samples(
+    v.unitary_factor,
+    *(Sample(_m(s), complex=True) for s in ((3, 3), (4, 2), (2, 4), (2, 2, 2), (3, 1))),
+)
+enter_samples(
     v.solve_sylvester,
     Sample(regular(3, 3), regular(2, 2), _m((3, 2)), complex=True),
     Sample(regular(2, 2, 2), regular(3, 3), _m((2, 2, 3))),
