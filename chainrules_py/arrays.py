@@ -192,9 +192,9 @@ def register_host(cls: type, host: Host) -> None:
     host : callable
         ``host(primitive, classes, implementation)`` gives what a call of a primitive with operands
         of these classes runs, with the operands by position and the options by keyword. It is asked
-        once for these classes. ``implementation`` is what would run otherwise, or None; giving it
-        back leaves the call to the engine's own derivative of it. Of operands that are structures
-        with such a value inside, the class is that of the structure.
+        once for these classes. ``implementation`` is what would run otherwise, or None if nothing
+        computes it; giving it back leaves the call to the engine's own derivative of it. Of
+        operands that are structures with such a value inside, the class is that of the structure.
 
     Notes
     -----

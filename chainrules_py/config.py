@@ -53,6 +53,13 @@ class Config:
         )
         raise NotDifferentiableError(msg)
 
+    def sees(self, x: Any) -> bool:
+        """Whether the numbers in a value can be looked at: not in one that is traced to be compiled.
+
+        There a rule leaves out what it would only check.
+        """
+        return True
+
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:

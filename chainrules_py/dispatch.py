@@ -75,12 +75,33 @@ class MethodTable(Generic[T]):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.methods: dict[tuple[tuple[Any, ...], Any, int], T] = {}
+        self._methods: dict[tuple[tuple[Any, ...], Any, int], T] = {}
+        self._later: list[tuple[tuple[Any, ...], Any, Callable[[], int], T]] = []
 
-    def add(self, signature: tuple[Any, ...], varargs: Any, layer: int, value: T) -> None:
-        """Enter a value; one of the same signature and layer is replaced."""
+    def add(
+        self, signature: tuple[Any, ...], varargs: Any, layer: int | Callable[[], int], value: T
+    ) -> None:
+        """Enter a value; one of the same signature and layer is replaced.
+
+        A layer that has to be found out, which takes a look at what is installed, is found out
+        when it is needed: importing a backend enters a hundred values.
+        """
         with lock:
-            self.methods[signature, varargs, layer] = value
+            if callable(layer):
+                self._later.append((signature, varargs, layer, value))
+            else:
+                self._methods[signature, varargs, layer] = value
+
+    @property
+    def methods(self) -> dict[tuple[tuple[Any, ...], Any, int], T]:
+        """The values by signature and layer."""
+        if self._later:
+            layers = [layer() for _, _, layer, _ in self._later]
+            with lock:
+                for (signature, varargs, _, value), layer in zip(self._later, layers, strict=False):
+                    self._methods[signature, varargs, layer] = value
+                del self._later[: len(layers)]
+        return self._methods
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
         """The value for these types, or None.

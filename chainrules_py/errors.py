@@ -26,9 +26,29 @@ __all__ = [
     "RuleError",
     "TracerError",
     "UnsupportedKeywordError",
+    "advise",
     "describe",
+    "register_adviser",
     "register_description",
 ]
+
+
+_advisers: list[Callable[[BaseException], str | None]] = []
+
+
+def register_adviser(adviser: Callable[[BaseException], str | None]) -> None:
+    """Have errors of another library looked at that a traced program raises.
+
+    ``adviser(error)`` gives what to write instead, as a note on the error, or None.
+    """
+    _advisers.append(adviser)
+
+
+def advise(error: BaseException) -> None:
+    """Note on an error of another library what to write instead, if anybody knows."""
+    for adviser in _advisers:
+        if (note := adviser(error)) is not None:
+            error.add_note(note)
 
 
 class ChainRulesError(Exception):

@@ -204,8 +204,7 @@ class Primitive(Generic[P, R]):
         # the library or nothing: it is whoever enters it that speaks for it.
         written = isinstance(implementation, FunctionType)
         module = implementation.__module__ if written else sys._getframe(1).f_globals["__name__"]
-        layer = layer_of(module)
-        self._methods.add(signature, varargs, layer, implementation)
+        self._methods.add(signature, varargs, lambda: layer_of(module), implementation)
         invalidate()
         return implementation
 
@@ -271,7 +270,8 @@ class Primitive(Generic[P, R]):
         hosts = [host] if host is not None else map(arrays.host_of, classes)
         for host in hosts:
             if host is not None:
-                return host(self, classes, implementation)
+                implementation = host(self, classes, implementation)
+                break
         if implementation is None:
             shown = ", ".join(cls.__qualname__ for cls in classes)
             msg = (

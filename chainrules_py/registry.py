@@ -119,7 +119,7 @@ class Statement:
     """
 
     __slots__ = (
-        "layer",
+        "_layer",
         "modes",
         "override",
         "primal",
@@ -153,7 +153,14 @@ class Statement:
         self.modes = modes
         self.requires = requires
         self.override = override
-        self.layer = layer_of(source.module)
+        self._layer: Layer | None = None
+
+    @property
+    def layer(self) -> Layer:
+        """Whose statement it is: found out when it is asked for, which takes a look at the disk."""
+        if self._layer is None:
+            self._layer = layer_of(self.source.module)
+        return self._layer
 
     @property
     def where(self) -> str:
@@ -224,16 +231,14 @@ def enter(statement: Statement) -> None:
             clash = (
                 other.signature,
                 other.varargs,
-                other.layer,
                 other.requires,
                 other.override,
             ) == (
                 statement.signature,
                 statement.varargs,
-                statement.layer,
                 statement.requires,
                 statement.override,
-            ) and set(other.modes) & set(statement.modes)
+            ) and (set(other.modes) & set(statement.modes) and other.layer == statement.layer)
             if not clash:
                 kept.append(other)
             elif other.modes != statement.modes or not statement.source.replaces(other.source):

@@ -97,6 +97,9 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     if (
         type(function) is not types.FunctionType or function.__dict__
     ):  # a wrapper says so in its dict
+        wrapped = getattr(function, "__wrapped__", None)
+        if type(wrapped) is types.FunctionType and not hasattr(function, "__signature__"):
+            return parameters_of(wrapped)  # as `inspect` does, for a twentieth of its price
         return _inspected(function)
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount

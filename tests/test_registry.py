@@ -397,16 +397,16 @@ def test_a_ufunc_without_a_word_can_have_a_rule():
 
 
 def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itself():
-    from scipy.special import erfcx, exprel
+    from scipy.special import ber, bei
 
     from chainrules_tape import grad
 
-    rule(erfcx)(factor_rule(1.0, Odd, name="for another class"))
-    frule.register(exprel, types=(np.ndarray,))(lambda tangents, x: (exprel(x), x))
-    with pytest.raises(NoRuleError, match=r"no rrule for erfcx"):
-        grad(lambda x: np.sum(erfcx(x)))(np.ones(2))
+    rule(ber)(factor_rule(1.0, Odd, name="for another class"))
+    frule.register(bei, types=(np.ndarray,))(lambda tangents, x: (bei(x), x))
+    with pytest.raises(NoRuleError, match=r"no rrule for ber"):
+        grad(lambda x: np.sum(ber(x)))(np.ones(2))
     with pytest.raises(NoRuleError, match=r"only forward mode is stated"):
-        grad(lambda x: np.sum(exprel(x)))(np.ones(2))
+        grad(lambda x: np.sum(bei(x)))(np.ones(2))
 
 
 # ------------------------------------------------------------------------------ requires, opt-out

@@ -17,12 +17,14 @@ from chainrules_cupy import (
     words,
 )
 from chainrules_cupy.fusion import fuse
+from chainrules_cupy.indexing import deterministic
 from chainrules_cupy.kernels import fuse_pulls
 from chainrules_cupy.words import debug
 
 __all__ = [
     "arrays",
     "debug",
+    "deterministic",
     "expressions",
     "fuse",
     "fuse_pulls",

@@ -322,15 +322,24 @@ _OPERATORS: dict[str, Any] = {
     "__and__": words.logical_and,
     "__or__": words.logical_or,
 }
+
+
+def _unary(of: Any) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return of(self)
+
+    return method
+
+
 for _name, _of in _OPERATORS.items():
     setattr(Expression, _name, lambda self, other, _of=_of: _of(self, other))
 for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__"):
     _of = _OPERATORS[_name]
     setattr(Expression, f"__r{_name[2:]}", lambda self, other, _of=_of: _of(other, self))
-Expression.__neg__ = lambda self: words.negative(self)
-Expression.__pos__ = lambda self: self
-Expression.__abs__ = lambda self: words.abs(self)
-Expression.__invert__ = lambda self: words.logical_not(self)
+Expression.__neg__ = _unary(words.negative)
+Expression.__pos__ = _unary(words.positive)
+Expression.__abs__ = _unary(words.abs)
+Expression.__invert__ = _unary(words.logical_not)
 
 
 def trace(f: Callable[..., Any], n: int, complex: bool) -> tuple[Program, tuple[Any, ...], bool]:

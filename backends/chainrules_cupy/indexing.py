@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import cupy
@@ -12,13 +15,54 @@ from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
+__all__ = ["deterministic"]
 
 
 @v.getitem.implement
 def getitem_cupy(x: cupy.ndarray, *arrays: Any, index: v.Index) -> Any:
     """As subscripting."""
     return x[index.join(arrays)]
+
+
+_in_order: contextvars.ContextVar[bool] = contextvars.ContextVar("in order", default=False)
+
+
+@contextlib.contextmanager
+def deterministic(enabled: bool = True) -> Iterator[None]:
+    """Add what goes to the same element in one order, inside a ``with`` block.
+
+    Atomic additions come in any order, so that the last bits of a sum change from run to run. In
+    the order of the index they take a sort.
+    """
+    token = _in_order.set(enabled)
+    try:
+        yield
+    finally:
+        _in_order.reset(token)
+
+
+_sums: Any = None
+
+
+def _add_in_order(buffer: Any, y: Any, where: Any) -> None:
+    """Each element adds up what is its own, which a stable sort has put side by side."""
+    global _sums
+    if _sums is None:
+        _sums = cupy.ElementwiseKernel(
+            "raw T values, int64 first, int64 last",
+            "T total",
+            "for (long long k = first; k < last; ++k) total += values[k];",
+            "chainrules_sums_in_order",
+        )
+    with on(buffer.device):
+        every = cupy.arange(buffer.size)
+        places = every.reshape(buffer.shape)[where]
+        values = cupy.broadcast_to(cupy.asarray(y, buffer.dtype), places.shape).reshape(-1)
+        order = cupy.argsort(places.reshape(-1), kind="stable")
+        places, values = places.reshape(-1)[order], values[order]
+        first, last = [cupy.searchsorted(places, every, side=side) for side in ("left", "right")]
+        total = cupy.zeros(buffer.size, buffer.dtype)
+        buffer += _sums(values, first, last, total).reshape(buffer.shape)
 
 
 def _repeats(places: Any) -> bool:
@@ -32,6 +76,9 @@ def add_at_cupy(buffer: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> N
     where = index.join(arrays)
     if index.is_basic or not any(map(_repeats, arrays)):
         buffer[where] += y
+        return
+    if _in_order.get():
+        _add_in_order(buffer, y, where)
         return
     if buffer.dtype == cupy.int64:  # atomics add two's complements as well without a sign
         buffer, y = buffer.view(cupy.uint64), cupy.asarray(y, cupy.int64).view(cupy.uint64)
@@ -105,4 +152,7 @@ def add_along_axis_cupy(
                 raise IndexError(msg)
             alone = [-1 if j == i else 1 for j in range(ndim)]
             places.append(cupy.arange(length).reshape(alone))
-        cupyx.scatter_add(buffer, tuple(places), y)
+        if _in_order.get():
+            _add_in_order(buffer, y, tuple(places))
+        else:
+            cupyx.scatter_add(buffer, tuple(places), y)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import itertools
 from typing import Any
 
 import cupy
 import numpy as np
 
+from chainrules_py import alias
+from chainrules_py import vocabulary as v
 from chainrules_py.alias import Alias
+from chainrules_py.errors import register_adviser
 from chainrules_py.kinship import derive, rows_of
 from chainrules_py.loading import see
+from chainrules_py.primitive import find_tracers
 
 __all__ = ["derive_all", "left_out"]
 
@@ -56,3 +62,36 @@ def _derived(native: Any, row: Alias) -> Alias | None:
 # The rows of NumPy are entered by whoever speaks for it.
 see(None, (np.ndarray,))
 derive_all("numpy", cupy)
+# What cupy.where calls.
+_where: Any = getattr(importlib.import_module("cupy._sorting.search"), "_where_ufunc", None)
+if _where is not None:
+    _taken = dict.fromkeys(v.where.operands) | _UFUNC
+    alias(_where, to=v.where, parameters=_taken, refuse=tuple(_UFUNC))
+
+
+# ------------------------------------------------------------ what cannot be seen being called
+
+
+def _advice(error: BaseException) -> str | None:
+    """Where a function of CuPy's was given what is being differentiated, which it cannot ask."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in ("cupy", "cupyx"):
+            if not find_tracers(tuple(frame.f_locals.values())):
+                return None
+            inside = module.split(".")[1:]
+            spaces = list(itertools.takewhile(lambda part: not part.startswith("_"), inside))
+            name = ".".join([*spaces, frame.f_code.co_name])
+            there = "cupyx" if module.startswith("cupyx") else "cupy"
+            instead = f"write np.{name}" if _inside(np, name) else "write it with NumPy's functions"
+            return (
+                f"{there}.{name} takes arrays of CuPy's alone; {instead}: NumPy asks arguments what "
+                f"they are, so that what is traced can be differentiated"
+            )
+        trace = trace.tb_next
+    return None
+
+
+register_adviser(_advice)

@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax.arrays import is_traced
-from chainrules_jax.linear import as_array, is_inexact, is_moved, linear_p
+from chainrules_jax.linear import as_array, is_inexact, is_moved, linear_p, spread_over
 from chainrules_jax.programs import Leaves, Linearized, Program, Pushed, Word, no_tangent
 from chainrules_jax.values import split
 from chainrules_py import TracerError
@@ -79,6 +79,14 @@ class Mapped:
         residuals = [next(rest) if batched else r for batched, r in kept]
         dims = tuple([0 if batched else None for batched, _ in kept])
         return ys, pair.batched(self.size, dims), residuals
+
+    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
+        """As of a `Program`: the axis of the calls goes in front, where it may have to be made."""
+        dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
+        given = [spread_over(t, self.size, d) for t, d in zip(tangents, dims, strict=True)]
+        if isinstance(self.program, Program):
+            return given
+        return jax.vmap(lambda ts: self.program.aligned(ts, moves))(given)  # type: ignore[no-any-return]
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
         """As of a `Program`."""
@@ -160,7 +168,7 @@ def _linearize(is_vjp: bool, moves: Sequence[bool], *primals: Any, program: Any)
     floating = [is_inexact(y) for y in ys]
 
     def linearized(residuals: Leaves, *tangents: Any) -> list[Any]:
-        given = [t for t, m in zip(tangents, moves, strict=True) if m]
+        given = program.aligned([t for t, m in zip(tangents, moves, strict=True) if m], moves)
         rest = iter(linear_p.bind(*residuals, *given, pair=pair))
         return [next(rest) if f else no_tangent(y) for f, y in zip(floating, ys, strict=True)]
 

@@ -9,10 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_jax.arrays import is_traced
 from chainrules_jax.linear import is_inexact
 from chainrules_jax.values import conjugate, dense, is_value, split
 from chainrules_py import Config, ForwardMode, NoTangent, ReverseMode, ZeroTangent
 from chainrules_py.exporting import Layout
+from chainrules_py.project import space
+from chainrules_py.recipes.leaves import dense as filled
 from chainrules_py.structure import register_structure
 from chainrules_py.tangents import canonicalize, is_zero, unthunk
 
@@ -63,6 +66,28 @@ class JaxConfig(Config):
         ys, transpose = jax.vjp(along, *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
         return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
+
+    def sees(self, x: Any) -> bool:
+        """Not in what JAX traces."""
+        return not any(map(is_traced, split(x)[0]))
+
+    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
+        """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
+        y, pullback = self.rrule_via_ad(f, *operands)
+        spaces = [space(x) for x in operands]
+
+        def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
+            bars = pullback(y_bar)
+            return tuple([filled(bar, of) for bar, of in zip(bars, spaces, strict=True)])
+
+        return y, dense_pullback
+
+    def jvp(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """As the engines that are announced have it."""
+        y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
+        return y, filled(y_dot, space(y))
 
     def __repr__(self) -> str:
         return "<JAX>"

@@ -20,14 +20,15 @@ from chainrules_jax.calls import run
 from chainrules_jax.values import OURS, as_values
 from chainrules_py import Primitive
 from chainrules_py.arrays import register_host
+from chainrules_py.closures import HigherOrder
 from chainrules_py.loading import Layer
 from chainrules_py.recipes import BilinearRecipe, ConstantRecipe, LinearRecipe, ScalarRecipe
 from chainrules_py.registry import Rule, find_rule, rules_for
 
+__all__ = ["host", "host_of_arrays", "is_native"]
+
 _NUMPYS = (np.ndarray, np.generic)
 _JAXS = (jax.core.Tracer, *_NUMPYS)
-
-__all__ = ["host", "is_native"]
 
 
 def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
@@ -45,28 +46,49 @@ def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> boo
 
 def host(
     word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
-) -> Callable[..., Any]:
+) -> Callable[..., Any] | None:
     """What a call runs whose operands are, or hold, values that JAX traces."""
     here = tuple([Concrete if issubclass(cls, _JAXS) else cls for cls in classes])
-    mixed = any([issubclass(cls, _NUMPYS) for cls in classes])
-    if mixed:
-        implementation = word.implementation(here)
+    if any([issubclass(cls, _NUMPYS) for cls in classes]):
+        implementation = _converting(word.implementation(here))
     rule = find_rule(word, here, config)
-    if (rule is not None and is_native(word, rule, implementation)) or (
-        rule is None and implementation is not None and not rules_for(word)
-    ):
-        return _converting(implementation) if mixed else implementation  # type: ignore[no-any-return]
+    if rule is not None and is_native(word, rule, implementation):
+        return implementation  # type: ignore[no-any-return]
+    if rule is None and implementation is not None and not rules_for(word):
+        return implementation  # type: ignore[no-any-return]  # JAX differentiates through it
+    return _running(word)
 
-    def hosted(*operands: Any, **options: Any) -> Any:
+
+def host_of_arrays(
+    word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
+) -> Callable[..., Any] | None:
+    """What a call runs whose operands are, or hold, arrays of JAX that are there."""
+    if any([issubclass(cls, jax.core.Tracer) for cls in classes]):
+        return host(word, classes, implementation)
+    if isinstance(word, HigherOrder):  # what it is given may be written in JAX's own operations
+        return _running(word)
+    if any([issubclass(cls, _NUMPYS) for cls in classes]):
+        here = [Concrete if issubclass(cls, _NUMPYS) else cls for cls in classes]
+        return _converting(word.implementation(tuple(here)))
+    return implementation  # type: ignore[no-any-return]
+
+
+def _running(word: Primitive[..., Any]) -> Callable[..., Any]:
+    """The call as one of a program, with the rule of the word for a derivative."""
+
+    def running(*operands: Any, **options: Any) -> Any:
         operands, options = word.normalise(operands, options)
         return run(word, as_values(operands), options)
 
-    return hosted
+    return running
 
 
-def _converting(implementation: Callable[..., Any]) -> Callable[..., Any]:
+def _converting(implementation: Any) -> Callable[..., Any] | None:
     """What computes a word, of NumPy's arrays beside those of JAX."""
+    if implementation is None:
+        return None
     return lambda *operands, **options: implementation(*as_values(operands), **options)
 
 
 register_host(jax.core.Tracer, host)
+register_host(Concrete, host_of_arrays)

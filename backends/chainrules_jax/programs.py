@@ -18,9 +18,11 @@ from chainrules_jax.residuals import Kept
 from chainrules_jax.values import COMPUTED, conjugate, dense, is_value, split
 from chainrules_py import NoTangent, NotDifferentiableError, ZeroTangent
 from chainrules_py.bind import bind, bind_both, shares_a_run
+from chainrules_py.closures import HigherOrder
 from chainrules_py.custom import CustomFunction
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.exporting import Layout
+from chainrules_py.loading import hosted
 from chainrules_py.registry import Rule, demand_rule, find_rule
 from chainrules_py.tangents import unthunk
 
@@ -83,15 +85,29 @@ class Program:
             return self.opened(COMPUTED[self.word](*operands, **self.options))
         if self._implementation is None:
             self._implementation = _implementation(self.word, operands)
+        return self.opened(self._run(self._implementation, *operands, **self.options))
+
+    def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
         try:
-            y = self._implementation(*operands, **self.options)
+            if not isinstance(self.word, HigherOrder):
+                return f(*operands, **options)
+            with hosted(config):
+                return f(*operands, **options)
         except jax.errors.TracerArrayConversionError as error:
             error.add_note(
                 f"{self.word.__name__} is computed by NumPy, which takes no values that JAX "
                 f"traces; chainrules_jax.callback({self.word.__name__}, result=...) calls it back"
             )
             raise
-        return self.opened(y)
+        except jax.errors.ConcretizationTypeError as error:
+            if not isinstance(self.word, HigherOrder):
+                raise
+            msg = (
+                f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
+                f"and scan trace there are none: call it outside of these"
+            )
+            raise NotDifferentiableError(msg) from error
 
     def opened(self, y: Any) -> list[Any]:
         """The arrays of a result; how they are put together is remembered."""
@@ -166,7 +182,7 @@ class Program:
         bound = bind_both(rule, classes, self._wanted(moves), config=config)
         if bound is None:
             return self.opened(self.word(*operands, **self.options)), None, []
-        y, (push, pull, *saved) = bound.run(None, *operands, **self.options)
+        y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         ys = self.opened(y)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         return ys, self._pair(push, pull, kept, leaves, moves, bound.wanted, ys), kept.residuals
@@ -198,14 +214,15 @@ class Program:
                 layout.tangent([ZeroTangent() if n is None else ts[n] for n in places])
                 for layout, places in active
             ]
-            dots = out.read(unthunk(push(tuple(tangents), *kept.filled(res))))
+            y_dot = self._run(push, tuple(tangents), *kept.filled(res))
+            dots = out.read(unthunk(y_dot))
             given = [t for t, f in zip(dots, floating, strict=True) if f]
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
 
         def backward(res: Leaves, cts: Leaves) -> list[Any]:
             rest = iter(cts)
             y_bar = out.tangent([conjugate(next(rest)) if f else NoTangent() for f in floating])
-            bars = pull(y_bar, *kept.filled(res))
+            bars = self._run(pull, y_bar, *kept.filled(res))
             given: list[Any] = [ZeroTangent()] * len(ins)
             for bar, (layout, places) in zip(bars, active, strict=True):
                 for t, n in zip(layout.read(bar), places, strict=True):
@@ -222,6 +239,10 @@ class Program:
             len(kept.residuals),
             name,
         )
+
+    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
+        """The tangents as the derivative takes them."""
+        return tangents
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
         """Value and tangent by the forward rule; None where `linearize` has to be asked.
@@ -244,7 +265,7 @@ class Program:
             for layout, span, flag in zip(self.layouts, self._spans, bound.wanted, strict=True)
             if flag
         ]
-        y, y_dot = bound.run(tuple(given), *operands, **self.options)
+        y, y_dot = self._run(bound.run, tuple(given), *operands, **self.options)
         ys = self.opened(y)
         assert self._out is not None
         return ys, [

@@ -111,6 +111,6 @@ def dense(t: Any, aval: Any) -> Any:
     t = unthunk(t)
     if is_zero(t):
         return jnp.zeros(aval.shape, aval.dtype)
-    if getattr(t, "dtype", None) == aval.dtype and t.shape == aval.shape:
-        return t if is_value(t) else jnp.asarray(t)
+    if is_value(t) and t.dtype == aval.dtype and t.shape == aval.shape:
+        return t
     return jnp.broadcast_to(jnp.asarray(t, aval.dtype), aval.shape)

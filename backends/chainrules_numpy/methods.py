@@ -18,7 +18,6 @@ from chainrules_py.alias import aliases
 from chainrules_py.composites import manipulation as m
 from chainrules_py.composites import statistics as s
 from chainrules_py.composites.indexing import compress
-from chainrules_py.signature import parameters_of
 
 __all__: list[str] = []
 
@@ -250,7 +249,7 @@ member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
 
 def _escape(name: str) -> Callable[..., Any]:
-    def escape(x: Any, *args: Any) -> Any:
+    def escape(x: Any, *args: Any, **keywords: Any) -> Any:
         msg = (
             f"{name}() of {x!r}, which is being differentiated, would lose its derivative; "
             f"leave it an array, or take ignore_derivatives(x).{name}()"
@@ -264,22 +263,8 @@ def refused(name: str, refuse: Callable[..., Any]) -> None:
     """A row that raises, with whatever arguments the method is called."""
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
-        if native is None:
-            continue
-        try:
-            found = parameters_of(native)
-            names = [n for n in (*found.positional, *found.keyword_only) if n != "self"]
-        except ValueError:
-            names = []
-        alias(
-            native,
-            to=refuse,
-            parameters={"self": None, "args": ()} | dict.fromkeys(names),
-            rename={"self": "x"},
-            positional=("self", "args"),
-            gather="args",
-            lower=dict.fromkeys(names, lambda call, value: None),
-        )
+        if native is not None:
+            alias(native, to=refuse, parameters={})
 
 
 for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):

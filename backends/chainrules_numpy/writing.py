@@ -140,7 +140,7 @@ _INSTEAD = {
 
 
 def _refusal(name: str) -> Callable[..., Any]:
-    def write(x: Any, *args: Any) -> Any:
+    def write(x: Any, *args: Any, **keywords: Any) -> Any:
         msg = (
             f"{name}() writes to the memory of {x!r}, which is being differentiated; "
             f"{_INSTEAD[name]}"

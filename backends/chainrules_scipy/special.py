@@ -16,6 +16,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.project import kind_of
 from chainrules_scipy.common import array_of, stands_for, static
 
+_scipy: Any = scipy.special  # whose stubs know fewer functions than it has
+
 __all__ = [
     "comb",
     "factorial",
@@ -236,7 +238,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     return v.where(inside, v.binom(v.where(inside, N, 1), v.where(inside, k, 1)), 0)
 
 
-@stands_for(scipy.special.multigammaln)
+@stands_for(_scipy.multigammaln)
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function.
 

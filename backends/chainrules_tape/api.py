@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py import ProjectionError, TracerError, ZeroTangent
 from chainrules_py.arrays import is_tracer_type
-from chainrules_py.errors import describe
+from chainrules_py.errors import advise, describe
 from chainrules_py.project import Space, project, space
 from chainrules_py.tangents import canonicalize, is_zero, unthunk
 from chainrules_py.tracers import find_tracers, ignore_derivatives
@@ -129,7 +129,11 @@ def jvp(
     level = new_level()
     given, leaves = leaves, [snapshot(x) for x in leaves]
     entered = [dual(x, snapshot(t), level) for x, t in zip(leaves, ts, strict=True)]
-    y = f(*values_of(tree, entered))
+    try:
+        y = f(*values_of(tree, entered))
+    except (TypeError, ValueError, AttributeError) as error:
+        advise(error)
+        raise
     check_unwritten(given, leaves)
     y, aux = split_aux(f, y) if has_aux else (y, None)
 

@@ -99,8 +99,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
 def refuse_exchange(frame: Any) -> None:
     """Raise if it is a library's function, and no assignment, that writes a view of x into x.
 
-    NumPy's ``shuffle`` exchanges rows of what is no array of its own as ``x[i], x[j] = x[j], x[i]``,
-    which duplicates them.
+    NumPy's ``shuffle`` writes ``x[i], x[j] = x[j], x[i]`` for what is no array of its own, which
+    duplicates rows.
 
     Raises
     ------

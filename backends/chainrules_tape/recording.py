@@ -8,7 +8,7 @@ from typing import Any, final
 from chainrules_py import ProjectionError, Tangent, ZeroTangent
 from chainrules_py.batch import batched, count, direction, gather
 from chainrules_py.calling import check_cotangent
-from chainrules_py.errors import describe
+from chainrules_py.errors import advise, describe
 from chainrules_py.tangents import is_zero, unthunk
 from chainrules_tape.backward import Bars, backward, plain_links
 from chainrules_tape.folding import unfolding
@@ -105,6 +105,9 @@ class Recording:
         self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
         try:
             y = settled(f(*values_of(self.tree, traced)))
+        except (TypeError, ValueError, AttributeError) as error:
+            advise(error)
+            raise
         finally:
             tape.close()
         y, aux = split_aux(f, y) if has_aux else (y, None)

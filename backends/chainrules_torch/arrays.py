@@ -71,7 +71,7 @@ register_memory(
 )
 
 
-# --------------------------------------------------------------- numbers, and dtypes, beside tensors
+# ----------------------------------------------------------------------- numbers beside tensors
 
 
 def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
@@ -98,11 +98,11 @@ def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _OF_SO_MANY: dict[int, Callable[..., Any]] = {
-    1: lambda f: lambda x, **options: f(x, **options),
-    2: lambda f: lambda x, y, **options: f(x, y, **options),
-    3: lambda f: lambda x, y, z, **options: f(x, y, z, **options),
-    4: lambda f: lambda x, y, z, w, **options: f(x, y, z, w, **options),
-    5: lambda f: lambda x, y, z, w, u, **options: f(x, y, z, w, u, **options),
+    1: lambda f: lambda x, **options: f(x, **options),  # noqa: PLW0108
+    2: lambda f: lambda x, y, **options: f(x, y, **options),  # noqa: PLW0108
+    3: lambda f: lambda x, y, z, **options: f(x, y, z, **options),  # noqa: PLW0108
+    4: lambda f: lambda x, y, z, w, **options: f(x, y, z, w, **options),  # noqa: PLW0108
+    5: lambda f: lambda x, y, z, w, u, **options: f(x, y, z, w, u, **options),  # noqa: PLW0108
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import torch
 from torch.autograd import forward_ad
 
 from chainrules_py import Config, ForwardMode, ReverseMode
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.project import Space, space
 from chainrules_py.recipes.leaves import assembled, canonical, dense, flat, leaf_spaces
 from chainrules_py.structure import TreeDef, flatten, unflatten
@@ -43,6 +46,29 @@ def is_tensor(x: Any) -> bool:
 def floats(x: Any) -> bool:
     """Whether a value is a tensor that PyTorch takes derivatives in."""
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+watching: contextvars.ContextVar[bool] = contextvars.ContextVar("watching", default=False)
+"""Whether nothing that a function is given here is being differentiated."""
+
+
+def refuse_hidden(y: Any) -> None:
+    """See that a function of nothing that is being differentiated gave nothing such either.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it did: it uses a tensor from a place where nobody finds it.
+    """
+    for leaf in flatten(y)[0]:
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
+            msg = (
+                f"a function that was given nothing that is being differentiated gave "
+                f"{describe(leaf)}, which is: it uses a tensor from a place where it cannot be "
+                f"found, and that gradient would be lost; pass the tensor as a parameter, behind "
+                f"the other operands"
+            )
+            raise NotDifferentiableError(msg)
 
 
 class TorchConfig(Config):
@@ -84,14 +110,15 @@ class TorchConfig(Config):
         found, found_dot = torch.func.jvp(call, tuple(call.moved), tuple(dots))
         y = call.closed(found)
         rest = iter(found_dot)
-        entries = [
-            next(rest) if floats(leaf) else ZeroTangent() for leaf in call.numbers(y)
-        ]
+        entries = [next(rest) if floats(leaf) else ZeroTangent() for leaf in call.numbers(y)]
         return y, dense(assembled(space(y), iter(entries)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
-        y, pullback = self.rrule_via_ad(f, *operands)
+        with torch.enable_grad() if watching.get() else contextlib.nullcontext():
+            y, pullback = self.rrule_via_ad(f, *operands)
+        if watching.get():
+            refuse_hidden(y)
         spaces = [space(x) for x in operands]
 
         def dense_pullback(y_bar: Any) -> tuple[Any, ...]:

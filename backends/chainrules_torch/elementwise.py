@@ -125,6 +125,7 @@ v.round_decimals.implement(_round_decimals, types=(TENSOR,))
 v.bitwise_invert.implement(torch.bitwise_not, types=(TENSOR,))
 v.sign.implement(lambda x: torch.sgn(x) if x.is_complex() else torch.sign(x), types=(TENSOR,))
 
+
 def _of_two(function: Any) -> Any:
     """A function of PyTorch's, which promotes otherwise than the standard if one has no axes."""
 
@@ -268,12 +269,8 @@ def _accumulated(accumulate: Any, start: int) -> Any:
 
 v.cumulative_sum.implement(_accumulated(torch.cumsum, 0), types=(TENSOR,))
 v.cumulative_prod.implement(_accumulated(torch.cumprod, 1), types=(TENSOR,))
-v.cumulative_max.implement(
-    lambda x, *, axis: torch.cummax(x, dim=axis).values, types=(TENSOR,)
-)
-v.cumulative_min.implement(
-    lambda x, *, axis: torch.cummin(x, dim=axis).values, types=(TENSOR,)
-)
+v.cumulative_max.implement(lambda x, *, axis: torch.cummax(x, dim=axis).values, types=(TENSOR,))
+v.cumulative_min.implement(lambda x, *, axis: torch.cummin(x, dim=axis).values, types=(TENSOR,))
 
 
 @v.vector_norm.implement

@@ -10,16 +10,19 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+from chainrules_py import vocabulary as v
 from chainrules_py.closures import closed
 from chainrules_py.dispatch import Cache
 from chainrules_py.exporting import Layout, resolved
 from chainrules_py.primitive import Primitive
-from chainrules_torch.config import is_tensor, varies
+from chainrules_py.structure import flatten, unflatten
+from chainrules_torch.config import floats, is_tensor, refuse_hidden, varies
 from chainrules_torch.functions import Plain, Transformed
 from chainrules_torch.later import is_abstract
-from chainrules_torch.looping import Loop, is_mapped
+from chainrules_torch.looping import Loop, is_hidden
 from chainrules_torch.plans import Call, Plan
 from chainrules_torch.results import given, taken
+from chainrules_torch.solving import solving
 
 __all__ = ["Exported", "applied", "export", "opened", "plan_for"]
 
@@ -124,6 +127,8 @@ class Exported:
         if call.word is None:
             assert call.call is not None
             return call.call()
+        if call.word in _PROGRAMS:
+            return call.word(*call.operands, **call.options)
         plan = plan_for(call.word, tuple(map(type, call.operands)), call.options)
         if plan.flat:
             unchanged = not (options or call.after) and len(operands) == len(call.operands)
@@ -143,12 +148,13 @@ class Exported:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
 
 
+_PROGRAMS = frozenset((v.map, v.reduce))
+"""Words that call a function several times, and do nothing else: PyTorch sees all they do."""
+
 _all_plans = Cache()
 
 
-def plan_for(
-    word: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
-) -> Plan:
+def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]) -> Plan:
     """The plan of calls with operands of these types and options."""
     try:
         key = (word, classes, *[(name, type(x), x) for name, x in options.items()])
@@ -164,7 +170,11 @@ def plan_for(
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     """A call with structures among the operands, and its leaves: what functions captured too."""
     if plan.solves:
-        operands = tuple([closed(x, _is_captured) if callable(x) else x for x in operands])
+        found = [closed(x, _is_captured) if callable(x) else x for x in operands]
+        like = next(filter(floats, flatten(found)[0]), None)
+        if like is not None:
+            found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
+        operands = tuple(found)
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
     leaves: list[Any] = []
     layouts = []
@@ -175,6 +185,22 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     return Call(plan, layouts), leaves
 
 
+def _without_numbers(x: Any, like: Tensor, place: int) -> Any:
+    """An operand with tensors for Python's numbers, which would keep no derivative.
+
+    Where solving starts, integers are no counts.
+    """
+    kinds = (float, complex, int) if place == 1 else (float, complex)
+    leaves, treedef = flatten(x)
+    made = []
+    for leaf in leaves:
+        if type(leaf) in kinds:
+            dtype = like.dtype.to_complex() if type(leaf) is complex else like.dtype
+            leaf = torch.tensor(leaf, dtype=dtype, device=like.device)
+        made.append(leaf)
+    return unflatten(treedef, made)
+
+
 def _is_captured(x: Any) -> bool:
     """Whether a value is one that a function must not keep to itself."""
     return varies(x) or is_abstract(x)
@@ -182,16 +208,18 @@ def _is_captured(x: Any) -> bool:
 
 def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
+    if plan.solves and isinstance(call, Call) and is_hidden(leaves):
+        return taken(Loop.apply(solving(call, lambda *xs: given(applied(plan, call, xs))), *leaves))
     if _transforms_active() or forward_ad._current_level >= 0:
-        if plan.solves and is_mapped():
-            return taken(Loop.apply(lambda *xs: given(applied(plan, call, xs)), *leaves))
         return taken(Transformed.apply(call, *leaves))
     if _grad_enabled():
         for x in leaves:
             if isinstance(x, torch.Tensor) and x.requires_grad:
                 return taken(_plain(call, *map(_unwrapped, leaves)))
     if plan.solves:
-        return taken(call.value(leaves))
+        y = taken(call.value(leaves))
+        refuse_hidden(y)
+        return y
     return plan.compute(*call.operands(leaves), **plan.options)
 
 

@@ -19,8 +19,6 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, final
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.autograd.function import Function
 
 from chainrules_py.bind import Bound
@@ -30,17 +28,17 @@ from chainrules_py.project import Space, StructureSpace, Unbroadcast, fit
 from chainrules_py.structure import TreeDef, flatten
 from chainrules_py.tangents import AbstractZero, unthunk
 from chainrules_py.vocabulary.indexing import Index
-from chainrules_torch.config import in_forward_mode, is_tensor
-from chainrules_torch.later import is_abstract
+from chainrules_torch.config import in_forward_mode, is_tensor, watching
+from chainrules_torch.levels import below
+from chainrules_torch.looping import Loop, is_hidden
 from chainrules_torch.mapping import Mapped
 from chainrules_torch.plans import AnyCall, Outputs, Plan, spaces_of
 from chainrules_torch.results import apart, cotangent, given, written
+from chainrules_torch.solving import pulling, pushing
 
 __all__ = ["Plain", "Transformed", "computing"]
 
 Tensor = torch.Tensor
-_functorch: Any = torch._C._functorch
-
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
 """Whether this is the inside of a `Transformed`, whose derivatives are seen to outside."""
 
@@ -98,12 +96,20 @@ class _Again:
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """The cotangents of the leaves."""
         leaves, y = self.restored(tensors)
-        return self.call.pull(leaves, y, bars, needs)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
+            program = pulling(call, y, bars, needs, len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, bars))
+        return call.pull(leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """The tangents of the result's leaves."""
         leaves, y = self.restored(tensors)
-        return self.call.push(leaves, y, dots)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
+            program = pushing(call, y, [t is not None for t in dots], len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, dots))
+        return call.push(leaves, y, dots)
 
 
 @final
@@ -134,7 +140,17 @@ class _Record:
         Where the rule saved something besides inputs and outputs.
     """
 
-    __slots__ = ("again", "bound", "call", "half", "saved", "spaces", "tensors", "treedef", "watched")
+    __slots__ = (
+        "again",
+        "bound",
+        "call",
+        "half",
+        "saved",
+        "spaces",
+        "tensors",
+        "treedef",
+        "watched",
+    )
 
     def __init__(
         self,
@@ -308,8 +324,6 @@ def _pull_maps(y_bar: Any, maps: Sequence[Any], tensors: Sequence[Any]) -> Any:
 def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
     """The forward of any call."""
     plan, needs = call.plan, ctx.needs_input_grad[1:]
-    if plan.solves and any(map(is_abstract, leaves)):
-        return _later(ctx, call, leaves)
     operands = call.operands(leaves)
     error = None
     try:
@@ -319,7 +333,10 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
             raise
         bound, error = None, missing
     if bound is not None:
-        y, record = plan.run(bound.run, None, *operands, **plan.options)
+        if plan.solves:
+            y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
+        else:
+            y, record = bound.run(None, *operands, **plan.options)
         return _kept(ctx, call, bound, record, leaves, y)
     y = plan.run(plan.compute, *operands, **plan.options)
     ctx.half = None
@@ -328,15 +345,17 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
     return given(y)
 
 
-def _later(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
-    """Of a call that a compiler defers: it keeps inputs and outputs."""
-    out = call.value(leaves)
-    outputs, treedef = apart(out)
-    ctx.half = None
-    ctx.record = _Again(call, leaves, outputs, treedef)
-    ctx.save_for_backward(*[x for x in (*leaves, *outputs) if is_tensor(x)])
-    ctx.set_materialize_grads(False)
-    return out
+def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
+    """Run a rule on what is not being differentiated, so that what is elsewhere is noticed."""
+    token = watching.set(True)
+    try:
+        return plan.run(bound.run, None, *operands, **plan.options)
+    finally:
+        watching.reset(token)
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if isinstance(x, Tensor) else x
 
 
 def _kept(
@@ -345,6 +364,7 @@ def _kept(
     ctx.half = None
     ctx.record = kept = _Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
     ctx.save_for_backward(*kept.tensors)
+    kept.tensors = []  # an output here would keep its own graph alive
     if isinstance(y, Tensor):
         return y
     ctx.set_materialize_grads(False)
@@ -424,7 +444,7 @@ class Transformed(Function):
     @staticmethod
     def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # type: ignore[override]
         """Push forward."""
-        return _below(ctx.record.push, ctx.saved_tensors, dots)
+        return below(ctx.record.push, ctx.saved_tensors, dots)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # type: ignore[override]
@@ -440,26 +460,3 @@ def _owned(x: Any, leaves: Sequence[Any]) -> Any:
     if is_tensor(x) and (x._is_view() or any([x is leaf for leaf in leaves])):
         return x.clone()
     return x
-
-
-def _below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
-    """Push at the level below that of these dual numbers, where outer ones are still carried along.
-
-    PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
-    that a derivative of this one would be zero, without a word.
-    """
-    if not torch._C._are_functorch_transforms_active():
-        return push(tensors, dots)  # dual numbers alone do not nest
-    interpreter = retrieve_current_functorch_interpreter()
-    level = interpreter.level()
-
-    def lowered(xs: Sequence[Any]) -> list[Any]:
-        return [_functorch._unwrap_for_grad(x, level) if is_tensor(x) else x for x in xs]
-
-    def raised(x: Any) -> Any:
-        return _functorch._wrap_for_grad(x, level) if is_tensor(x) else x
-
-    low, low_dots = lowered(tensors), lowered(dots)
-    with torch.enable_grad(), _set_fwd_grad_enabled(True), interpreter.lower():
-        found = push(low, low_dots)
-    return tuple(map(raised, found)) if type(found) is tuple else raised(found)

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
 from chainrules_py import vocabulary as v
 from chainrules_py.arrays import register_host
 from chainrules_py.loading import Layer
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import find_rule
-from chainrules_torch.config import config, varies
+from chainrules_torch.config import config, varies, watching
 from chainrules_torch.exporting import applied, opened, plan_for
 from chainrules_torch.functions import computing
 from chainrules_torch.plans import computed_by, known_value
@@ -71,7 +70,7 @@ def host(
                 return plan.compute(*operands, **options)
             return applied(plan, plan, operands)
         call, leaves = opened(plan, operands)
-        if computing.get() or not any(map(varies, leaves)):
+        if computing.get() or watching.get():
             return taken(call.value(leaves))
         return applied(call.plan, call, leaves)
 

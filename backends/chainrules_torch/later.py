@@ -30,12 +30,16 @@ class Later(Protocol):
         ...
 
 
+_C: Any = torch._C
+
+
 def is_abstract(x: Any) -> bool:
-    """Whether a value is a tensor that a compiler works with."""
+    """Whether a value is a tensor that a compiler works with, or is made of one."""
+    while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
+        x = _C._functorch.get_unwrapped(x)
     return isinstance(x, (FakeTensor, FunctionalTensor))
 
 
-_C: Any = torch._C
 _OUTSIDE = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()
 """How operations are dispatched where no operation is running: in one there are no derivatives."""
 
@@ -79,7 +83,9 @@ def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
 def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
     results = []
     for i in range(info.batch_size):
-        each = [x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)]
+        each = [
+            x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)
+        ]
         results.append(_operation(number, each))
     stacked = [torch.stack(part) for part in zip(*results, strict=True)]
     return stacked, [0] * len(stacked)

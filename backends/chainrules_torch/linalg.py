@@ -210,8 +210,23 @@ def qr_torch(x: torch.Tensor, *, mode: str = "reduced") -> Any:
 
 @v.pinv.implement
 def pinv_torch(x: torch.Tensor, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """By keyword."""
-    return torch.linalg.pinv(x, rtol=rtol, hermitian=hermitian)
+    """By the decompositions: compiled, PyTorch 2.13's own is wrong for complex matrices."""
+    if rtol is None:
+        rtol = torch.finfo(x.dtype).eps * max(x.shape[-2:])
+    if not hermitian:
+        u, s, vh = torch.linalg.svd(x, full_matrices=False)
+        return (vh.mH * _inverted(s, rtol).unsqueeze(-2)) @ u.mH
+    w, q = torch.linalg.eigh(x)
+    return (q * _inverted(w, rtol).unsqueeze(-2)) @ q.mH
+
+
+def _inverted(s: torch.Tensor, rtol: float) -> torch.Tensor:
+    """1 / s, and 0 for what is less than a part of the largest."""
+    if not s.shape[-1]:
+        return s
+    size = torch.abs(s)
+    kept = size > rtol * torch.amax(size, -1, keepdim=True)
+    return torch.where(kept, 1 / torch.where(kept, s, 1), 0)
 
 
 @v.matrix_rank.implement
@@ -239,11 +254,9 @@ def lstsq_torch(x1: torch.Tensor, x2: torch.Tensor, *, rcond: float | None = Non
         rcond = torch.finfo(x1.dtype).eps * max(rows, columns)
     b = x2[:, None] if x2.ndim == 1 else x2
     u, s, vh = torch.linalg.svd(x1, full_matrices=False)
-    cut = rcond * s[:1] if len(s) else s[:1]
-    kept = s > cut
-    inverse = torch.where(kept, 1 / torch.where(kept, s, 1), 0)
+    inverse = _inverted(s, rcond)
     y = vh.mH @ (inverse[:, None] * (u.mH @ b))
-    rank = kept.sum()
+    rank = (inverse != 0).sum()
     rest = b - x1 @ y
     squares = (rest * rest.conj()).real.sum(0)
     if rows <= columns:

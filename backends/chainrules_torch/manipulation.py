@@ -150,7 +150,9 @@ def sliding_window_view_torch(x: torch.Tensor, *, window_shape: Any, axis: Any) 
 @v.full_like.implement
 def full_like_torch(x: torch.Tensor, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
     """PyTorch's takes no shape."""
-    return torch.full(tuple(shape), fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
+    return torch.full(
+        tuple(shape), fill, dtype=x.dtype if dtype is None else dtype, device=x.device
+    )
 
 
 @v.zeros_like.implement
@@ -276,9 +278,7 @@ def bincount_torch(x: torch.Tensor, weights: torch.Tensor, *, minlength: int = 0
 
 
 @v.order_statistics.implement
-def order_statistics_torch(
-    x: torch.Tensor, ranks: torch.Tensor, *, skip_nan: bool = False
-) -> Any:
+def order_statistics_torch(x: torch.Tensor, ranks: torch.Tensor, *, skip_nan: bool = False) -> Any:
     """By sorting, which puts NaN last."""
     ordered = torch.sort(x, dim=-1).values
     lead = torch.broadcast_shapes(x.shape[:-1], ranks.shape[:-1])

@@ -13,7 +13,6 @@ import torch
 
 from chainrules_torch.config import is_tensor
 from chainrules_torch.plans import AnyCall, Outputs
-from chainrules_torch.results import apart, given
 
 __all__ = ["Mapped"]
 
@@ -41,7 +40,7 @@ class Mapped:
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """The results, with the batch on their first axes."""
-        return self._map(lambda xs: self.call.value(xs), (leaves, self.dims))
+        return self._map(self.call.value, (leaves, self.dims))
 
     def pull(
         self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
@@ -68,7 +67,9 @@ class Mapped:
         """A function of groups of leaves, of which it gets one element each time."""
         sizes = [len(xs) for xs, _ in groups]
         flat = [x for xs, _ in groups for x in xs]
-        dims = [d if is_tensor(x) else None for xs, ds in groups for x, d in zip(xs, ds, strict=True)]
+        dims = [
+            d if is_tensor(x) else None for xs, ds in groups for x, d in zip(xs, ds, strict=True)
+        ]
 
         def of_flat(xs: Sequence[Any]) -> Any:
             rest = iter(xs)

@@ -24,8 +24,6 @@ from chainrules_py.structure import TreeDef, is_structure_type
 from chainrules_py.tangents import ZeroTangent, unthunk
 from chainrules_torch.callback import called_back
 from chainrules_torch.config import config
-from chainrules_torch.deferred import Deferred
-from chainrules_torch.later import is_abstract
 from chainrules_torch.results import cotangent, given, tangents, together, written
 
 __all__ = ["AnyCall", "Call", "Known", "Plan", "known_value", "spaces_of"]
@@ -60,16 +58,12 @@ class AnyCall(abc.ABC):
     def value(self, leaves: Sequence[Any]) -> Any:
         """The result, as `chainrules_torch.results.given` gives it."""
         plan = self.plan
-        if plan.solves and any(map(is_abstract, leaves)):
-            return Deferred(self).value(leaves)
         return given(plan.run(plan.compute, *self.operands(leaves), **plan.options))
 
     def pull(
         self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
         """Run the rule, and pull the cotangents of a known result back to the leaves."""
-        if self.plan.solves and any(map(is_abstract, leaves)):
-            return Deferred(self).pull(leaves, y, bars, needs)
         plan, operands = self.plan, self.operands(leaves)
         bound = plan.bound("reverse", self.wanted(needs), again=True)
         spaces = spaces_of(leaves, needs)
@@ -150,7 +144,17 @@ class Plan(AnyCall):
         Whether functions are among the operands, whose derivatives the value itself may need.
     """
 
-    __slots__ = ("_bound", "classes", "compute", "flat", "options", "plan", "primal", "short", "solves")
+    __slots__ = (
+        "_bound",
+        "classes",
+        "compute",
+        "flat",
+        "options",
+        "plan",
+        "primal",
+        "short",
+        "solves",
+    )
 
     def __init__(
         self, primal: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]

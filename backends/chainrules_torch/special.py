@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays import TENSOR, alike, entered
+from chainrules_torch.arrays import alike, entered
 from chainrules_torch.callback import called_back
 from chainrules_torch.config import is_tensor
 
@@ -21,7 +21,7 @@ _special: Any = torch.special
 
 
 def _reals(word: Any, function: Any) -> None:
-    """Enter a function of PyTorch's for real numbers; what NumPy's backends know for complex ones."""
+    """Enter a function of PyTorch's that takes no complex numbers; NumPy's backends do."""
     n = len(word.operands)
 
     def computed(*xs: Any) -> Any:

@@ -122,7 +122,7 @@ def hypergeometric(a, b, c, count):
 
 
 def ellipk_slope(y, m):
-    """(E - (1 - m) K) / (2m (1 - m)): 19.4.1; near 0 the derivative of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
+    """(E - (1 - m) K) / (2m (1 - m)): 19.4.1; near 0 that of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
     near = abs(m) < 0.25
     small, q = where(near, m, 0), where(near, 0.5, m)
     terms = hypergeometric(1.5, 1.5, 2.0, 30)
@@ -131,7 +131,7 @@ def ellipk_slope(y, m):
 
 
 def ellipe_slope(y, m):
-    """(E - K) / (2m): 19.4.2; near 0 the derivative of π/2 ₂F₁(-½, ½; 1; m): 19.5.2."""
+    """(E - K) / (2m): 19.4.2; near 0 that of π/2 ₂F₁(-½, ½; 1; m): 19.5.2."""
     near = abs(m) < 0.25
     small, q = where(near, m, 0), where(near, 0.5, m)
     terms = hypergeometric(0.5, 1.5, 2.0, 30)

@@ -28,8 +28,10 @@ def _solve(operator, x, rhs, options):
     return Tree(linear_solve(operator, Tree(x).build(rhs), solver=solver, batch=batch)).leaves
 
 
-def _verified(word, f, x, params, options):
+def _verified(config, word, f, x, params, options):
     """An isolated solution; elsewhere there is nothing to be differentiated."""
+    if not config.sees(x):
+        return
     from chainrules_py.numerics.systems import System, verify
 
     system = System(plain(f), x, plain(params), word.__name__, options["batch"])
@@ -61,7 +63,7 @@ def _implicit_pull(config, f, x_bar, x, params, options):
 def root_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
     """f(x, p) = 0."""
     x = root(f, x0, *params, **options)
-    _verified(root, f, x, params, options)
+    _verified(config, root, f, x, params, options)
     return x, _implicit_push(config, f, tangents, x, params, options)
 
 
@@ -69,7 +71,7 @@ def root_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
 def root_rrule(config, f: Any, x0: Any, *params: Any, **options):
     """f(x, p) = 0."""
     x = root(f, x0, *params, **options)
-    _verified(root, f, x, params, options)
+    _verified(config, root, f, x, params, options)
     f, seen = settled(f)
     return x, Backward(lambda x_bar: _implicit_pull(config, f, x_bar, x, params, options), seen)
 
@@ -79,7 +81,7 @@ def fixed_point_frule(config, tangents, f: Any, x0: Any, *params: Any, **options
     """x - f(x, p) = 0."""
     x = fixed_point(f, x0, *params, **options)
     residual = Residual(f)
-    _verified(fixed_point, residual, x, params, options)
+    _verified(config, fixed_point, residual, x, params, options)
     return x, _implicit_push(config, residual, _inside(tangents, residual), x, params, options)
 
 
@@ -89,7 +91,7 @@ def fixed_point_rrule(config, f: Any, x0: Any, *params: Any, **options):
     x = fixed_point(f, x0, *params, **options)
     f, seen = settled(f)
     residual = Residual(f)
-    _verified(fixed_point, residual, x, params, options)
+    _verified(config, fixed_point, residual, x, params, options)
 
     def pull(x_bar):
         return _outside(_implicit_pull(config, residual, x_bar, x, params, options))
@@ -102,7 +104,7 @@ def minimize_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
     """∂f/∂x = 0."""
     x = minimize(f, x0, *params, **options)
     gradient = Gradient(config, f)
-    _verified(minimize, gradient, x, params, options)
+    _verified(config, minimize, gradient, x, params, options)
     return x, _implicit_push(config, gradient, _inside(tangents, gradient), x, params, options)
 
 
@@ -112,7 +114,7 @@ def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
     x = minimize(f, x0, *params, **options)
     f, seen = settled(f)
     gradient = Gradient(config, f)
-    _verified(minimize, gradient, x, params, options)
+    _verified(config, minimize, gradient, x, params, options)
 
     def pull(x_bar):
         return _outside(_implicit_pull(config, gradient, x_bar, x, params, options))

@@ -148,9 +148,15 @@ scalar_rule(
     singular=True,
 )
 
+
+def huber_bend(delta, r):
+    """How far |r| is beyond delta."""
+    return maximum(abs(r) - delta, 0)
+
+
 scalar_rule(
     huber,
-    lambda _y, delta, r: maximum(abs(r) - delta, 0),
+    lambda _y, delta, r: huber_bend(delta, r),
     lambda _y, delta, r: clip(r, -delta, delta),
 )
 

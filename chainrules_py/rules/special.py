@@ -228,17 +228,16 @@ def normal(x):
     return exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-holomorphic = "holomorphic"
-scalar_rule(erf, lambda _y, x: 2 / ROOT_PI * exp(-x * x), complex=holomorphic)  # 7.2.1
-scalar_rule(erfc, lambda _y, x: -2 / ROOT_PI * exp(-x * x), complex=holomorphic)
-scalar_rule(erfi, lambda _y, x: 2 / ROOT_PI * exp(x * x), complex=holomorphic)
-scalar_rule(erfcx, erfcx_slope, complex=holomorphic)
-scalar_rule(dawsn, dawsn_slope, complex=holomorphic)
-scalar_rule(wofz, lambda y, x: 2j / ROOT_PI - 2 * x * y, complex=holomorphic)  # 7.10.1
+scalar_rule(erf, lambda _y, x: 2 / ROOT_PI * exp(-x * x), complex="holomorphic")  # 7.2.1
+scalar_rule(erfc, lambda _y, x: -2 / ROOT_PI * exp(-x * x), complex="holomorphic")
+scalar_rule(erfi, lambda _y, x: 2 / ROOT_PI * exp(x * x), complex="holomorphic")
+scalar_rule(erfcx, erfcx_slope, complex="holomorphic")
+scalar_rule(dawsn, dawsn_slope, complex="holomorphic")
+scalar_rule(wofz, lambda y, x: 2j / ROOT_PI - 2 * x * y, complex="holomorphic")  # 7.10.1
 scalar_rule(erfinv, lambda y, _x: ROOT_PI / 2 * exp(y * y), singular=True)
 scalar_rule(erfcinv, lambda y, _x: -ROOT_PI / 2 * exp(y * y), singular=True)
-scalar_rule(ndtr, lambda _y, x: normal(x), complex=holomorphic)
-scalar_rule(log_ndtr, mills, complex=holomorphic)
+scalar_rule(ndtr, lambda _y, x: normal(x), complex="holomorphic")
+scalar_rule(log_ndtr, mills, complex="holomorphic")
 scalar_rule(ndtri, lambda y, _p: math.sqrt(2 * math.pi) * exp(0.5 * y * y), singular=True)
 # D. B. Owen, Tables for Computing Bivariate Normal Probabilities (1956), (2.3).
 scalar_rule(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,8 @@ class Backend:
         Called before the library is used for the first time.
     by_request : bool
         Whether it is taken only where somebody names it.
+    lacks : callable, optional
+        What is missing for it to be used, where it is installed.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Backend:
     namespace: str | None = dataclasses.field(default=None, repr=False)
     prepare: Callable[[], None] | None = dataclasses.field(default=None, repr=False)
     by_request: bool = dataclasses.field(default=False, repr=False)
+    lacks: Callable[[], str] | None = dataclasses.field(default=None, repr=False)
 
     @property
     def xp(self) -> Any:
@@ -66,6 +70,13 @@ class Backend:
         """Whether the library is there."""
         return importlib.util.find_spec(self.library) is not None
 
+    @property
+    def missing(self) -> str:
+        """Why it cannot be used; empty if it can."""
+        if not self.is_installed:
+            return f"{self.library} is not installed"
+        return "" if self.lacks is None else self.lacks()
+
     def asarray(self, x: Any) -> Any:
         """An array of this library, on this device, with a NumPy array's numbers and dtype."""
         return self.xp.asarray(np.asarray(x), device=self.device)
@@ -82,6 +93,12 @@ def _cupy_on_host() -> None:
     importlib.import_module("chainrules_py.testing.cupy_on_host").install()
 
 
+def _has_gpu() -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy says that there is no CUDA
+        return bool(importlib.import_module("cupy").is_available())
+
+
 def _jax_in_double_precision() -> None:
     importlib.import_module("jax").config.update("jax_enable_x64", True)
 
@@ -91,8 +108,21 @@ _known = (
     Backend("numpy", "numpy"),
     Backend("array_api_strict", "array_api_strict"),
     Backend("array_api_strict:device1", "array_api_strict", lambda xp: xp.Device("device1")),
-    Backend("cupy", "cupy", namespace=_CUPY, by_request=True),
-    Backend("cupy-host", "cupy", namespace=_CUPY, prepare=_cupy_on_host, by_request=True),
+    Backend(
+        "cupy",
+        "cupy",
+        namespace=_CUPY,
+        by_request=True,
+        lacks=lambda: "" if _has_gpu() else "there is no GPU",
+    ),
+    Backend(
+        "cupy-host",
+        "cupy",
+        namespace=_CUPY,
+        prepare=_cupy_on_host,
+        by_request=True,
+        lacks=lambda: "there is a GPU, which CuPy uses" if _has_gpu() else "",
+    ),
     Backend("torch", "torch", namespace="array_api_compat.torch", by_request=True),
     Backend("jax", "jax", None, "jax.numpy", _jax_in_double_precision, by_request=True),
 )
@@ -130,6 +160,8 @@ def to_numpy(x: Any) -> Any:
         x = x.to_device(xp.Device("CPU_DEVICE"))
     elif type(x).__module__.partition(".")[0] == "cupy":
         x = x.get()
+    elif type(x).__module__.partition(".")[0] == "torch":
+        x = x.detach().cpu().resolve_conj().resolve_neg()
     elif type(x).__name__ == "Distant":  # of the judge, which imports this module
         x = x._array
     return np.asarray(x)

@@ -41,12 +41,15 @@ class Memory:
         How many bytes are in use.
     peak : int
         The most that were, since somebody set it.
+    launches : int
+        How many calls launched something; CuPy's own functions may launch more than one kernel.
     """
 
     def __init__(self) -> None:
         self.device = 0
         self.live = 0
         self.peak = 0
+        self.launches = 0
 
 
 memory = Memory()
@@ -188,6 +191,7 @@ def _standing_in(
         if not from_host:
             for x in (*args, *keywords.values()):
                 _check(x)
+        memory.launches += 1
         out = keywords.pop("out", None)
         given = {name: _down(x) for name, x in keywords.items()}
         with warnings.catch_warnings(), np.errstate(all="ignore"):  # no kernel warns
@@ -198,6 +202,11 @@ def _standing_in(
             return out
         return up(y)
 
+    # In a traceback it stands for the function.
+    name = getattr(native, "__name__", "call")
+    scope = {**globals(), "__name__": getattr(native, "__module__", None) or "cupy"}
+    code = call.__code__.replace(co_name=name)
+    call = types.FunctionType(code, scope, name, None, call.__closure__)
     functools.update_wrapper(call, native)
     if signature is not None:
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -218,6 +227,7 @@ def _ufunc_class(base: type) -> type:
                     msg = f"Unsupported type {type(x)}"
                     raise TypeError(msg)
                 _check(x)
+            memory.launches += 1
             out = keywords.pop("out", None) or (args[self.nin] if len(args) > self.nin else None)
             operands = [_down(x) for x in args[: self.nin]]
             keywords.pop("casting", None)
@@ -253,6 +263,7 @@ def _method(base: type, name: str, numpy_function: Callable[..., Any]) -> Callab
             return native(self, *args, **keywords)
         except (ImportError, *no_driver):
             pass
+        memory.launches += 1
         _check(self)
         for x in (*args, *keywords.values()):
             _check(x)
@@ -342,6 +353,7 @@ def _in_place(base: Any, name: str) -> Callable[..., Any]:
             return native(self, *args, **keywords)
         except _no_driver():
             pass
+        memory.launches += 1
         for x in (self, *args):
             _check(x, name == "fill")
         with np.errstate(all="ignore"):
@@ -359,6 +371,7 @@ def _setitem(native: Any) -> Callable[..., None]:
         try:
             native(self, where, value)
         except _no_driver():
+            memory.launches += 1
             _check(self)
             _check(value, True)
             host(self)[_down(where)] = _down(value)
@@ -463,17 +476,21 @@ def install() -> None:
     _cupy = cupy
     cupy.cuda.set_allocator(_allocate)
     _install_methods()
-    ufunc = _ufunc_class(cupy.ufunc)
+    ufunc, made = _ufunc_class(cupy.ufunc), {}
     for space, numpy_space in _spaces():
         for name, native in list(vars(space).items()):
             by_numpy = _NUMPY.get(name, getattr(numpy_space, name, None))
             if name.startswith("_") or not callable(by_numpy) or name in _AS_THEY_ARE:
                 continue
             if isinstance(native, cupy.ufunc):
-                setattr(space, name, _host_ufunc(ufunc, native, by_numpy))
+                if native not in made:
+                    made[native] = _host_ufunc(ufunc, native, by_numpy)
+                setattr(space, name, made[native])
             elif callable(native) and not isinstance(native, type):
                 from_host = name in _FROM_HOST
                 setattr(space, name, _standing_in(native, by_numpy, from_host=from_host))
+    search: Any = importlib.import_module("cupy._sorting.search")
+    search._where_ufunc = _host_ufunc(ufunc, search._where_ufunc, np.where)
     cupy.asnumpy = lambda x, *_, **__: host(x).copy() if isinstance(x, cupy.ndarray) else x
     cupy.cuda.runtime.getDevice = lambda: memory.device
     cupy.cuda.runtime.setDevice = lambda number: setattr(memory, "device", number)
@@ -519,13 +536,22 @@ _NUMPY: dict[str, Any] = {
 """What NumPy calls otherwise."""
 
 
+_ATOMIC = (
+    "float16 float32 float64 complex64 complex128 int32 uint32 uint64"  # what atomics there are of
+)
+
+
 def _install_scatter() -> None:
     cupyx: Any = importlib.import_module("cupyx")
 
     def scatter(name: str, by_numpy: Callable[..., None]) -> Callable[..., None]:
         def call(a: Any, slices: Any, value: Any) -> None:
+            memory.launches += 1
             for x in (a, slices, value):
                 _check(x)
+            if a.dtype.name not in _ATOMIC:
+                msg = f"{name} does not support the type {a.dtype}"
+                raise TypeError(msg)
             by_numpy(host(a), _down(slices), _down(value))
 
         call.__name__ = name

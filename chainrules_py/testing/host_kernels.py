@@ -150,6 +150,7 @@ def _types(kernel: Any, operands: list[Any]) -> dict[str, Any]:
 def _prepared(kernel: Any, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
     from chainrules_py.testing import cupy_on_host as on_host
 
+    on_host.memory.launches += 1
     for x in args:
         on_host._check(x)
     operands = [on_host._down(x) for x in args[: kernel.nin]]
@@ -181,6 +182,9 @@ def elementwise_class(base: Any) -> Any:
                 return super().__call__(*args, **keywords)
             except on_host._no_driver():
                 pass
+            if self.name in _BY_NUMPY:
+                on_host.memory.launches += 1
+                return _BY_NUMPY[self.name](*args)
             dtypes, names = _prepared(self, args)
             shape = np.broadcast_shapes(*[names[p.name].shape for p in self.in_params])
             with np.errstate(all="ignore"):
@@ -193,6 +197,19 @@ def elementwise_class(base: Any) -> Any:
 
     return ElementwiseKernel
 
+
+def _sums_in_order(values: Any, first: Any, last: Any, total: Any) -> Any:
+    from chainrules_py.testing.cupy_on_host import host
+
+    to = host(total)
+    for i, (start, stop) in enumerate(zip(host(first), host(last), strict=True)):
+        for value in host(values)[start:stop]:
+            to[i] += value
+    return total
+
+
+_BY_NUMPY: dict[str, Callable[..., Any]] = {"chainrules_sums_in_order": _sums_in_order}
+"""Kernels with loops, which are not read."""
 
 _REDUCE: dict[str, Any] = {
     "a + b": np.add,

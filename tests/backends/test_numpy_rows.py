@@ -56,7 +56,7 @@ def test_every_parameter_is_accounted_for(row):
         pytest.skip(f"NumPy {np.__version__} is newer than what the rows were read against")
     assert row.leftover == frozenset()
     parameters = native_parameters(row)
-    if parameters is None:
+    if parameters is None or row.hands_on:  # with all that is given
         return
     known = word_parameters(row)
     for place, p in enumerate(parameters):

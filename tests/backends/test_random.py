@@ -1,4 +1,4 @@
-"""Random draws: constants of plain parameters, refused of traced ones, and what to write instead."""
+"""Random draws: constants of plain parameters, refused of traced ones, and what to write."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def by_name(x):
 
 
 def of_the_module(x):
-    return np.sum(np.random.normal(x, 1.0))
+    return np.sum(np.random.normal(x, 1.0))  # noqa: NPY002
 
 
 def of_a_call(x):
@@ -218,9 +218,7 @@ def test_the_power_distribution():
     found = np.exp(-rng.standard_exponential(200_000) / 2.5)
     expected = rng.power(2.5, 200_000)
     levels = np.linspace(0.1, 0.9, 9)
-    np.testing.assert_allclose(
-        np.quantile(found, levels), np.quantile(expected, levels), atol=5e-3
-    )
+    np.testing.assert_allclose(np.quantile(found, levels), np.quantile(expected, levels), atol=5e-3)
 
 
 def test_a_multivariate_normal_draw():
@@ -238,7 +236,7 @@ def test_a_multivariate_normal_draw():
 
 def test_code_without_positions_is_refused_all_the_same():
     code = compile("lambda rng, x: rng.normal(x)", "nowhere", "eval")
-    f = eval(code)  # noqa: S307
+    f = eval(code)
     f.__code__ = f.__code__.replace(co_linetable=b"")
     with pytest.raises(TracerError):
         grad(lambda x: f(np.random.default_rng(SEED), x))(0.5)

@@ -254,7 +254,7 @@ def is_traced(y):
     return bool(find_tracers(y))
 
 
-# -------------------------------------------------------------------- the table of the documentation
+# ------------------------------------------------------------------------------------ the table
 
 
 def test_table_is_of_these_names_and_calls():

@@ -42,7 +42,7 @@ def einsum_path(*operands: Any, **keywords: Any) -> Any:
     return np.einsum_path(*map(ignore_derivatives, operands), **keywords)
 
 
-alias(np.einsum_path, to=einsum_path)
+alias(np.einsum_path, to=einsum_path, parameters={})
 for _f in (np.common_type, np.result_type):
     _word = primitive(_f)
     non_differentiable(_word)

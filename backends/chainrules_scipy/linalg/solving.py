@@ -153,8 +153,9 @@ def solve_triangular(
     [0. 1.]
     """
     a, b = checked(check_finite, a, b)
-    kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)  # type: ignore[call-overload]
-    if kind not in (0, 1, 2):
+    kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
+    kind = kinds.get(trans)
+    if kind is None:
         msg = f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'"
         raise ValueError(msg)
     if kind:

@@ -260,7 +260,7 @@ def bessel_i_standard(x: Numeric, *, order: int) -> Any:
     Recurrence Relations, SIAM Review 9 (1967). How far depends on the largest x.
     """
     size = v.abs(x)
-    largest = min(float(v.max(size)) if size.size else 0.0, 700.0)
+    largest = min(float(v.max(size)) if math.prod(size.shape) else 0.0, 700.0)
     far = order + 20 + int(9 * math.sqrt(largest))
     ratio, total = v.zeros_like(size), v.zeros_like(size)
     at_order = v.ones_like(size)

@@ -28,7 +28,7 @@ _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 _SHAPES = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1))
 
 _name: str
-_keywords: dict[str, Any]
+_keywords: Any
 
 
 def _enter(name: str, *given: Sample) -> None:

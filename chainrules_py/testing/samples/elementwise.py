@@ -273,3 +273,7 @@ for _word in (v.gcd, v.lcm):
 for _word in (v.bitwise_invert, v.bitwise_count):
     enter_samples(_word, Sample(_int))
 enter_samples(v.bitwise_invert, Sample(5))
+enter_samples(
+    v.tie_share,
+    Sample([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.5, 2.0, 3.0]),
+)

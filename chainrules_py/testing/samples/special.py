@@ -12,6 +12,8 @@ from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
 __all__ = ["REDUCTIONS", "samples_at"]
 
+_word: Any
+
 Interval = tuple[float, float]
 
 _SHAPES: dict[int, tuple[tuple[Any, ...], ...]] = {
