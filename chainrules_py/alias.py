@@ -196,7 +196,7 @@ class Alias:
     def __name__(self) -> str:
         name = str(getattr(self.native, "__name__", self.native))
         owner = getattr(self.native, "__self__", None)  # of np.add.reduce
-        return f"{owner.__name__}.{name}" if hasattr(owner, "nin") else name
+        return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
 
     def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
         """How a call with n positional arguments and these keywords is the word's, if it renames.
@@ -226,9 +226,13 @@ class Alias:
         given |= {name: name for name in keywords}
         if not given.keys() <= self.names.keys() or given.keys() & self.refuse:
             return None
-        lowered = {name: self.lower[name] for name in given if name in self.lower}
-        if not all(isinstance(lower, AsOption) for lower in lowered.values()):
-            return None
+        lowered: dict[str, AsOption] = {}
+        for name in given:
+            lower = self.lower.get(name)
+            if isinstance(lower, AsOption):
+                lowered[name] = lower
+            elif lower is not None:
+                return None
         converts = {lower.name: lower.convert for lower in lowered.values()}
         names = {n: lowered[n].name if n in lowered else self.names[n] for n in given}
         source = {names[name]: where for name, where in given.items()}

@@ -173,7 +173,8 @@ def bind(
 
 def shares_a_run(rule: Rule) -> bool:
     """Whether one run of a rule gives both halves, with the values that they save in common."""
-    return rule.forward is rule.reverse is not None and hasattr(rule.forward.recipe, "both")
+    forward = rule.forward
+    return forward is not None and forward is rule.reverse and hasattr(forward.recipe, "both")
 
 
 def bind_both(

@@ -308,7 +308,10 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     home = next((h for h in homes if h is not None), None)
     call = arrays.inside(home, row.call, operands, options)
     words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
-    whole = lambda *xs: arrays.inside(home, lambda: row.call(xs, options)())
+
+    def whole(*xs: Any) -> Any:
+        return arrays.inside(home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
+
     if not words or _does_more(call, row, operands, options):
         return None, operands, {}, whole
     primal: Any = call.word  # a keyword may have made it another word

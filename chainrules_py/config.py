@@ -54,7 +54,7 @@ class Config:
         raise NotDifferentiableError(msg)
 
     def sees(self, x: Any) -> bool:
-        """Whether the numbers in a value can be looked at: not in one that is traced to be compiled.
+        """Whether the numbers in a value can be looked at: not if it is traced to be compiled.
 
         There a rule leaves out what it would only check.
         """

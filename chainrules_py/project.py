@@ -186,7 +186,7 @@ class StructureSpace:
 
 _makers: dict[type, Any] = {}
 arrays.on_registration(_makers.clear)
-arrays.on_registration(lambda: _array_spaces.clear())
+arrays.on_registration(lambda: _array_spaces.clear())  # noqa: PLW0108 (made below)
 when_registered("spaces", lambda cls: _makers.clear())
 
 

@@ -143,6 +143,7 @@ class Statement:
         requires: frozenset[Capability] = frozenset(),
         override: bool = False,
         transposed: bool = False,
+        layer: Layer | None = None,
     ) -> None:
         self.primal = primal
         self.transposed = transposed
@@ -153,11 +154,11 @@ class Statement:
         self.modes = modes
         self.requires = requires
         self.override = override
-        self._layer: Layer | None = None
+        self._layer = layer
 
     @property
     def layer(self) -> Layer:
-        """Whose statement it is: found out when it is asked for, which takes a look at the disk."""
+        """Whose it is, by its source unless it was given: which takes a look at the disk."""
         if self._layer is None:
             self._layer = layer_of(self.source.module)
         return self._layer

@@ -93,7 +93,7 @@ class Member:
 
 
 def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
-    """The public members of a class of arrays, as those of its tracers, which have some themselves."""
+    """The public members of a class of arrays, as its tracers', which have some themselves."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
     own = {name for base in tracer.__mro__ for name in vars(base)}
     found: dict[str, Any] = {

@@ -8,6 +8,7 @@ from chainrules_torch import arrays, elementwise, hosting, indexing, linalg, man
 from chainrules_torch.callback import callback
 from chainrules_torch.config import TorchConfig, config
 from chainrules_torch.exporting import Exported, export
+from chainrules_torch.importing import import_rule
 
 __all__ = [
     "Exported",
@@ -18,6 +19,7 @@ __all__ = [
     "elementwise",
     "export",
     "hosting",
+    "import_rule",
     "indexing",
     "linalg",
     "manipulation",

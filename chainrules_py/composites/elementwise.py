@@ -38,7 +38,7 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
 
 
 @v.tie_share.implement
-def tie_share_in_words(z: Numeric, x: Numeric, y: Numeric) -> Any:
+def tie_share_in_words(z: Array, x: Numeric, y: Numeric) -> Any:
     """By choosing twice."""
     one = v.full_like(z, shape=(), fill=1)
     return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2

@@ -106,7 +106,7 @@ class GeneralRecipe(_Written):
         return Bound(request, run)
 
     def both(self, request: Request) -> Bound:
-        """Pushes and pulls of one run; a half that is not stated is missed where it is asked for."""
+        """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
         stated, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
 

@@ -265,7 +265,10 @@ def _push_half(
     def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
         y = primal(a, b)
         (t,) = tangents
-        dtype = getattr(y, "dtype", None)  # 1j * np.float64(2) is a complex of Python's
+        try:
+            dtype = y.dtype
+        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
+            return finish(y, tangents, a, b)
         x, other = (b, a) if k else (a, b)
         if (
             dtype is getattr(x, "dtype", None)

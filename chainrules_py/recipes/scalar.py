@@ -221,7 +221,10 @@ def _run_half(
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
         wanted, other = (y, x) if k else (x, y)
-        dtype = z.dtype
+        try:
+            dtype = z.dtype
+        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
+            return general(links, z, x, y)
         if (
             dtype is not wanted.dtype
             or z.shape != wanted.shape

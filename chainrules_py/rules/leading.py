@@ -5,6 +5,8 @@ call, and gives what to call instead; None where the word cannot be called so, a
 are taken one by one.
 """
 
+from typing import Any
+
 from chainrules_py.batch import aligned
 from chainrules_py.project import Space, kind_of
 from chainrules_py.vocabulary import Index, broadcast_to
@@ -127,7 +129,8 @@ def _picked(ndim, index, arrays):
 
 def padded(operands, options):
     """``widths`` are pairs, one per axis; each direction has a margin of its own, if any."""
-    if type(operands[1]) is not Space and getattr(operands[1], "ndim", 0):
+    value: Any = operands[1]
+    if type(value) is not Space and getattr(value, "ndim", False):
         return None
     return operands, {**options, "widths": ((0, 0), *options["widths"])}
 

@@ -70,7 +70,7 @@ non_differentiable(tie_share)  # constant wherever it is continuous
 for _extremum in (maximum, minimum, fmax, fmin):
     scalar_rule(
         _extremum,
-        lambda z, x, y: tie_share(z, x, y),
+        lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
         lambda z, x, y: tie_share(z, y, x),
         complex="holomorphic",
     )

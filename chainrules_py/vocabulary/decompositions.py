@@ -131,7 +131,8 @@ def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> 
 def lstsq(x1: Array, x2: Array, /, *, rcond: float | None = None) -> Any:
     """The shortest y that minimises |x1 y - x2|, the squared residuals, the rank, singular values.
 
-    They come in a tuple. There are residuals only where x1 has more rows than columns, and full rank.
+    They come in a tuple. There are residuals only where x1 has more rows than columns and full
+    rank.
     """
 
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class Index(tuple[Any, ...]):
+class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split from)
     """The static part of an index: hashable, with a hole for each array.
 
     Slices cannot be hashed before Python 3.12, and ``True == 1`` though they index differently; so

@@ -44,7 +44,7 @@ def sqrtm(x: Array, /) -> Any:
 
 @primitive
 def unitary_factor(x: Array, /) -> Any:
-    """The matrix nearest to x among those of orthonormal columns, or rows: that of its polar form."""
+    """The nearest matrix of orthonormal columns, or rows: that of its polar form."""
 
 
 @primitive

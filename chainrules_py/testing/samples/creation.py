@@ -1,5 +1,7 @@
 """Samples of what makes arrays like another."""
 
+from typing import Any
+
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.sample import Draw, Sample, enter_samples
 
@@ -30,7 +32,8 @@ enter_samples(
 )
 
 _LOW, _HIGH = Draw((3,), 0.5, 1.0), Draw((2, 1), 2.0, 3.0)
-for _word in (v.linspace, v.geomspace):
+_between: Any = (v.linspace, v.geomspace)
+for _word in _between:
     enter_samples(
         _word,
         Sample(Draw((), 0.5, 1.0), Draw((), 2.0, 3.0), num=4, complex=True),
