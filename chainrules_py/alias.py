@@ -483,6 +483,8 @@ def alias(
     row = Alias(
         native, to, rename or {}, lower or {}, refuse, parameters, positional, gather, fewer
     )
+    if isinstance(to, Primitive) and to.__wrapped__ is native:
+        to.opaque = True  # without a rule for the operands: to call it is to come here again
     aliases[native] = row
     invalidate()
     return row

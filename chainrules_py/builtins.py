@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.alias import alias
 from chainrules_py.arrays import Array
 from chainrules_py.primitive import Primitive
 
@@ -114,6 +115,7 @@ OF_REALS: Table = (
     (v.modf, math.modf),
     (v.frexp, math.frexp),
     (v.ldexp, math.ldexp),
+    (v.tie_share, lambda z, x, y: (x == z) * (2 - (y == z)) / 2),
     (v.heaviside, lambda x, h: h if x == 0 else NAN if x != x else float(x > 0)),
     (v.less, operator.lt),
     (v.less_equal, operator.le),
@@ -321,3 +323,10 @@ def full_like_number(
         msg = f"no array of shape {shape} is made like a number; make it like an array"
         raise TypeError(msg)
     return fill
+
+
+# ---------------------------------------------------------------------------------------- members
+
+for _cls in (int, float, complex):
+    for _name, _word in (("real", v.real), ("imag", v.imag), ("conjugate", v.conj)):
+        alias(vars(_cls)[_name], to=_word, parameters={"self": None}, rename={"self": "x"})

@@ -120,7 +120,8 @@ class MethodTable(Generic[T]):
             return None if found is None else found[1]
         # A subclass with arithmetic of its own is served only by what names it.
         signature, value = found
-        for cls, annotation in zip(target, signature, strict=False):
+        several = [signature[-1]] * (len(target) - len(signature))  # of a variadic one, the last
+        for cls, annotation in zip(target, (*signature, *several), strict=True):
             if is_foreign(cls):
                 base = registered_base(cls)
                 assert base is not None

@@ -67,13 +67,13 @@ def derive(
     Alias or None
         None if it has a parameter that has to be given and that the other has not.
     """
+    if row.hands_on:  # whatever it is called with
+        return alias(native, to=row.word, parameters={})
     if parameters is None:
         try:
             parameters = _read(native, row)
         except (TypeError, ValueError):
             return None
-    if row.hands_on:
-        return alias(native, to=row.word)
     theirs = _matched(parameters, row)
     if any(d is REQUIRED and n not in theirs for n, d in parameters.items()):
         return None

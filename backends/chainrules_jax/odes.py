@@ -179,7 +179,9 @@ def odeint_frule_jax(
     t_dot = jnp.zeros_like(t) if is_zero(t_dot) else t_dot
     first = Tree(f(tree.like, t[0], *params)).leaves
     dots = [x - k * t_dot[0] for x, k in zip(dots, first, strict=True)]
-    ys, ys_dot = v.odeint(
+    # The state is found by itself: it does not depend on the tangents, of which there may be many.
+    ys = v.odeint(f, y0, t, *params, **options)
+    _, ys_dot = v.odeint(
         lambda both, time: rate(both[0], time, both[1]), (tree.like, dots), t, **options
     )
     at = lambda i: Tree(f(Tree(ys).build([x[i] for x in Tree(ys).leaves]), t[i], *params)).leaves

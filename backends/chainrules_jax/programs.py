@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
@@ -26,7 +27,7 @@ from chainrules_py.loading import hosted
 from chainrules_py.registry import Rule, demand_rule, find_rule
 from chainrules_py.tangents import unthunk
 
-__all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "no_tangent"]
+__all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "known", "no_tangent"]
 
 Word: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
@@ -184,6 +185,9 @@ class Program:
             return self.opened(self.word(*operands, **self.options)), None, []
         y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         ys = self.opened(y)
+        if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
+            saved.insert(0, ys)
+            push, pull = self._with_value(push), _without_value(pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         return ys, self._pair(push, pull, kept, leaves, moves, bound.wanted, ys), kept.residuals
 
@@ -239,6 +243,18 @@ class Program:
             len(kept.residuals),
             name,
         )
+
+    def _with_value(self, push: Any) -> Any:
+        """A push that runs a rule again, in which the value of the function is known."""
+
+        def pushed(tangents: tuple[Any, ...], ys: Leaves, given: Any, *saved: Any) -> Any:
+            token = known.set((self.word, split(given[0])[0], self.closed(ys)))
+            try:
+                return push(tangents, given, *saved)
+            finally:
+                known.reset(token)
+
+        return _marked(pushed, push)
 
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
         """The tangents as the derivative takes them."""
@@ -296,6 +312,22 @@ def _tangent_aval(x: Any) -> Any:
 def no_tangent(y: Any) -> Any:
     """The tangent of what has none, or of what does not depend on anything."""
     return ad.Zero(jax.typeof(y).to_tangent_aval())
+
+
+known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.ContextVar(
+    "known", default=None
+)
+"""A word, the arrays that it was called with, and the result."""
+
+
+def _without_value(pull: Any) -> Any:
+    return _marked(lambda y_bar, ys, *saved: pull(y_bar, *saved), pull)
+
+
+def _marked(half: Any, other: Any) -> Any:
+    """A half with the statement of another written on it."""
+    half.statement = getattr(other, "statement", None)
+    return half
 
 
 def _noted(half: Any, stated: Any, what: str) -> Any:

@@ -119,7 +119,11 @@ def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
 _sites: dict[Any, Site] = {}
 
 
-_MEMBERS = (types.MethodDescriptorType, types.GetSetDescriptorType)
+_MEMBERS = (
+    types.MethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,  # as complex.real
+)
 
 
 def site_of(f: Any) -> Site | None:

@@ -242,7 +242,10 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
     def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
         y = primal(a, b)
         t, u = tangents
-        dtype = y.dtype
+        try:
+            dtype = y.dtype
+        except AttributeError:  # that of np.float64 with a complex of Python's is one
+            return finish(y, tangents, a, b)
         if (
             dtype is getattr(a, "dtype", None)
             and dtype is getattr(b, "dtype", None)

@@ -37,6 +37,8 @@ class Backend:
         Whether it is taken only where somebody names it.
     lacks : callable, optional
         What is missing for it to be used, where it is installed.
+    samples : int
+        How many samples of each word are judged where not all are: two, or one where all is slow.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Backend:
     prepare: Callable[[], None] | None = dataclasses.field(default=None, repr=False)
     by_request: bool = dataclasses.field(default=False, repr=False)
     lacks: Callable[[], str] | None = dataclasses.field(default=None, repr=False)
+    samples: int = dataclasses.field(default=2, repr=False)
 
     @property
     def xp(self) -> Any:
@@ -124,7 +127,7 @@ _known = (
         lacks=lambda: "there is a GPU, which CuPy uses" if _has_gpu() else "",
     ),
     Backend("torch", "torch", namespace="array_api_compat.torch", by_request=True),
-    Backend("jax", "jax", None, "jax.numpy", _jax_in_double_precision, by_request=True),
+    Backend("jax", "jax", None, "jax.numpy", _jax_in_double_precision, True, samples=1),
 )
 
 

@@ -590,6 +590,14 @@ def _install_scipy_linalg() -> None:
         y = scipy_linalg.solve_triangular(host(a), host(b), trans, lower, unit_diagonal)
         return up(y.astype(np.result_type(host(a), host(b)), copy=False))
 
+    def expm(a: Any) -> Any:
+        _check(a)
+        if a.ndim != 2 or a.shape[0] != a.shape[1]:
+            msg = "expected a square matrix"
+            raise ValueError(msg)
+        return up(scipy_linalg.expm(host(a)))
+
+    module.expm = expm  # type: ignore[attr-defined]
     module.solve_triangular = solve_triangular  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
     importlib.import_module("cupyx.scipy").linalg = module  # type: ignore[attr-defined]

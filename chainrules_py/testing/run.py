@@ -22,6 +22,7 @@ from chainrules_py.testing.backends import backend as backend_named
 from chainrules_py.testing.backends import backends as installed
 from chainrules_py.testing.build import Instance, instances
 from chainrules_py.testing.check import check_rule
+from chainrules_py.testing.gaps import gap_of
 from chainrules_py.testing.report import Finding, RuleCheckError
 from chainrules_py.testing.sample import words_with_samples
 from chainrules_py.testing.summary import Depth, Outcome, Summary, told
@@ -118,7 +119,9 @@ class _Word:
         return [
             i
             for i in self.all
-            if backend.library not in i.sample.without and (alone or i.sample.has_arrays)
+            if backend.library not in i.sample.without
+            and (alone or i.sample.has_arrays)
+            and not gap_of(backend.library, i)
         ]
 
 
@@ -325,13 +328,14 @@ def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any
             first = number == 0
             found = word.on(library, first)
             depth: Depth = "full" if first else "cheap"
-            for instance in found if first else two_samples(found):
-                yield (_test(instance, library, depth),)
+            marks = ("gpu",) if library.name == "cupy" else ()
+            for instance in found if first else two_samples(found)[: library.samples]:
+                yield _test(instance, library, depth), *marks
             for instance in () if first else found:
-                yield _test(instance, library, "full"), "slow"
+                yield _test(instance, library, "full"), "slow", *marks
             if found:
                 name = f"{name_of(word.word)} on {library}, {len(NIGHTLY)} draws"
-                yield _Test(name, _draws(found, library, depth)), "nightly"
+                yield _Test(name, _draws(found, library, depth)), "nightly", *marks
 
 
 def _test(instance: Instance, library: Backend, depth: Depth) -> _Test:

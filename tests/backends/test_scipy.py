@@ -353,6 +353,14 @@ def test_rules_of_the_users_own_come_first():
     assert out == "(array([7.]),)"
 
 
+def test_implementations_by_ufuncs_are_of_the_backends_layer():
+    """A ufunc names no module, and would pass for the user's."""
+    from chainrules_py.loading import Layer
+
+    for word in (v.erf, v.xlogy, v.jv):
+        assert {layer for _, _, layer in word._methods.methods} == {Layer.BACKEND}
+
+
 def test_the_contract_is_stated():
     assert chainrules_scipy.chainrules_contract == 1
     with pytest.raises(NoRuleError, match="no primitive"):

@@ -1,0 +1,155 @@
+"""What judging every call with other data found: each failed before it was mended.
+
+The cells of `chainrules_py.testing.surface_checks` find these as well; here they have names.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainrules_py import ChainRulesError, NoRuleError, frule, rrule
+from chainrules_tape import grad, jvp, vjp
+
+X, Y = np.arange(3.0), np.ones(2)
+
+
+# ------------------------------------------------------------------- one cotangent for each operand
+
+
+@pytest.mark.parametrize("f", [np.concatenate, np.hstack, np.vstack])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_list_of_arrays_is_one_operand(f, kind):
+    """A word takes them one by one; what was called takes one list."""
+    xs = kind([X, X + 1])
+    y, pullback = rrule(f, xs)
+    (bars,) = pullback(np.ones_like(y))
+    assert [b.tolist() for b in bars] == [[1.0] * 3] * 2
+    y, y_dot = frule((kind([X, X]),), f, xs)
+    np.testing.assert_array_equal(y_dot, f([X, X]))
+
+
+@pytest.mark.parametrize(
+    "f, operands",
+    [(np.digitize, (X, X)), (np.argpartition, (X, 1)), (np.isin, (X, X)), (np.lexsort, (X,))],
+)
+def test_defaults_are_no_operands(f, operands):
+    _, y_dot = frule(
+        (X,) + (0.0,) * 0 + tuple(np.zeros_like(x) for x in operands[1:]), f, *operands
+    )
+    _, pullback = rrule(f, *operands)
+    assert len(pullback(0)) == len(operands)
+
+
+# ------------------------------------------------------------------------- arrays without axes
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.prod(x, axis=0),
+        lambda x: np.cumsum(x, axis=-1),
+        lambda x: np.cumprod(x, axis=0),
+        lambda x: np.take(x, [0, 0], axis=0),
+        lambda x: np.repeat(x, 2, axis=-1),
+    ],
+)
+def test_axis_of_an_array_that_has_none(f):
+    """NumPy takes axis 0 and -1 of a 0-d array."""
+    x = np.array(1.5)
+    np.testing.assert_array_equal(vjp(f, x)[0], f(x))
+    n = np.size(f(x))
+    assert grad(lambda x: np.sum(f(x)))(x) == n if n == 2 else 1
+    assert np.sum(jvp(f, (x,), (np.array(1.0),))[1]) == n
+
+
+# ------------------------------------------------------------------------------- empty arrays
+
+
+def test_extremes_of_nothing_with_where_and_initial():
+    x = np.zeros((2, 0, 2))
+    f = lambda x, start: np.sum(np.max(x, axis=1, initial=start, where=np.ones((2, 0, 2), bool)))
+    x_bar, start_bar = grad(f, argnums=(0, 1))(x, 0.5)
+    assert x_bar.shape == x.shape
+    assert start_bar == 4.0
+
+
+@pytest.mark.parametrize("f", [np.var, np.std])
+def test_variance_of_nothing_is_nan(f):
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        assert np.isnan(grad(lambda x: f(x, ddof=1))(np.ones(1))).all()
+
+
+@pytest.mark.parametrize("ord", [1, 2, np.inf, "nuc", "fro"])
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0)])
+def test_norms_of_empty_matrices_are_zero(ord, shape):
+    x = np.zeros(shape)
+    y, pullback = vjp(lambda x: np.linalg.norm(x, ord), x)
+    assert y == np.linalg.norm(x, ord) == 0
+    assert pullback(1.0)[0].shape == shape
+
+
+def test_covariance_of_no_variables():
+    y, _ = vjp(lambda x: np.cov(x, np.ones((2, 5))), np.zeros((0, 5)))
+    assert y.shape == np.cov(np.zeros((0, 5)), np.ones((2, 5))).shape == (0, 0)
+
+
+@pytest.mark.parametrize("f", [np.quantile, np.nanquantile])
+def test_no_quantiles(f):
+    y, pullback = vjp(lambda x: f(x, np.zeros(0)), X)
+    assert y.shape == (0,)
+    np.testing.assert_array_equal(pullback(np.zeros(0))[0], np.zeros(3))
+
+
+def test_histogram_of_nothing_keeps_its_dtype():
+    y, _ = vjp(lambda w: np.histogram2d(np.zeros(0), np.zeros(0), 2, weights=w)[0], np.zeros(0))
+    assert y.dtype == float
+
+
+# --------------------------------------------------------------------------- layouts, integers
+
+
+@pytest.mark.parametrize("ord", [np.inf, -np.inf])
+def test_norm_of_complex_numbers_in_any_layout(ord):
+    """NumPy's abs of complex numbers is not the same in every layout, to the last bit."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        z = rng.standard_normal(5) + 1j * rng.standard_normal(5)
+        backwards = np.flip(np.flip(z).copy())
+        f = lambda z: np.linalg.norm(z, ord)
+        np.testing.assert_allclose(grad(f)(backwards), grad(f)(z), rtol=1e-12)
+
+
+def test_integer_weights_of_a_density():
+    """They make floats, and so they have a derivative."""
+    data, weights = np.array([0, 1, 2, 2]), np.array([1, 2, 3, 4])
+    f = lambda w: np.histogram(data, 3, density=True, weights=w)[0]
+    y, pullback = rrule(np.histogram, data, 3, None, True, weights)
+    *_, bar = pullback((np.array([1.0, 0.0, 0.0]), np.zeros(4)))
+    np.testing.assert_allclose(bar, vjp(f, weights * 1.0)[1](np.array([1.0, 0.0, 0.0]))[0])
+    np.testing.assert_allclose(y[0], f(weights))
+
+
+# ------------------------------------------------------------------------------ masked arrays
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, m: x * m,
+        lambda x, m: np.concatenate([x, m]),
+        lambda x, m: np.average(x, weights=m),
+        lambda x, m: np.where(m, x, x),
+        lambda x, m: np.dot(x, m),
+    ],
+)
+def test_masked_arrays_are_refused(f):
+    """Their arithmetic is another; without their mask they would be other numbers."""
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    with pytest.raises(ChainRulesError):
+        vjp(lambda x: f(x, masked), X)
+
+
+def test_direct_rule_of_a_masked_array_is_refused():
+    with pytest.raises(NoRuleError, match="MaskedArray"):
+        rrule(np.sin, np.ma.array(X, mask=[0, 1, 0]))
