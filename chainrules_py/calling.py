@@ -78,7 +78,8 @@ class _Frule:
         config, f, operands = _configured(f, operands)
         f, operands, options, native = _normalised(f, operands, options)
         if f is None:
-            return push_through(native, operands, tangents)
+            y, y_dot = push_through(native, operands, tangents)
+            return y, NoTangent() if space_is_discrete(y) else y_dot
         if len(tangents) != len(operands):
             msg = (
                 f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "

@@ -12,16 +12,18 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.alias import aliases
 from chainrules_py.arrays import (
     dispatch_type,
     home_of,
     inside,
     is_array_type,
+    is_foreign,
     is_python_number,
     is_tracer_type,
     number_home,
+    registered_base,
 )
 from chainrules_py.calling import scalar_at_home
 from chainrules_py.dispatch import Cache
@@ -209,6 +211,8 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
         return _call_slowly(f, operands, keywords)
 
     row, home = _natives.table.get(f) or _find_native(f, operands)
+    if row is not None and not isinstance(row.word, Primitive):
+        _refuse_foreign(f, operands)
     if row is None or (home is not None and _at_home(operands, home) is not operands):
         return slow
     composite = row.composite(len(operands), tuple(keywords))
@@ -239,6 +243,19 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
         return record(xs, options) if is_static(*options.values()) else word(*xs, **options)
 
     return plan
+
+
+def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
+    """Raise for arrays of a class with arithmetic of its own: a composite would mix the two."""
+    for x in operands:
+        cls = dispatch_type(type(x))
+        if is_foreign(cls):
+            msg = (
+                f"no rule for {name_of(f)} with a {cls.__qualname__}, which computes otherwise "
+                f"than {registered_base(cls)!r}; convert it before, as x.filled(0) does, or "
+                f"register_array_type({cls.__qualname__}, namespace) if its rules should count"
+            )
+            raise NoRuleError(msg)
 
 
 def _stated(

@@ -17,7 +17,6 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from chainrules_py.dispatch import Cache, where_defined
 from chainrules_py.errors import NoRuleError, RuleError
 from chainrules_py.primitive import Primitive
-from chainrules_py.registry import find_rule
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_torch.arrays import entered
 from chainrules_torch.config import is_tensor
@@ -91,6 +90,8 @@ def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callabl
 
 
 _called_back = Cache()
+_ELEMENTWISE = ("special", "bessel", "information", "elementwise", "trigonometry", "selection")
+"""The families of words that act element by element, where PyTorch lacks one."""
 
 
 def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -98,22 +99,22 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
         body = word.plain_implementation(plain)
     except NoRuleError:
         return None
-    rule = find_rule(word, plain)
-    elementwise = (
-        rule is not None and rule.reverse is not None and rule.reverse.recipe.pen == "scalar_rule"
-    )
+    family = word.__module__.rpartition(".")[2]
 
     def broadcast(*operands: Any, **options: Any) -> Any:
         """Like what NumPy gives for single elements of these dtypes."""
         small = [np.ones((), _dtype(x)) if is_tensor(x) else x for x in operands]
         with np.errstate(all="ignore"):
-            y = torch.as_tensor(np.asarray(body(*small, **options)))
-        shapes = [x.shape for x in operands if is_tensor(x)]
+            leaves, treedef = flatten(body(*small, **options))
+        shape = torch.broadcast_shapes(*[x.shape for x in operands if is_tensor(x)])
         device = next(x.device for x in operands if is_tensor(x))
-        return torch.empty(torch.broadcast_shapes(*shapes), dtype=y.dtype, device=device)
+        dtypes = [getattr(torch, np.asarray(y).dtype.name) for y in leaves]
+        made = [torch.empty(shape, dtype=dtype, device=device) for dtype in dtypes]
+        return unflatten(treedef, made)
 
     def computed(*operands: Any, **options: Any) -> Any:
-        return _Kernel(word, body, broadcast if elementwise else None, options)(operands)
+        result = broadcast if family in _ELEMENTWISE else None
+        return _Kernel(word, body, result, options)(operands)
 
     return computed
 

@@ -141,6 +141,12 @@ def solve_triangular_torch(
     return y[..., 0] if x2.ndim == 1 else y
 
 
+@v.expm.implement
+def expm_torch(x: torch.Tensor) -> Any:
+    """By its name in PyTorch."""
+    return torch.linalg.matrix_exp(x)
+
+
 @v.slogdet.implement
 def slogdet_torch(x: torch.Tensor) -> Any:
     """A namedtuple, which PyTorch's result is not."""
