@@ -263,9 +263,7 @@ def _separately(
             return _missing_half(rule, "reverse", halves)
         bars = half(y_bar, *saved)
         found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
-        return tuple(
-            [next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active]
-        )
+        return tuple([next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active])
 
     mark(push, request)
     mark(pull, request)

@@ -397,7 +397,7 @@ def test_a_ufunc_without_a_word_can_have_a_rule():
 
 
 def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itself():
-    from scipy.special import ber, bei
+    from scipy.special import bei, ber
 
     from chainrules_tape import grad
 

@@ -152,11 +152,9 @@ def _words() -> list[Primitive[..., Any]]:
 
 def _is_computed(word: Primitive[..., Any]) -> bool:
     """Whether strict arrays are served: by the standard, a body, or what serves every array."""
-    return (
-        is_of_the_standard(word)
-        or word.implementation((Strict,) * max(1, len(word.operands)))
-        not in (None, word._fallback)
-    )
+    return is_of_the_standard(word) or word.implementation(
+        (Strict,) * max(1, len(word.operands))
+    ) not in (None, word._fallback)
 
 
 for _word in _words():

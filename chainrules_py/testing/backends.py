@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -92,51 +91,15 @@ class Backend:
         return self.name
 
 
-def _cupy_on_host() -> None:
-    importlib.import_module("chainrules_py.testing.cupy_on_host").install()
-
-
-def _has_gpu() -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # CuPy says that there is no CUDA
-        return bool(importlib.import_module("cupy").is_available())
-
-
-def _jax_in_double_precision() -> None:
-    importlib.import_module("jax").config.update("jax_enable_x64", True)
-
-
-_CUPY = "chainrules_cupy.namespace"
 _known = (
     Backend("numpy", "numpy"),
     Backend("array_api_strict", "array_api_strict"),
     Backend("array_api_strict:device1", "array_api_strict", lambda xp: xp.Device("device1")),
-    Backend(
-        "cupy",
-        "cupy",
-        namespace=_CUPY,
-        by_request=True,
-        lacks=lambda: "" if _has_gpu() else "there is no GPU",
-    ),
-    Backend(
-        "cupy-host",
-        "cupy",
-        namespace=_CUPY,
-        prepare=_cupy_on_host,
-        by_request=True,
-        lacks=lambda: "there is a GPU, which CuPy uses" if _has_gpu() else "",
-    ),
-    Backend("torch", "torch", namespace="array_api_compat.torch", by_request=True),
-    Backend("jax", "jax", None, "jax.numpy", _jax_in_double_precision, True, samples=1),
 )
 
 
 def backends() -> tuple[Backend, ...]:
-    """The array libraries that are installed, with their devices.
-
-    There are others to be had by name: ``"cupy"``, which needs a GPU, ``"cupy-host"``, which needs
-    none, ``"torch"`` and ``"jax"``.
-    """
+    """The array libraries that are installed, with their devices."""
     return tuple(known for known in _known if known.is_installed and not known.by_request)
 
 

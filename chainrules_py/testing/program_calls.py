@@ -34,7 +34,8 @@ def _calls() -> tuple[SurfaceCall, ...]:
 @functools.cache
 def _words() -> tuple[Any, ...]:
     """Every sample of a word that can be differentiated."""
-    found = [i for word in words_of() for i in instances(word)]
+    words: Any = words_of()
+    found = [i for word in words for i in instances(word)]
     return tuple([i for i in found if i.sample.smooth])
 
 

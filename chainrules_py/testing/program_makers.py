@@ -256,7 +256,7 @@ def rolled(c: Choices) -> Line | None:
         return None
     ndim = c.env[i].ndim
     axis, n = c.integer(-ndim, ndim - 1), c.integer(-2, 2)
-    return c.choice(
+    line: Line = c.choice(
         (
             Line(f"np.roll({{0}}, {n}, {axis})", (i,), lambda np, x: np.roll(x, n, axis)),
             Line(f"np.roll({{0}}, {n})", (i,), lambda np, x: np.roll(x, n)),
@@ -283,6 +283,7 @@ def rolled(c: Choices) -> Line | None:
             Line("sum({0})", (i,), lambda np, x: sum(x)),
         )
     )
+    return line
 
 
 def product(c: Choices) -> Line | None:
@@ -300,13 +301,14 @@ def product(c: Choices) -> Line | None:
     j = c.pick(fits)
     if j is None:
         return None
-    return c.choice(
+    line: Line = c.choice(
         (
             Line("{0} @ {1}", (i, j), lambda np, x, y: x @ y),
             Line("np.dot({0}, {1})", (i, j), lambda np, x, y: np.dot(x, y)),
             Line("np.matmul({0}, {1})", (i, j), lambda np, x, y: np.matmul(x, y)),
         )
     )
+    return line
 
 
 def einsum(c: Choices) -> Line | None:

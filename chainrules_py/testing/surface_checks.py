@@ -61,7 +61,9 @@ def check_twin(call: SurfaceCall) -> tuple[str, ...]:
     """As `check_call`, of the complex twin of a call: it is right, or refused in so many words."""
     twin = complex_twin(call)
     found: list[str] = []
-    for cell in CELLS if twin is not None else ():
+    if twin is None:
+        return ()
+    for cell in CELLS:
         if cell == "shapes":  # those of the call itself will do
             continue
         with contextlib.suppress(ChainRulesError, d.NoTruthError):

@@ -283,7 +283,7 @@ def _equal(found: Any, truth: Any, what: str) -> None:
 def check_shapes(call: SurfaceCall) -> bool:
     """Without axes, empty and of length one: where NumPy gives a value, there are derivatives."""
     lengths = {n for shape in _shapes(call.sample) for n in shape} - {0, 1}
-    changes = [lambda shape: ()] if lengths else []
+    changes: list[Any] = [lambda shape: ()] if lengths else []
     for n in sorted(lengths):
         changes += [_replaced(n, 0), _replaced(n, 1)]
     checked = False

@@ -183,6 +183,7 @@ def test_ordinary_names_are_words_or_builtins():
 _LONG = {
     "chainrules_py/tangents.py": "one algebra, whose cases belong side by side",
     "chainrules_py/registry.py": "the table of rules, and all that is printed of it",
+    "chainrules_py/testing/program_makers.py": "the lines of random programs, one maker each",
     "tests/test_tangents.py": "the table of that algebra",
 }
 
