@@ -4,7 +4,6 @@ from chainrules_py.composites import (
     decompositions,
     elementwise,
     higher_order,
-    lacking,
     matrix_functions,
     standard,
 )
@@ -13,7 +12,6 @@ __all__ = [
     "decompositions",
     "elementwise",
     "higher_order",
-    "lacking",
     "matrix_functions",
     "standard",
 ]
