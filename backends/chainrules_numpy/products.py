@@ -43,4 +43,5 @@ def vector_norm_numpy(
     """np.linalg.norm of all elements sums squares by a dot product, and vector_norm does not."""
     if axis is None and ord == 2 and not keepdims:
         return np.linalg.norm(x)
-    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    norm: Any = np.linalg.vector_norm  # whose annotations know two values of keepdims
+    return norm(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -192,7 +192,7 @@ def parts(y: Any) -> Iterator[Any]:
 
 def vector(values: Any) -> Any:
     """Real coordinates of a list of parts."""
-    flat = [np.ravel(np.asarray(p)) for p in values]
+    flat: list[Any] = [np.ravel(np.asarray(p)) for p in values]
     real = [np.concatenate([p.real, p.imag]) if np.iscomplexobj(p) else p for p in flat]
     return np.concatenate([np.zeros(0), *real])
 

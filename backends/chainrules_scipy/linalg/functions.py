@@ -33,6 +33,7 @@ def expm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from chainrules_tape import grad
     >>> print(grad(lambda A: expm(A)[0, 1])(np.zeros((2, 2))))
     [[0. 1.]
@@ -60,6 +61,7 @@ def logm(A: Any, disp: Any = _DEFAULT) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from chainrules_tape import grad
     >>> print(grad(lambda A: logm(A)[0, 1])(np.eye(2)))
     [[0. 1.]
@@ -87,6 +89,7 @@ def sqrtm(A: Any, disp: Any = _DEFAULT, blocksize: Any = _DEFAULT) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from chainrules_tape import grad
     >>> print(grad(lambda A: sqrtm(A)[0, 1])(np.eye(2)))
     [[0.  0.5]
@@ -116,6 +119,7 @@ def cosm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(cosm(np.zeros((1, 1))))
     [[1.]]
     """
@@ -142,6 +146,7 @@ def sinm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(sinm(np.zeros((1, 1))))
     [[0.]]
     """
@@ -168,6 +173,7 @@ def tanm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(tanm(np.zeros((1, 1))))
     [[0.]]
     """
@@ -190,6 +196,7 @@ def coshm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(coshm(np.zeros((1, 1))))
     [[1.]]
     """
@@ -213,6 +220,7 @@ def sinhm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(sinhm(np.zeros((1, 1))))
     [[0.]]
     """
@@ -236,6 +244,7 @@ def tanhm(A: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(tanhm(np.zeros((1, 1))))
     [[0.]]
     """

@@ -270,7 +270,7 @@ def lstsq(
     Examples
     --------
     >>> x, residual, rank, s = lstsq([[1.0], [1.0]], [1.0, 2.0])
-    >>> print(x, round(residual, 6), rank, s)
+    >>> print(x, residual.round(6), rank, s)
     [1.5] 0.5 1 [1.41421356]
     """
     a, b = checked(check_finite, a, b)

@@ -275,5 +275,5 @@ for _word in (v.bitwise_invert, v.bitwise_count):
 enter_samples(v.bitwise_invert, Sample(5))
 enter_samples(
     v.tie_share,
-    Sample([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.5, 2.0, 3.0]),
+    Sample([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.5, 2.0, 3.0], smooth=False),
 )
