@@ -217,7 +217,7 @@ _KEPT = 1024
 
 def _array_space(x: Any) -> Any:
     """A space holds nothing of its array, so those of one shape, dtype and device share it."""
-    key = (type(x), x.dtype, x.shape, x.device)
+    key = (type(x), x.dtype, x.shape, getattr(x, "device", None))
     try:
         return _array_spaces[key]
     except (KeyError, TypeError):  # not yet; or a library's own classes that cannot be hashed

@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "api_pages",
     "vocabulary_table",
+    "coverage_table",
     "outputs",
     "offline",
 ]
@@ -77,6 +78,7 @@ html_sidebars = {
     "bring-an-array-library": [],
     "build-an-engine": [],
     "conventions": [],
+    "coverage": [],
     "benchmarks": [],
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

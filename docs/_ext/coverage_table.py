@@ -28,6 +28,11 @@ def entry(text: str, *, code: bool = False, **attributes: int) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", inner), **attributes)
 
 
+def reason(cell: str) -> nodes.entry:
+    word = cell.removeprefix("n/a ")
+    return nodes.entry("", nodes.paragraph("", "", nodes.emphasis(word, word)))
+
+
 def table(kind: str) -> nodes.table:
     rows = [r for r in read() if r["kind"] == kind and r["answer"] != "none"]
     group = nodes.tgroup(cols=14)
@@ -41,7 +46,8 @@ def table(kind: str) -> nodes.table:
     for row in rows:
         line = nodes.row()
         line += entry(row["name"], code=True)
-        line += [entry(row[f"{name} {k}"]) for name in CHECKED for k in KINDS]
+        cells = [row[f"{name} {k}"] for name in CHECKED for k in KINDS]
+        line += [reason(c) if c.startswith("n/a") else entry(c) for c in cells]
         line += entry(row["keywords"])
         body += line
     group += [nodes.thead("", top, below), body]
@@ -64,6 +70,7 @@ def others() -> nodes.bullet_list:
 
 class Coverage(Directive):
     required_arguments = 1
+    final_argument_whitespace = True  # a kind of two words
 
     def run(self) -> list[nodes.Node]:
         env = self.state.document.settings.env
