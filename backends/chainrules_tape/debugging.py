@@ -16,14 +16,16 @@ from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.tangents import unthunk
 
 if TYPE_CHECKING:
-    from chainrules_tape.tape import Call
+    from chainrules_tape.tape import KeptCall
 
 __all__ = ["check_pushed", "check_value", "debug_nans", "source_line", "trap_is_set", "trapped"]
 
 _trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
 
-trap_is_set = _trap.get
-"""Whether differentiation that begins now is inside `debug_nans`."""
+
+def trap_is_set() -> bool:
+    """Whether differentiation that begins now is inside `debug_nans`."""
+    return _trap.get()
 
 
 @contextlib.contextmanager
@@ -67,7 +69,7 @@ def has_nan(x: Any) -> bool:
     return is_array_type(cls) and bool(namespace_of(cls).any(x != x))
 
 
-def check_value(call: Call) -> None:
+def check_value(call: KeptCall) -> None:
     """Raise if a call made a NaN of what was none."""
     payloads = [payload for payload, _ in call.opened]
     if has_nan(call.value) and not any(map(has_nan, payloads)):
@@ -104,7 +106,7 @@ def source_line(values: tuple[Any, ...]) -> str:
     return f"{file}:{number}: {linecache.getline(file, number).strip()}"
 
 
-def trapped(play: Callable[..., None], calls: dict[int, Call]) -> Callable[..., None]:
+def trapped(play: Callable[..., None], calls: dict[int, KeptCall]) -> Callable[..., None]:
     """What plays records one by one, and looks at the cotangents that each sends on."""
 
     def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:

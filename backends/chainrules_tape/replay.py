@@ -13,7 +13,7 @@ from chainrules_tape.tracing import Site
 from chainrules_tape.variables import reopen
 
 if TYPE_CHECKING:
-    from chainrules_tape.tape import Call, Tape
+    from chainrules_tape.tape import KeptCall, Tape
 
 __all__ = ["replayed"]
 
@@ -46,7 +46,7 @@ def is_ambiguous(payload: Any) -> bool:
     return is_python_number(type(payload)) or is_structure_type(type(payload))
 
 
-def recorded_again(tape: Tape, record: Any, call: Call) -> Any:
+def recorded_again(tape: Tape, record: Any, call: KeptCall) -> Any:
     """The record of the same call on variables; what its rule computes is recorded as well."""
     operands = [reopen(payload, link, tape) for payload, link in call.opened]
     classes = tuple(map(type, operands))

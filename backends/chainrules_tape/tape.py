@@ -21,7 +21,7 @@ from chainrules_tape.variables import kept_class, reopen, variable_class, wrap
 if TYPE_CHECKING:
     from chainrules_tape.variables import Variable
 
-__all__ = ["Call", "ClosedTape", "ConsumedTape", "Notes", "Tape"]
+__all__ = ["KeptCall", "ClosedTape", "ConsumedTape", "Notes", "Tape"]
 
 
 class Tape(list[tuple[Any, ...]]):
@@ -263,7 +263,7 @@ class Notes:
         self.names: dict[int, str] = {}
         self.hooks: dict[int, list[Callable[[Any], Any]]] = {}
         self.differentiable = differentiable
-        self.calls: dict[int, Call] | None = {} if keeps else None
+        self.calls: dict[int, KeptCall] | None = {} if keeps else None
 
     def keep(
         self,
@@ -277,12 +277,12 @@ class Notes:
         """Keep a call, if that is what this tape does; under `debug_nans` look at its value."""
         if self.calls is not None:
             where = source_line((value, *[payload for payload, _ in opened]))
-            self.calls[index] = Call(primitive, primal, opened, options, value, where)
+            self.calls[index] = KeptCall(primitive, primal, opened, options, value, where)
             if trap_is_set():
                 check_value(self.calls[index])
 
 
-class Call:
+class KeptCall:
     """A call as it was recorded: enough to show it, and to record it once more.
 
     Operands are kept as pairs of payload and link, not as variables: they would hold the tape.

@@ -16,7 +16,7 @@ from chainrules_py.numerics.trees import Tree, mirrored, plain, started
 from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm
 from chainrules_py.tangents import ZeroTangent
 
-__all__ = ["Fractions", "Integration"]
+__all__ = ["Integration"]
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""

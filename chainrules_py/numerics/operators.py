@@ -35,7 +35,7 @@ def applied(f: Function, *operands: Any) -> Any:
 
 
 class Residual(Operator):
-    """x - f(x, *params), whose root is the fixed point of f."""
+    """x - ``f(x, *params)``, whose root is the fixed point of f."""
 
     FIELDS = ("f",)
     f: Function
@@ -53,7 +53,7 @@ class Residual(Operator):
 
 
 class Gradient(Operator):
-    """The gradient of f(x, *params) in x, whose root is a stationary point."""
+    """The gradient of ``f(x, *params)`` in x, whose root is a stationary point."""
 
     FIELDS = ("config", "f")
     config: Config
@@ -78,7 +78,7 @@ class Gradient(Operator):
 
 
 class Pushed(Operator):
-    """The Jacobian of f(x, *params) in x, times a vector in the structure of x."""
+    """The Jacobian of ``f(x, *params)`` in x, times a vector in the structure of x."""
 
     FIELDS = ("config", "f", "x", "params")
     config: Config

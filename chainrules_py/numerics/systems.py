@@ -49,7 +49,7 @@ def engine() -> Any:
 
 @final
 class System:
-    """The equations f(x, *params) = 0, as a function of the list of the unknowns.
+    """The equations ``f(x, *params)`` = 0, as a function of the list of the unknowns.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class System:
             raise ValueError(msg)
 
     def at(self, x: Any) -> Any:
-        """f(x, *params), for an unknown in its structure."""
+        """``f(x, *params)``, for an unknown in its structure."""
         return refuse_traced(self.f(x, *self.params), self.f, self.name)
 
     def residual(self, leaves: Vector) -> Vector:

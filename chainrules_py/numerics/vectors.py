@@ -13,7 +13,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.project import kind_of
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__ = ["Vector", "combine", "dot", "eps_of", "every", "floating", "norm", "size", "sized"]
+__all__ = ["combine", "dot", "eps_of", "every", "floating", "norm", "size", "sized"]
 
 Vector: TypeAlias = list[Any]
 
