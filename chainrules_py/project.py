@@ -418,8 +418,9 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return float(t) if type(t) is int else arrays.as_scalar(t)
     if dtype is None:
         number: Any = t
-        plain = not arrays.is_tracer_type(type(t))
-        return full_like(_instance(onto), shape=(), fill=number) if plain else t
+        if not arrays.is_tracer_type(type(t)):
+            return full_like(_instance(onto), shape=(), fill=number)
+        return full_like(_instance(onto), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:
             t = astype(t, dtype=onto.dtype)

@@ -44,8 +44,9 @@ def linspace_stop(y_bar, start, stop, *, num, endpoint, axis):
 
 def between(operands, options):
     """The call with one more axis in front, that of directions: see `leading`."""
-    ndim = max([len(x.shape) for x in operands]) - 1
-    return [aligned(x, ndim) for x in operands], {**options, "axis": moved(options["axis"])}
+    ndim = max([getattr(x, "ndim", 1) for x in operands]) - 1
+    ends = [aligned(x, ndim) if hasattr(x, "ndim") else x for x in operands]  # or a number's zero
+    return ends, {**options, "axis": moved(options["axis"])}
 
 
 linear_rule(linspace, linspace_start, linspace_stop, batched=between)

@@ -167,7 +167,8 @@ scalar_rule(logaddexp2, lambda z, x, _y: exp2(x - z), lambda z, _x, y: exp2(y - 
 # the operand is real.
 linear_rule(conj, lambda y_bar, x: conj(y_bar), batched=True)
 linear_rule(real, lambda y_bar, x: y_bar, batched=True)
-linear_rule(imag, lambda y_bar, x: 1j * astype(y_bar, dtype=x.dtype), batched=True)
+# Not 1j * ...: of a NumPy scalar that is a complex of Python's, without a dtype.
+linear_rule(imag, lambda y_bar, x: astype(y_bar, dtype=x.dtype) * 1j, batched=True)
 
 
 @rule(real_if_close, batched=True)

@@ -12,7 +12,7 @@ from chainrules_py.rules.cholesky import hermitian, read
 from chainrules_py.rules.linalg import adjoint
 from chainrules_py.rules.solving import as_given, columns
 from chainrules_py.rules.svd import svdvals_pull, svdvals_push
-from chainrules_py.tangents import NoTangent, ZeroTangent, is_zero
+from chainrules_py.tangents import NoTangent, ZeroTangent, add_tangents, is_zero
 from chainrules_py.vocabulary import (
     conj,
     expand_dims,
@@ -141,10 +141,11 @@ def target_push(b_dot, R, A, vector, with_residuals):
 
 def target_pull(y_bar, R, A, vector, with_residuals):
     x_bar, residuals_bar, _, _ = y_bar
-    b_bar = zeros_like(R) if is_zero(x_bar) else matmul(adjoint(A), columns(x_bar, vector))
-    if with_residuals and not is_zero(residuals_bar):
-        b_bar = b_bar + R * expand_dims(2.0 * residuals_bar, axis=-2)
-    return as_given(b_bar, vector)
+    of_x = x_bar if is_zero(x_bar) else matmul(adjoint(A), columns(x_bar, vector))
+    moves = with_residuals and not is_zero(residuals_bar)
+    of_residuals = R * expand_dims(2.0 * residuals_bar, axis=-2) if moves else ZeroTangent()
+    b_bar = add_tangents(of_x, of_residuals)
+    return b_bar if is_zero(b_bar) else as_given(b_bar, vector)
 
 
 def residuals_push(R_dot, R):

@@ -89,6 +89,10 @@ class Program:
 
     __repr__ = __str__
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How hypothesis shows the one that is left of a failure."""
+        printer.text(f"\n{self}\n")
+
 
 def is_good(y: Any) -> bool:
     """Whether a value is a number or an array of moderate size and numbers."""
