@@ -1,8 +1,8 @@
 """A library's own functions, as rows that say which word each is and where its keywords go.
 
-A row is read against the function's own signature when it is entered: each parameter is an
-operand, an option, renamed, lowered or refused; what is left over is refused as well. Mirroring
-signatures by hand is how keywords come to be ignored in silence.
+A row is read against the function's own signature: each parameter is an operand, an option,
+renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by hand is
+how keywords come to be ignored in silence.
 """
 
 from __future__ import annotations
@@ -118,58 +118,57 @@ class AsOperand:
         self.place(call, self.name, self.convert(value))
 
 
+_READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "positional", "refuse")
+
+
 class Alias:
     """One row: a library's function, the word it is, and what becomes of its keywords."""
 
-    __slots__ = (
-        "_direct",
-        "defaults",
-        "fewer",
-        "gather",
-        "gathers_lists",
-        "hands_on",
-        "leftover",
-        "lower",
-        "names",
-        "native",
-        "positional",
-        "refuse",
-        "word",
-    )
+    __slots__ = ("_direct", "_given", "fewer", "gather", "lower", "native", "word", *_READ)
 
     def __init__(
         self,
         native: Callable[..., Any],
         word: Callable[..., Any],
-        rename: Mapping[str, str],
         lower: Mapping[str, Lowering],
-        refuse: tuple[str, ...],
-        parameters: Mapping[str, Any] | None,
-        positional: tuple[str, ...] | None,
         gather: str | None,
         fewer: Callable[..., Any] | None,
+        *given: Any,
     ) -> None:
+        self.native = native
+        self.word = word
+        self.lower = dict(lower)
         self.gather = gather
+        self.fewer = fewer
+        self._given = given  # as it was given: rename, refuse, parameters, positional
+        self._direct: dict[Any, Direct | None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """What is read off the signature, if nobody has asked for any of it yet."""
+        if name not in _READ:
+            raise AttributeError(name)
+        self.read()
+        return getattr(self, name)
+
+    def read(self) -> None:
+        """Read the function's signature: each parameter has to have a place."""
+        rename, refuse, parameters, positional = self._given
+        native, word, lower, gather = self.native, self.word, self.lower, self.gather
         of_static = gather is not None and isinstance(lower.get(gather), AsOption)
         self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
         # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
         whole = not (rename or lower or refuse or isinstance(word, Primitive))
         self.hands_on = whole and parameters_of(word).keywords is not None
-        self.fewer = fewer
-        self.native = native
-        self.word = word
-        self.lower = dict(lower)
-        self.refuse = frozenset(refuse)
         names, defaults = (
             _parameters(native) if parameters is None else (tuple(parameters), dict(parameters))
         )
+        self.defaults: dict[str, Any] = defaults
         self.positional = positional if positional is not None else names
         self.names = {n: rename.get(n, n) for n in names}
-        self.defaults = defaults
-        self._direct: dict[Any, Direct | None] = {}
-        self._check()
+        self.leftover = self._leftover(refuse)
+        self.refuse = self.leftover.union(refuse)
 
-    def _check(self) -> None:
+    def _leftover(self, refuse: tuple[str, ...]) -> frozenset[str]:
         word = self.word
         if isinstance(word, Primitive):
             known = {*word.operands, *word.options, *((word.variadic,) if word.variadic else ())}
@@ -178,7 +177,7 @@ class Alias:
         lost = [
             native
             for native, name in self.names.items()
-            if name not in known and native not in self.lower and native not in self.refuse
+            if name not in known and native not in self.lower and native not in refuse
         ]
         if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
             shown = getattr(self.native, "__name__", self.native)
@@ -189,8 +188,7 @@ class Alias:
             raise RuleError(msg)
         # A keyword that a newer release of the library brought: refused where it is used, so that
         # it is not ignored, and so that the release does not take every other function with it.
-        self.leftover = frozenset(lost)
-        self.refuse |= self.leftover
+        return frozenset(lost)
 
     @property
     def __name__(self) -> str:
@@ -396,7 +394,8 @@ class Alias:
                     ordered[name] = given[name] if name in given else defaults[name]
 
     def __repr__(self) -> str:
-        return f"<alias {self.__name__} of {self.word!r}>"
+        word = self.word if isinstance(self.word, Primitive) else self.word.__name__
+        return f"<alias {self.__name__} of {word}>"
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -449,6 +448,7 @@ def alias(
     positional: tuple[str, ...] | None = None,
     gather: str | None = None,
     fewer: Callable[..., Any] | None = None,
+    late: bool = False,
 ) -> Alias:
     """Say which word a library's function is.
 
@@ -473,6 +473,9 @@ def alias(
         shape of ``x.reshape(2, 3)`` does.
     fewer : callable, optional
         What a call is that gives fewer operands than the word has, as ``np.where(condition)``.
+    late : bool
+        Whether the function's signature is read when the row is first used, and not now. So do
+        tables of hundreds of rows; a test has to read them all.
 
     Raises
     ------
@@ -480,9 +483,10 @@ def alias(
         If a parameter that has to be given is left over. One with a default is refused where it
         is used, and stands in ``leftover``, which a house test wants to be empty.
     """
-    row = Alias(
-        native, to, rename or {}, lower or {}, refuse, parameters, positional, gather, fewer
-    )
+    given = (rename or {}, refuse, parameters, positional)
+    row = Alias(native, to, lower or {}, gather, fewer, *given)
+    if not late:
+        row.read()
     if isinstance(to, Primitive) and to.__wrapped__ is native:
         to.opaque = True  # without a rule for the operands: to call it is to come here again
     aliases[native] = row

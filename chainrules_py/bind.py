@@ -161,7 +161,7 @@ def bind(
     statement = rule.statement("forward" if mode == "linearize" else mode)
     if statement is None:
         raise NotDifferentiableError(_no_mode(rule, mode))
-    if primal is None:
+    if primal is None or arrays.computed_by_words(operands):
         primal = _primal_function(rule.primal, operands)
     request = Request(statement, operands, wanted, primal, config)
     recipe = statement.recipe
@@ -214,7 +214,8 @@ def bind_both(
         return rule.bound[key]  # type: ignore[no-any-return]
     except KeyError:
         pass
-    compute = _primal_function(rule.primal, operands) if primal is None else primal
+    own = primal is None or arrays.computed_by_words(operands)
+    compute: Any = _primal_function(rule.primal, operands) if own else primal
     if not any(wanted):
         bound = None
     elif shares_a_run(rule):

@@ -151,12 +151,12 @@ class _Rrule:
         rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
         if bound is not None and _unchanged(called, f, native, operands):
-            plans[native or f, classes] = (bound.run, bound.wanted, name_of(f), options)
+            plans[native or f, classes] = (bound.run, _slots(bound), name_of(f), options)
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, Pullback(name_of(f), y, operands, None, ())
         y, record = bound.run(None, *operands, **options)
-        return y, Pullback(name_of(f), y, operands, record, bound.wanted)
+        return y, Pullback(name_of(f), y, operands, record, _slots(bound))
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -164,6 +164,13 @@ class _Rrule:
 
 frule = _Frule()
 rrule = _Rrule()
+
+
+def _slots(bound: Any) -> tuple[bool | None, ...]:
+    """Which operands get cotangents; None for numbers that a function does not depend on."""
+    if bound.statement.recipe.pen != "scalar_rule":
+        return bound.wanted  # type: ignore[no-any-return]
+    return tuple([w or None for w in bound.wanted])
 
 
 @final
@@ -182,7 +189,7 @@ class Pullback:
         y: Any,
         operands: tuple[Any, ...],
         record: tuple[Any, ...] | None,
-        wanted: tuple[bool, ...],
+        wanted: tuple[bool | None, ...],
     ) -> None:
         self.name = name
         self.y = y
@@ -197,7 +204,10 @@ class Pullback:
         if record is None or is_zero(y_bar):
             slots = self.wanted or (True,) * len(operands)
             return tuple(
-                [_nothing(x) if w else NoTangent() for x, w in zip(operands, slots, strict=True)]
+                [
+                    NoTangent() if w is False else _nothing(x)
+                    for x, w in zip(operands, slots, strict=True)
+                ]
             )
         pull = record[0]
         try:
@@ -227,7 +237,8 @@ class Pullback:
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
         """One entry per operand; indices, conditions and the like have none to be given."""
-        bars: list[Any] = [None if w else NoTangent() for w in self.wanted]
+        empty = {True: None, False: NoTangent(), None: ZeroTangent()}
+        bars: list[Any] = [empty[w] for w in self.wanted]
         for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
             bars[i] = bar
         return bars

@@ -23,7 +23,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.loading import failures, layer_of, see, see_helpers
+from chainrules_py.loading import failures, layer_of, see, see_about, see_helpers
 from chainrules_py.signature import REQUIRED, Parameters, parameters_of
 from chainrules_py.structure import is_structure_type
 from chainrules_py.tracers import find_host, find_tracers, highest_tracer
@@ -222,6 +222,7 @@ class Primitive(Generic[P, R]):
 
         Of a tracer's type, what computes it for the payload.
         """
+        see_about(self.__module__)
         # np.float64 is a float as well: what its library computes comes before what Python does.
         zero_d = tuple([arrays.zero_d_type(arrays.dispatch_type(cls)) for cls in operands])
         found = self._methods.resolve(zero_d)
@@ -265,7 +266,7 @@ class Primitive(Generic[P, R]):
         """
         see(self, classes)
         implementation = self.implementation(classes)
-        if implementation is None and see_helpers(classes):
+        if implementation in (None, self._fallback) and see_helpers(classes):
             implementation = self.implementation(classes)
         hosts = [host] if host is not None else map(arrays.host_of, classes)
         for host in hosts:
@@ -376,6 +377,17 @@ class _Unary(Primitive[P, R]):
         return type(operands[0])
 
 
+class _WithOptions(_Unary[P, R]):
+    """One operand, and options."""
+
+    def __call__(self, x: Any, /, **options: Any) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x)]
+        except KeyError:
+            implementation = self._find((x,))
+        return implementation(x, **options)  # type: ignore[no-any-return]
+
+
 class _Binary(Primitive[P, R]):
     """Two operands, no options."""
 
@@ -389,9 +401,12 @@ class _Binary(Primitive[P, R]):
 
 def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
     parameters = parameters_of(declaration)
-    if not parameters.by_position_only or len(parameters.names) != len(parameters.positional):
+    n = len(parameters.positional)
+    if not parameters.by_position_only or parameters.variadic or n > 2:
         return Primitive
-    return {1: _Unary, 2: _Binary}.get(len(parameters.positional), Primitive)
+    if parameters.keyword_only:
+        return _WithOptions if n == 1 else Primitive
+    return {1: _Unary, 2: _Binary}.get(n, Primitive)
 
 
 def _lookup(space: Any, name: str) -> Callable[..., Any] | None:

@@ -25,6 +25,7 @@ from chainrules_py.tangents import (
     Tangent,
     Thunk,
     canonicalize,
+    check_tangents_by,
     is_zero,
     unthunk,
 )
@@ -88,6 +89,7 @@ def kind_of(x: Any) -> str:
     if arrays.is_array_type(cls) or arrays.is_number_type(cls):
         if arrays.type_namespace(payload) is None:
             see(None, (payload,))  # np.float64 is a float before its library is there
+        arrays.check_served(x, payload)
         _with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"
@@ -141,7 +143,7 @@ class Space:
         """The zero of the space, as a dense array or number."""
         if self.dtype is None:
             return 0.0 if self.kind != "complex" else 0j
-        return full_like(_instance(self), shape=self.shape, fill=0, dtype=self.tangent_dtype)
+        return _zeros(self, self.shape)
 
     @property
     def tangent_dtype(self) -> Any:
@@ -162,9 +164,14 @@ def _default_dtype(xp: Any) -> Any:
 
 def _instance(space: Space) -> Any:
     """Something that dispatches as the primal did; what is made from it is plain."""
-    xp = arrays.namespace_of(space.like)
-    keywords = {} if space.device is None else {"device": space.device}
-    return xp.zeros((), dtype=space.tangent_dtype, **keywords)
+    return _zeros(space, ())
+
+
+def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
+    zeros = arrays.namespace_of(space.like).zeros
+    if space.device is None:
+        return zeros(shape, dtype=space.tangent_dtype)
+    return zeros(shape, dtype=space.tangent_dtype, device=space.device)
 
 
 @final
@@ -320,6 +327,9 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
     return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
 
 
+check_tangents_by(arrays.check_tangent)
+
+
 def mirrored(t: Any, of: StructureSpace) -> Any:
     """A tangent that may come in a plain container of the shape of its primal, as a `Tangent`."""
     if isinstance(t, AbstractTangent):
@@ -405,7 +415,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
 def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     dtype = getattr(t, "dtype", None)
     if dtype is onto.dtype and dtype is not None and onto.kind != "int":
-        if onto.device is not None and t.device != onto.device:
+        if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
             return to_device(t, device=onto.device)
         return t
     kind = kind_of(t)
@@ -426,7 +436,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
             t = astype(t, dtype=onto.dtype)
     elif kind in ("int", "bool"):
         t = astype(t, dtype=onto.tangent_dtype)
-    if onto.device is not None and t.device != onto.device:
+    if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
         t = to_device(t, device=onto.device)
     return t
 

@@ -30,7 +30,7 @@ class Arguments:
         By name. Without numbers or names, the first argument is meant.
     """
 
-    __slots__ = ("alone", "f", "names", "names_of_chosen", "numbers")
+    __slots__ = ("alone", "f", "first", "names", "names_of_chosen", "numbers")
 
     def __init__(self, f: Callable[..., Any], numbers: Numbers, names: Names) -> None:
         self.f = f
@@ -51,6 +51,8 @@ class Arguments:
         single = (one and not self.names) or (isinstance(names, str) and not self.numbers)
         self.alone = single
         self.names_of_chosen: tuple[int | str, ...] = (*self.numbers, *self.names)
+        in_front = self.numbers == tuple(range(len(self.numbers))) and not self.names
+        self.first = len(self.numbers) if in_front else 0
 
     def places(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[int | str]:
         """Where they are in a call; keywords are completed where one is left at its default."""
@@ -116,12 +118,13 @@ class Arguments:
         self, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[tuple[Any, ...], Callable[..., Any]]:
         """The arguments of a call, and the function of them alone."""
-        if self.numbers == (0,) and not self.names and len(operands) == 1 and not keywords:
-            return operands, self.f
+        f, first = self.f, self.first
+        if not keywords and 0 < first <= len(operands):
+            rest = operands[first:]
+            return operands[:first], (lambda *xs: f(*xs, *rest)) if rest else f
         keywords = dict(keywords)
         places = self.places(operands, keywords)
         xs = tuple([operands[p] if isinstance(p, int) else keywords[p] for p in places])
-        f = self.f
 
         def of_chosen(*xs: Any) -> Any:
             full, named = list(operands), dict(keywords)

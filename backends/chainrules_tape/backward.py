@@ -52,9 +52,9 @@ class Bars(list[Any]):
         if total is None:
             self[link] = bar
             return
-        total, token = accumulate(total, bar, self.owned.get(link, False))
-        self[link], self.owned[link] = total, token
-        if token is True and is_mutable_destination(total):
+        self[link], token = accumulate(total, bar, self.owned.get(link, False))
+        self.owned[link] = token
+        if token is True and is_mutable_destination(self[link]):
             self.plain.add(link)
         else:  # a traced cotangent was added to a plain one
             self.plain.discard(link)
@@ -84,9 +84,6 @@ class Leaf:
     """The link of an input: what was collected for it stays."""
 
     __slots__ = ()
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Do nothing."""
 
 
 LEAF = Leaf()
@@ -344,7 +341,7 @@ def _play(records: Iterable[Any], bars: Bars, start: int, stop: int) -> None:  #
                     bars[other] = total + right
                 else:
                     bars.add(other, right)
-            else:
+            elif links is not LEAF:
                 links.pull(bars, index, y_bar, record)
     except Exception as error:
         _note(error, record, y_bar)

@@ -13,7 +13,7 @@ from chainrules_py.batch import basis, block, column, conjugate, row, zero_block
 from chainrules_py.errors import describe
 from chainrules_py.project import Space, space
 from chainrules_py.registry import name_of
-from chainrules_py.tangents import is_zero
+from chainrules_py.tangents import is_zero, unthunk
 from chainrules_tape.arguments import Arguments
 from chainrules_tape.leaves import can_vary, own_all, tangents_of
 from chainrules_tape.linearizing import Linearization
@@ -221,7 +221,7 @@ def _reverse_rows(run: Recording, ys: list[Any], xs: list[Any]) -> list[Any]:
     twice = _any_kind("complex", seeded) and any(
         [type(x) is Space and x.kind != "complex" for x in xs]
     )
-    apply = lambda ts, many: run.bars_of_many(ts) if many else run.bars(ts)
+    apply = lambda ts, many: list(map(unthunk, (run.bars_of_many if many else run.bars)(ts)))
     images = _Images(apply, seeded, xs)
     turned = _Images(apply, seeded, xs, turned=True) if twice else None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py.arrays import dispatch_type, is_array_type, type_namespace
 from chainrules_py.tracers import find_tracers
-from chainrules_tape.tracing import call_native
+from chainrules_tape.sites import call_native
 
 __all__ = ["asarray", "full"]
 

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from chainrules_py import Tangent, ZeroTangent, bind
-from chainrules_py.arrays import dispatch_type, is_tracer_type, on_registration
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.bind import Bound
 from chainrules_py.dispatch import Cache
-from chainrules_py.loading import see
 from chainrules_py.primitive import Primitive
 from chainrules_py.project import zero_tangent
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import is_zero, unthunk
 from chainrules_py.tracers import find_tracers
-from chainrules_py.writing import duplicate, gives_views
+from chainrules_py.writing import duplicate, gives_views, read
 from chainrules_tape.config import config
 from chainrules_tape.debugging import check_pushed, trap_is_set
 from chainrules_tape.inplace import alone, fits
-from chainrules_tape.members import members
-from chainrules_tape.tracing import ArrayLike, Site
-from chainrules_tape.variables import is_leaf_type, through
+from chainrules_tape.members import Classes
+from chainrules_tape.sites import Site
+from chainrules_tape.tracing import ArrayLike
+from chainrules_tape.variables import through
 from chainrules_tape.views import join, separate
 
 __all__ = ["Dual", "dual", "open_dual"]
@@ -60,6 +60,17 @@ class Dual(ArrayLike):
             table = _pushers.open()
             push = table[primitive, primal, classes] = _pusher(primitive, primal, classes)
         return push(self._level, operands, options)
+
+    def _read(self, pattern: Any) -> Any:
+        cls = type(self)
+        try:
+            push = _pushers.table[cls]
+        except KeyError:
+            if cls.__trace__ is not Dual.__trace__:
+                return super()._read(pattern)
+            table = _pushers.open()
+            push = table[cls] = _pusher(read, None, (cls,))
+        return push(self._level, (self,), {"index": pattern})
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -161,6 +172,16 @@ def _pusher(
     wanted = [i for i in places if bound.wanted[i]]
     views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
 
+    def push_alone(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        (x,) = operands
+        if trap_is_set():
+            return push_one(level, operands, options)
+        y, y_dot = run((x.tangent,), x.payload, **options)
+        made = dual(y, unthunk(y_dot), level)
+        if views and isinstance(made, Dual):
+            _join(made, primitive, operands, options, y, x.payload)
+        return made
+
     def push_one(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
         for i in places:
@@ -177,7 +198,7 @@ def _pusher(
             _join(made, primitive, operands, options, y, payloads[0])
         return made
 
-    return push_one
+    return push_alone if len(classes) == len(wanted) == 1 else push_one
 
 
 def _push(
@@ -279,33 +300,6 @@ def open_dual(x: Any, level: int) -> tuple[Any, Any]:
     return x, ZeroTangent()
 
 
-class _DualClasses(dict[type, Any]):
-    """From the type of a value to what carries its tangent: a class of duals, or a function."""
-
-    def __missing__(self, cls: type) -> Any:
-        see(None, (cls,))
-        if is_structure_type(cls) or not is_leaf_type(cls):
-            made: Any = _dual_fields if is_structure_type(cls) else _constant
-            self[cls] = made
-            return made
-        made = self[cls] = type(
-            f"Dual[{dispatch_type(cls).__name__}]",
-            (Dual,),
-            members(dispatch_type(cls), Dual)
-            | {
-                "__slots__": (),
-                "__module__": __name__,
-                "__dispatch_type__": dispatch_type(cls),
-                "payload_type": cls,
-            },
-        )
-        return made
-
-
-_classes = _DualClasses()
-on_registration(_classes.clear)
-
-
 def dual(y: Any, y_dot: Any, level: int) -> Any:
     """A value with its tangent, field by field for structures; the value alone if that is zero."""
     return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, level)
@@ -315,5 +309,4 @@ def _dual_fields(y: Any, y_dot: Any, level: int) -> Any:
     return rebuild(y, [dual(field, unthunk(y_dot[key]), level) for key, field in fields_of(y)])
 
 
-def _constant(y: Any, y_dot: Any, level: int) -> Any:
-    return y
+_classes = Classes(Dual, _dual_fields)

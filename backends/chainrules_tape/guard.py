@@ -13,6 +13,7 @@ import itertools
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py import MutationError
@@ -39,7 +40,8 @@ class Guard:
     Attributes
     ----------
     held : dict
-        From the id of an array to the array, what is known of it, and its fingerprint.
+        From the id of an array to the array, its name, what its library says of its memory, and
+        its fingerprint.
     """
 
     __slots__ = ("__weakref__", "finalized", "held", "locked", "mode")
@@ -50,7 +52,7 @@ class Guard:
             raise ValueError(msg)
         self.mode = mode
         self.finalized = False
-        self.held: dict[int, tuple[Any, Any, Any]] = {}
+        self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
         self.locked: list[Any] = []
 
     def hold(self, x: Any, name: Any = None) -> None:
@@ -64,23 +66,24 @@ class Guard:
             What it is called, as text, or the pull of the record that saved it, in a tuple.
         """
         memory, mode, key = memory_of(type(x)), self.mode, id(x)
-        if memory is None or mode == "off" or key in self.held:
+        if memory is None or key in self.held or mode == "off":
             return
         if mode == "lock" and memory.lock is not None:
-            owner = memory.owner(x)
-            if owner is not x and covers(x, owner) and lock(owner, memory):
-                self.locked.append(owner)
-            if lock(x, memory):
-                self.locked.append(x)
-        self.held[key] = (x, name, memory.fingerprint(x, mode == "full"))
+            lock(x, memory, self.locked)
+        self.held[key] = (x, name, memory, memory.fingerprint(x, mode == "full"))
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
         if any([s is x for s in record[2:]]):
             self.hold(x, record[:1])
 
-    def check(self) -> None:
+    def check(self, name_of: Callable[[Any], str | None] = lambda x: None) -> None:
         """Raise if an array was written to since it is held.
+
+        Parameters
+        ----------
+        name_of : callable, optional
+            What an array is called that was held without a name.
 
         Raises
         ------
@@ -88,11 +91,11 @@ class Guard:
             It names the array.
         """
         full = self.mode == "full"
-        for x, name, fingerprint in self.held.values():
-            memory = memory_of(type(x))
-            if memory is not None and memory.fingerprint(x, full) != fingerprint:
+        for x, name, memory, fingerprint in self.held.values():
+            if memory.fingerprint(x, full) != fingerprint:
+                role = _role(name_of(x) if name is None else name)
                 msg = (
-                    f"{describe(x)}, {_role(name)}, was written to after that: its derivative "
+                    f"{describe(x)}, {role}, was written to after that: its derivative "
                     f"would be taken at values that are gone. Write to a copy (x = x.copy()), "
                     f"or when the gradient has been taken"
                 )
@@ -179,19 +182,21 @@ _dropped: collections.deque[list[Any]] = collections.deque()
 """What guards had locked that are gone."""
 
 
-def lock(x: Any, memory: Memory) -> bool:
-    """Make an array read-only; False if it always was, so that there is nothing to undo."""
-    key = id(x)
+def lock(x: Any, memory: Memory, locked: list[Any]) -> None:
+    """Make an array read-only, and append what was not before, so that it can be undone."""
+    owner = memory.owner(x)
     with _mutex:
         if _dropped:
             _undo_dropped()
-        if key in _counts:
-            _counts[key] = (x, memory, _counts[key][2] + 1)
-        elif memory.lock(x) or _waiting.pop(key, None) is not None:  # type: ignore[misc]
-            _counts[key] = (x, memory, 1)
-        else:
-            return False
-    return True
+        for part in (x,) if owner is x or not covers(x, owner) else (owner, x):
+            key = id(part)
+            if key in _counts:
+                _counts[key] = (part, memory, _counts[key][2] + 1)
+            elif memory.lock(part) or _waiting.pop(key, None) is not None:  # type: ignore[misc]
+                _counts[key] = (part, memory, 1)
+            else:
+                continue
+            locked.append(part)
 
 
 def unlock_all(locked: list[Any]) -> None:

@@ -97,6 +97,9 @@ def put(x: Any, where: Any, value: Any) -> None:
             value = converted(value, x.dtype)  # which is constant
     if arrays:
         arrays = tuple([ignore_derivatives(a) for a in arrays])
+    if arrays or cls not in _NUMBERS:
+        for part in (value, *arrays):
+            kind_of(part)  # which raises for classes that are refused
     check_writable(x)
     if not x._put(pattern, arrays, value):
         take_over(x, store(x, value, *arrays, index=pattern))

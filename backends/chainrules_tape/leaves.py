@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
 from chainrules_py import NoTangent, NotDifferentiableError, Tangent
 from chainrules_py.calling import own
 from chainrules_py.errors import describe
+from chainrules_py.memory import memory_of
 from chainrules_py.project import kind_of, space, zero_tangent
 from chainrules_py.registry import name_of
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import deliver, is_mutable_destination, is_zero, unthunk
+from chainrules_py.structure import rebuild, structure_of
+from chainrules_py.tangents import (
+    AbstractTangent,
+    AbstractZero,
+    deliver,
+    is_mutable_destination,
+    is_zero,
+    unthunk,
+)
 
 __all__ = [
     "Tree",
@@ -50,12 +59,9 @@ def can_vary(x: Any) -> bool:
 
 def flatten(x: Any, leaves: list[Any]) -> Tree | None:
     """Append the leaves of a value; a `Tangent`, as gradients may be, is a structure as well."""
-    cls = type(x)
-    if cls in NUMBERS:
-        leaves.append(x)
-        return None
-    if is_structure_type(cls):
-        fields = fields_of(x)
+    structure = structure_of(type(x))
+    if structure is not None:
+        fields = structure.items(x)
     elif isinstance(x, Tangent):
         fields = x.fields()
     else:
@@ -91,7 +97,7 @@ def values_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
 def _values(tree: Tree | None, leaves: Iterator[Any]) -> Any:
     if tree is None:
         return next(leaves)
-    fields = [_values(child, leaves) for child in tree.children]
+    fields = [next(leaves) if c is None else _values(c, leaves) for c in tree.children]
     if isinstance(tree.like, Tangent):
         return _like_tangent(tree, fields)
     return rebuild(tree.like, fields)
@@ -105,7 +111,7 @@ def tangents_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
 def _tangents(tree: Tree | None, leaves: Iterator[Any]) -> Any:
     if tree is None:
         return next(leaves)
-    fields = [_tangents(child, leaves) for child in tree.children]
+    fields = [next(leaves) if c is None else _tangents(c, leaves) for c in tree.children]
     cls = type(tree.like)
     if isinstance(tree.like, Tangent):
         return _like_tangent(tree, fields)
@@ -120,29 +126,35 @@ def _like_tangent(tree: Tree, fields: list[Any]) -> Any:
 
 
 def own_all(
-    xs: Iterable[Any], ts: Iterable[Any], theirs: tuple[Any, ...], *, views: bool = False
+    xs: Iterable[Any], ts: Sequence[Any], theirs: tuple[Any, ...], *, views: bool = False
 ) -> list[Any]:
     """The tangents of leaves as a person may keep them and write to them: each its own memory.
 
     Zeros are written out, and there is nothing where there can be none. With ``views``, what can be
     written to is known to be nobody else's, though it be a view.
     """
-    given: set[int] = set()
     found: list[Any] = []
-    for x, t in zip(xs, ts, strict=True):
-        if type(t) is float and type(x) is float:
-            found.append(t)
-            continue
-        t = unthunk(t)
-        if is_zero(t):
-            found.append(NoTangent() if is_zero(space(x)) else zero_tangent(x))
-            continue
-        t = deliver(t)
-        if not (views and is_mutable_destination(t)):
-            t = own(t, (*theirs, t) if id(t) in given else theirs)
-        given.add(id(t))
+    for i, x in enumerate(xs):
+        t = ts[i]
+        # A view holds what it is a view of: memory that nobody else has needs no comparing.
+        alone = _references(ts, i) <= _ALONE + 1 and memory_of(type(t)) is not None
+        if isinstance(t, AbstractTangent):
+            t, alone = deliver(t), False
+        if isinstance(t, AbstractZero):
+            t = NoTangent() if is_zero(space(x)) else zero_tangent(x)
+        elif type(t) is not float and not (views and is_mutable_destination(t)):
+            t = own(t, () if alone else (*theirs, *found))
         found.append(t)
     return found
+
+
+def _references(ts: Sequence[Any], i: int) -> int:
+    """How many references there are to what a sequence holds, with those made here."""
+    t = ts[i]
+    return sys.getrefcount(t)
+
+
+_ALONE = _references((object(),), 0)  # which depends on how Python counts its own
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
 from chainrules_py import Tangent, TracerError, ZeroTangent, bind
-from chainrules_py.arrays import dispatch_type, is_tracer_type, on_registration
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.batch import batched
 from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
-from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
@@ -25,9 +24,10 @@ from chainrules_tape.config import config
 from chainrules_tape.guard import Guard, plain_arrays
 from chainrules_tape.inplace import check_unwritten, handed_out, snapshot
 from chainrules_tape.leaves import can_vary, flatten, lowered, split_aux, values_of
-from chainrules_tape.members import members
-from chainrules_tape.tracing import ArrayLike, Site, new_level
-from chainrules_tape.variables import is_leaf_type, through
+from chainrules_tape.members import Classes
+from chainrules_tape.sites import Site
+from chainrules_tape.tracing import ArrayLike, new_level
+from chainrules_tape.variables import through
 from chainrules_tape.views import join, separate
 
 __all__ = ["Line", "Linearization", "Program"]
@@ -378,37 +378,9 @@ def _open(x: Any, program: Program) -> tuple[Any, Any]:
     return x, None
 
 
-class _LineClasses(dict[type, Any]):
-    """From the type of a value to what stands for it: a class of lines, or a function."""
-
-    def __missing__(self, cls: type) -> Any:
-        see(None, (cls,))
-        if is_structure_type(cls) or not is_leaf_type(cls):
-            made: Any = _record_fields if is_structure_type(cls) else _constant
-            self[cls] = made
-            return made
-        made = self[cls] = type(
-            f"Line[{dispatch_type(cls).__name__}]",
-            (Line,),
-            members(dispatch_type(cls), Line)
-            | {
-                "__slots__": (),
-                "__module__": __name__,
-                "__dispatch_type__": dispatch_type(cls),
-                "payload_type": cls,
-            },
-        )
-        return made
-
-
 def _record_fields(value: Any, program: Program, index: int) -> Any:
     made = [program.record(x, (field, (index,), key)) for key, x in fields_of(value)]
     return rebuild(value, made)
 
 
-def _constant(value: Any, program: Program, index: int) -> Any:
-    return value
-
-
-_classes = _LineClasses()
-on_registration(_classes.clear)
+_classes = Classes(Line, _record_fields)

@@ -22,20 +22,19 @@ from chainrules_py.arrays import (
     is_number_type,
     is_tracer_type,
     number_home,
+    on_registration,
 )
-from chainrules_py.vocabulary import (
-    binary_operators,
-    index,
-    square_operator,
-    unary_operators,
-)
-from chainrules_py.writing import rounded
+from chainrules_py.loading import see
+from chainrules_py.structure import is_structure_type
+from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
+from chainrules_py.writing import Index, rounded
 from chainrules_tape.inplace import in_place, put
 from chainrules_tape.protocols import refuse_exchange
-from chainrules_tape.tracing import SEQUENCES, ArrayLike, Site, call_native
+from chainrules_tape.sites import SEQUENCES, Site, call_native
+from chainrules_tape.tracing import ArrayLike
 from chainrules_tape.views import view_of
 
-__all__ = ["members"]
+__all__ = ["Classes"]
 
 
 class Subscripts:
@@ -51,7 +50,8 @@ class Subscripts:
         return ignore_derivatives(item) in ignore_derivatives(self)
 
     def __getitem__(self: Any, where: Any) -> Any:
-        return index(self, where)
+        pattern, arrays = Index.split(where)
+        return index(self, where) if arrays else self._read(pattern)
 
     def __setitem__(self: Any, where: Any, value: Any) -> None:
         if is_tracer_type(type(value)) and view_of(value) is not None:
@@ -75,6 +75,8 @@ class Member:
     def __get__(self, x: Any, owner: Any) -> Any:
         if x is None:
             return self
+        if self.native not in aliases:
+            see(self.native, ())
         if self.native not in aliases:
             instead = advice_at(sys._getframe(1)) or (
                 "write it with functions, or as an alias of a word"
@@ -101,6 +103,41 @@ def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
     }
     found["home"] = home_of(payload)
     return found | _of_arrays if is_array_type(payload) else found
+
+
+class Classes(dict[type, Any]):
+    """From the type of a value to what stands for it: a class of tracers, or a function.
+
+    Parameters
+    ----------
+    base : type
+        The class of the tracers. Each type of arrays and numbers has a subclass.
+    of_fields : callable
+        What structures are given to, with the other arguments of a tracer; what holds no number
+        stands for itself.
+    """
+
+    def __init__(self, base: Any, of_fields: Callable[..., Any]) -> None:
+        super().__init__()
+        self.base = base
+        self.of_fields = of_fields
+        on_registration(self.clear)
+
+    def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
+        made: Any = lambda value, *_: value
+        payload = dispatch_type(cls)
+        if (is_array_type(cls) or is_number_type(cls)) and payload is not bool:
+            state = {"__slots__": (), "__module__": self.base.__module__, "payload_type": cls}
+            made = type(
+                f"{self.base.__name__}[{payload.__name__}]",
+                (self.base,),
+                members(payload, self.base) | state | {"__dispatch_type__": payload},
+            )
+        elif is_structure_type(cls):
+            made = self.of_fields
+        self[cls] = made
+        return made
 
 
 def _unary(site: Site) -> Callable[[Any], Any]:
@@ -170,7 +207,11 @@ def _defers(self: Any, other: Any) -> bool:
     cls = type(other)
     if cls in SEQUENCES:
         return number_home(dispatch_type(type(self))) is None
-    return not (is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls))
+
+    def is_known() -> bool:
+        return is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls)
+
+    return not (is_known() or (see(None, (cls,)) and is_known()))
 
 
 for _name, (_word, _primal) in unary_operators.items():

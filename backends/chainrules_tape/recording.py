@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from chainrules_py import ProjectionError, Tangent, ZeroTangent
+from chainrules_py import ProjectionError, Tangent, Tracer, ZeroTangent
 from chainrules_py.batch import batched, count, direction, gather
 from chainrules_py.calling import check_cotangent
 from chainrules_py.errors import advise, describe
@@ -67,6 +67,7 @@ class Recording:
         "aux",
         "inputs",
         "leaves",
+        "names",
         "outputs",
         "tape",
         "tree",
@@ -86,23 +87,26 @@ class Recording:
     ) -> None:
         given: list[Any] = []
         self.tree = flatten(primals, given)
-        self.leaves = [snapshot(x) for x in given]
+        self.leaves = [snapshot(x) if isinstance(x, Tracer) else x for x in given]
+        self.names = names
         tape = self.tape = Tape(guard=guard)
         try:
-            self._run(f, has_aux, names)
+            self._run(f, has_aux)
             check_unwritten(given, self.leaves)
         except BaseException:
             tape.guard.release()
             raise
 
-    def _run(self, f: Callable[..., Any], has_aux: bool, names: Any) -> None:
-        tape = self.tape
-        traced = [
-            tape.leaf(x, Argument(self.tree, names, k)) if can_vary(x) else x
-            for k, x in enumerate(self.leaves)
-        ]
+    def _run(self, f: Callable[..., Any], has_aux: bool) -> None:
+        tape, leaves = self.tape, self.leaves
+        varying = [x for x in leaves if can_vary(x)]
+        traced: Any = tape.inputs(varying)
         # Now, for what the function writes to in place goes on at another index.
-        self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
+        self.inputs: list[int | None] = [x.index for x in traced]
+        if len(varying) < len(leaves):
+            rest = iter(traced)
+            traced = [next(rest) if can_vary(x) else x for x in leaves]
+            self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
         try:
             y = settled(f(*values_of(self.tree, traced)))
         except (TypeError, ValueError, AttributeError) as error:
@@ -120,7 +124,8 @@ class Recording:
             pairs = zip(self.y_leaves, self.outputs, strict=True)
             self.y_leaves = [x if i is None else handed_out(x) for x, i in pairs]
             y = values_of(self.y_tree, self.y_leaves)
-            self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
+            if self.y_tree is not None:  # it holds variables, and they the tape
+                self.y_tree = flatten(y, [])
         self.y = y
         self.aux = lowered(aux, self._payload, self.leaves) if has_aux else None
 
@@ -132,8 +137,8 @@ class Recording:
         return entering_cotangent(self.y_tree, self.y, y_bar)
 
     def bars(self, seeds: list[Any], *, consume: bool = False) -> list[Any]:
-        """The cotangents of the leaves of the primals; zero where nothing flows."""
-        self.tape.guard.check()
+        """The cotangents of the leaves of the primals, maybe thunks; zero where nothing flows."""
+        self.tape.guard.check(self._name_of)
         bars, first = self._started(seeds)
         backward(self.tape, bars, first, consume=consume)
         return self._collected(bars)
@@ -141,7 +146,7 @@ class Recording:
     def bars_of_many(self, seeds: list[Any]) -> list[Any]:
         """The same for seeds with a leading axis that counts directions."""
         tape = self.tape
-        tape.guard.check()
+        tape.guard.check(self._name_of)
         if tape.notes is not None and tape.notes.hooks:  # each direction passes by them alone
             n = range(count(tuple(seeds)) or 0)
             each = [tuple(self.bars([direction(s, i) for s in seeds])) for i in n]
@@ -169,9 +174,16 @@ class Recording:
         return bars, first
 
     def _collected(self, bars: Bars) -> list[Any]:
-        zero = ZeroTangent()
         found = [None if i is None else bars[i] for i in self.inputs]
-        return [zero if bar is None else unthunk(bar) for bar in found]
+        return [_ZERO if bar is None else bar for bar in found]
+
+    def _name_of(self, x: Any) -> str | None:
+        """What an argument is called in messages."""
+        for leaf, (number, *rest) in zip(self.leaves, paths_of(self.tree), strict=True):
+            if leaf is x:
+                name = number if self.names is None else self.names[number]
+                return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
+        return None
 
     def gradient(self, bars: list[Any], seeds: list[Any]) -> Any:
         """Cotangents as a person gets them: a tuple with one per primal, each array their own."""
@@ -179,23 +191,7 @@ class Recording:
         return tangents_of(self.tree, own_all(self.leaves, bars, theirs))
 
 
-@final
-class Argument:
-    """What a leaf is called in messages, made up when one is written."""
-
-    __slots__ = ("names", "place", "tree")
-
-    def __init__(self, tree: Tree | None, names: Sequence[int | str] | None, place: int) -> None:
-        self.tree = tree
-        self.names = names
-        self.place = place
-
-    def __str__(self) -> str:
-        assert self.tree is not None  # the tuple of the primals
-        paths = paths_of(self.tree)
-        (number, *rest) = paths[self.place]
-        name = number if self.names is None else self.names[number]
-        return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
+_ZERO = ZeroTangent()
 
 
 def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from chainrules_py import bind
 from chainrules_py.arrays import is_python_number
 from chainrules_py.structure import is_structure_type
 from chainrules_tape.config import config
-from chainrules_tape.tracing import Site
+from chainrules_tape.sites import Site
 from chainrules_tape.variables import reopen
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py import NotDifferentiableError
+from chainrules_py.arrays import is_number_type
 from chainrules_py.errors import describe
-from chainrules_py.project import Space, space, zero_tangent
+from chainrules_py.project import Space, space
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tracers import find_tracers
 from chainrules_tape.inplace import handed_out
@@ -46,6 +47,6 @@ def check_scalar(y: Any) -> None:
 def one(y: Any) -> Any:
     """The cotangent of a number: one, in its shape and dtype."""
     of = space(y)
-    if of.dtype is None:
-        return 1.0
-    return zero_tangent(y) + 1
+    if of.dtype is None or is_number_type(of.like):
+        return 1.0 if of.dtype is None else of.like(1)
+    return of.zeros() + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
@@ -16,7 +16,7 @@ from chainrules_tape.debugging import check_value, source_line, trap_is_set
 from chainrules_tape.guard import Guard, Mode
 from chainrules_tape.inplace import snapshot
 from chainrules_tape.tracing import new_level
-from chainrules_tape.variables import kept_class, reopen, variable_class, wrap
+from chainrules_tape.variables import kept_class, reopen, variable_class
 
 if TYPE_CHECKING:
     from chainrules_tape.variables import Variable
@@ -81,10 +81,16 @@ class Tape(list[tuple[Any, ...]]):
 
     def leaf(self, value: Any, name: object = None) -> Variable:
         """A variable that nothing flows out of: an input."""
-        index = len(self)
-        self.append((None, LEAF))
-        self.guard.hold(value, name)
-        return wrap(snapshot(value), self, index)  # type: ignore[no-any-return]
+        (made,) = self.inputs((snapshot(value),), name)
+        return made
+
+    def inputs(self, values: Sequence[Any], name: object = None) -> list[Variable]:
+        """The same of several values, of which none is a variable that may be written to."""
+        first, classes = len(self), self.classes
+        self.extend([(None, LEAF)] * len(values))
+        for x in values:
+            self.guard.hold(x, name)
+        return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:
         """Watch over a plain array that was an operand, if its record saved it."""
@@ -233,6 +239,8 @@ class ClosedTape(Tape):
             "ask for has_aux, or use the value itself: x.value"
         )
         raise TracerError(msg)
+
+    extend = append
 
 
 class ConsumedTape(ClosedTape):

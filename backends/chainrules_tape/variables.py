@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from chainrules_py import Tangent, bind
-from chainrules_py.arrays import (
-    dispatch_type,
-    is_array_type,
-    is_number_type,
-    is_tracer_type,
-    on_registration,
-)
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.bind import Bound
 from chainrules_py.dispatch import Cache
-from chainrules_py.loading import see
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tracers import find_tracers
-from chainrules_py.writing import gives_views
+from chainrules_py.writing import gives_views, read
 from chainrules_tape.backward import LEAF, Into, Several
 from chainrules_tape.config import config
 from chainrules_tape.guard import plain_arrays
 from chainrules_tape.inplace import snapshot
-from chainrules_tape.members import members
+from chainrules_tape.members import Classes
+from chainrules_tape.sites import Site
 from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
 from chainrules_tape.stores import put_in_place
-from chainrules_tape.tracing import ArrayLike, Site
+from chainrules_tape.tracing import ArrayLike
 from chainrules_tape.views import join, separate
 
 if TYPE_CHECKING:
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Variable",
-    "is_leaf_type",
     "kept_class",
     "reopen",
     "through",
@@ -79,7 +72,18 @@ class Variable(ArrayLike):
         except KeyError:
             table = _recorders.open()
             record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
-        return record(self.tape, operands, options)
+        return record(operands, options, self.tape)
+
+    def _read(self, pattern: Any) -> Any:
+        cls = type(self)
+        try:  # without a key of several: programs are full of these
+            record = _recorders.table[cls]
+        except KeyError:
+            if cls.__trace__ is not Variable.__trace__:
+                return super()._read(pattern)
+            table = _recorders.open()
+            record = table[cls] = _recorder(read, None, (cls,))
+        return record((self,), {"index": pattern}, self.tape)
 
     @property
     def name(self) -> str:
@@ -126,14 +130,14 @@ class Variable(ArrayLike):
             return None
         record = _recorder(site.primitive, site.primal, classes)
         first, *others = [i for i, m in enumerate(mine) if m]
-        if not others:
-            return lambda operands, options: record(operands[first].tape, operands, options)
+        if len(classes) == 1:
+            return record
 
         def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
             tape = operands[first].tape
             if any([operands[i].tape is not tape for i in others]):
                 return site.general(*operands, **options)
-            return record(tape, operands, options)
+            return record(operands, options, tape)
 
         return call
 
@@ -184,14 +188,18 @@ class KeptVariable(Variable):
 
 
 _recorders = Cache()
+Recorder: TypeAlias = Callable[..., Any]
+"""``(operands, options, tape)``; the tape, which is the highest of the call's, is that of the only
+operand where there is but one."""
 
 
 def _recorder(
     primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
-) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
+) -> Recorder:
     """What records calls of a primitive with operands of these classes."""
 
-    def record_any(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def record_any(operands: tuple[Any, ...], options: dict[str, Any], tape: Any = None) -> Any:
+        tape = operands[0].tape if tape is None else tape
         return _record(primitive, primal, tape, operands, options)
 
     if any(map(is_structure_type, classes)):
@@ -217,12 +225,15 @@ def _recorder(
     if len(classes) == 1 and not careful:
         return _recorder_alone(primitive, bound, views)
 
-    def record_one_tape(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def record_one_tape(
+        operands: tuple[Any, ...], options: dict[str, Any], tape: Any = None
+    ) -> Any:
         payloads = list(operands)
+        tape = operands[0].tape if tape is None else tape
         for i in places:
             x = operands[i]
             if x.tape is not tape:
-                return record_any(tape, operands, options)
+                return record_any(operands, options, tape)
             payloads[i] = x.payload
         for i in others:
             payloads[i] = snapshot(operands[i])
@@ -241,15 +252,13 @@ def _recorder(
     return record_one_tape
 
 
-def _recorder_alone(
-    primitive: Primitive[..., Any], bound: Bound, views: bool
-) -> Callable[[Tape, tuple[Any, ...], dict[str, Any]], Any]:
+def _recorder_alone(primitive: Primitive[..., Any], bound: Bound, views: bool) -> Recorder:
     """As `_recorder`, of calls with one operand: most that have options are."""
     run, into = bound.run, bound.pull_into
 
-    def record_alone(tape: Tape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def record_alone(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
         (x,) = operands
-        payload = x.payload
+        payload, tape = x.payload, x.tape
         links = x.index if into is None else Into(x.index, into)
         y, record = run(links, payload, **options)
         index = len(tape)
@@ -355,50 +364,6 @@ def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:
     return step
 
 
-def is_leaf_type(cls: type) -> bool:
-    """Whether values of a class can be differentiated in: arrays, numbers, and tracers of them."""
-    return (is_array_type(cls) or is_number_type(cls)) and dispatch_type(cls) is not bool
-
-
-class _VariableClasses(dict[type, Any]):
-    """From the type of a value to what puts it on a tape: a class of variables, or a function."""
-
-    def __init__(self, base: type[Variable]) -> None:
-        super().__init__()
-        self.base = base
-
-    def __missing__(self, cls: type) -> Any:
-        see(None, (cls,))
-        if is_leaf_type(cls):
-            made: Any = type(
-                f"Variable[{dispatch_type(cls).__name__}]",
-                (self.base,),
-                members(dispatch_type(cls), self.base)
-                | {
-                    "__slots__": (),
-                    "__module__": __name__,
-                    "__dispatch_type__": dispatch_type(cls),
-                    "payload_type": cls,
-                },
-            )
-        elif is_structure_type(cls):
-            made = _wrap_fields
-        else:
-            made = _constant
-        self[cls] = made
-        return made
-
-
-variable_class = _VariableClasses(Variable)
-kept_class = _VariableClasses(KeptVariable)
-on_registration(variable_class.clear)
-on_registration(kept_class.clear)
-
-
-def _constant(value: Any, tape: Tape, index: int) -> Any:
-    return value
-
-
 def _wrap_fields(value: Any, tape: Tape, index: int) -> Any:
     cls = type(value)
     made = []
@@ -416,6 +381,10 @@ def _into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
 
 
 _into_field.batched = True  # type: ignore[attr-defined]
+
+
+variable_class = Classes(Variable, _wrap_fields)
+kept_class = Classes(KeptVariable, _wrap_fields)
 
 
 def wrap(value: Any, tape: Tape, index: int) -> Any:

@@ -20,6 +20,7 @@ from chainrules_py.writing import (
     always_views,
     depends_on_layout,
     duplicate,
+    may_be_filled,
     read,
     store,
     written_through,
@@ -51,15 +52,15 @@ class View:
         What it was read from.
     word, rest, options
         The call that read it, ``word(parent, *rest, **options)``.
-    children : list
-        Weak references to what was read from it.
-    written : bool
-        Whether it, or a part of it, was written to.
     faithful : bool
         Whether its memory is laid out as NumPy's would be, on which it depends whether reshaping
         gives a view.
     certain : bool
         Whether it is known to be a view, and not a copy.
+    children : list
+        Weak references to what was read from it.
+    written : bool
+        Whether it, or a part of it, was written to.
     """
 
     __slots__ = (
@@ -80,7 +81,6 @@ class View:
         word: Any = None,
         rest: tuple[Any, ...] = (),
         options: Any = None,
-        *,
         faithful: bool = True,
         certain: bool = True,
     ) -> None:
@@ -90,12 +90,14 @@ class View:
         self.options = options
         self.faithful = faithful
         self.certain = certain
+        self.children: list[Any] | tuple[()] = ()
         self.written = False
-        self.children: list[Any] = []
-        self.limit = 16
 
     def add(self, child: Any) -> None:
         """Add a view of it; those that are gone are forgotten now and then."""
+        if not self.children:
+            self.children, self.limit = [weakref.ref(child)], 16
+            return
         self.children.append(weakref.ref(child))
         if len(self.children) > self.limit:
             self.limit = 2 * len(self.living()) + 16
@@ -151,24 +153,22 @@ def join(
         return False  # an element
     x = operands[0]
     view = view_of(x)
-    certain = always_views(word, options)
-    if not certain:
-        certain = view is None or view.faithful or not depends_on_layout(word)
-        if certain and (word is read or not share(y, payload)):
+    if word is read:
+        if not options["index"].is_basic:
             return False
+        faithful = certain = True
+    else:
+        certain = always_views(word)
+        if not certain:
+            certain = view is None or view.faithful or not depends_on_layout(word)
+            if certain and not share(y, payload):
+                return False
+        faithful = not may_be_filled(word) or share(y, payload)
     if view is None:
         view = x.view = View()
-    part = view.written and 2 * made.size <= x.size
-    made.view = View(
-        x,
-        word,
-        operands[1:],
-        options,
-        faithful=view.faithful,
-        certain=certain,
-    )
+    made.view = View(x, word, operands[1:], options, faithful and view.faithful, certain)
     view.add(made)
-    return part
+    return view.written and 2 * made.size <= x.size
 
 
 def separate(made: Any) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.bind import Bound, Request, mark
+from chainrules_py.primitive import Primitive
 from chainrules_py.project import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents import ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.vocabulary.creation import full_like
@@ -61,7 +63,8 @@ class LinearRecipe:
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y = primal(*xs, **options)
             if alone and getattr(t := tangents[0], "dtype", None) is getattr(xs[0], "dtype", 0):
-                y_dot = word(t, *xs[1:], **options)
+                f = primal if type(t) is type(xs[0]) else word
+                y_dot = f(t, *xs[1:], **options)
                 return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
             if all([is_zero(t) for t in tangents]):
                 return y, ZeroTangent()
@@ -166,15 +169,26 @@ class LinearRecipe:
             kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
             return y, (pull, links, options, *kept)
 
-        return Bound(request, run, pull_into=self._into(request))
+        def run_alone(links: Any, x: Any, **options: Any) -> Any:
+            of = space(x)
+            if type(of) is not Space:
+                of = _shape_of(x)
+            return primal(x, **options), (pull, links, options, of)
+
+        alone = len(request.operands) == 1
+        return Bound(request, run_alone if alone else run, pull_into=self._into(request))
 
     def _into(self, request: Request) -> Callable[..., Any] | None:
-        add_into = self.pull_into
+        add_into: Any = self.pull_into
         if add_into is None or request.active != (0,):
             return None
+        (cls, *others), add = request.operands, add_into
+        if isinstance(add_into, Primitive) and not (others or is_tracer_type(cls)):
+            add = add_into.implementation((cls, cls)) or add_into
 
-        def pull_into(buffer: Any, y_bar: Any, options: dict[str, Any], *xs: Any) -> None:
-            add_into(buffer, y_bar, *xs[1:], **options)
+        def pull_into(buffer: Any, y_bar: Any, options: dict[str, Any], of: Any, *xs: Any) -> None:
+            known = type(buffer) is cls is type(y_bar)
+            (add if known else add_into)(buffer, y_bar, *xs, **options)
 
         return pull_into
 
@@ -253,11 +267,12 @@ class BilinearRecipe:
         def make(i: int) -> Any:
             adjoint = self.adjoints[i]
 
-            def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any, *spaces: Any) -> Any:
-                return fit(adjoint(y_bar, a, b, **options), spaces[i])
+            def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                x_bar, x = adjoint(y_bar, a, b, **options), b if i else a
+                return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
 
-            def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any, *spaces: Any) -> Any:
-                return fit(adjoint(y_bar, a, b, **options), spaces[i], batch=1)
+            def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                return fit(adjoint(y_bar, a, b, **options), space(b if i else a), batch=1)
 
             return mark(pull_one, request, batched=pull_many if self.batched else None)
 
@@ -266,9 +281,12 @@ class BilinearRecipe:
         def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
             y = primal(a, b, **options)
             kept = (a if 1 in active else space(a), b if 0 in active else space(b))
-            return y, (pull, links, options, *kept, space(a), space(b))
+            return y, (pull, links, options, *kept)
 
-        return Bound(request, run)
+        def run_both(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            return primal(a, b, **options), (pull, links, options, a, b)
+
+        return Bound(request, run_both if len(active) == 2 else run)
 
 
 class ConstantRecipe:
@@ -284,7 +302,7 @@ class ConstantRecipe:
 
 
 def fits(t: Any, y: Any) -> bool:
-    """Whether a tangent is of the dtype and shape of its array."""
+    """Whether a tangent is of the dtype and shape of its array, or of that of a space."""
     dtype = getattr(t, "dtype", None)
     return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
 
@@ -308,6 +326,9 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
         return tuple([batched(p)(y_bar, *kept) for p in parts])
 
     pull = lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
+    if len(parts) == 2:
+        first, second = parts
+        pull = lambda y_bar, *kept: (first(y_bar, *kept), second(y_bar, *kept))
     return mark(pull, request, parts, batched=pull_many)
 
 
@@ -327,4 +348,4 @@ def _dense(t: Any, x: Any) -> Any:
 def _shape_of(x: Any) -> Any:
     """The space of an operand; of a boolean one, which has none, the shape all the same."""
     of = space(x)
-    return Space(x) if type(of) is not Space and kind_of(x) == "bool" else of
+    return of if type(of) is Space or kind_of(x) != "bool" else Space(x)

@@ -50,10 +50,13 @@ class Pushes:
     def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
         """What makes a term of a tangent and a partial; the partial, where it is computed."""
         found: list[tuple[Term, Partial | None]] = []
+        # A tracer's own method is at once where an array's asks the tracer only in the end.
+        traced = any(map(arrays.is_tracer_type, request.operands))
+        product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
             form, c = self.forms[i]
             if form != "constant" or self.singular:
-                found.append((strong_multiply if self.singular else operator.mul, self.partials[i]))
+                found.append((product, self.partials[i]))
             else:
                 found.append((_times(c), None))
         return found
@@ -168,6 +171,10 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     if type(value) in NUMBERS:
         return ("constant", value)
     return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
+
+
+def _mirrored(t: Any, p: Any) -> Any:
+    return p * t
 
 
 def _times(c: Any) -> Term:

@@ -11,6 +11,7 @@ zero is needed. What is left for the call is one test of shape and dtype, which 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -73,7 +74,8 @@ class ScalarRecipe(Pushes):
             return Bound(request, self._run_numbers(request, saved, pulls))
         fast = ByDtype(shaped[0], pulls.fast)
         general = self._general(request, saved, pulls, ByDtype(shaped[0], pulls.broadcast))
-        numbers = [arrays.dispatch_type(request.operands[i]) in NUMBERS for i in request.active]
+        plain = [request.operands[i] for i in request.active]
+        numbers = [arrays.dispatch_type(cls) in (*NUMBERS, bool) for cls in plain]
         if any(numbers) or len(request.operands) > 2:
             primal = request.primal
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
@@ -111,7 +113,7 @@ class ScalarRecipe(Pushes):
                 return y, (broadcast[dtype], links, *kept, *plans)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
-        numbers = [arrays.dispatch_type(cls) in NUMBERS for cls in request.operands]
+        numbers = [arrays.dispatch_type(cls) in (*NUMBERS, bool) for cls in request.operands]
         if saved == () and active == alike == (0, 1) and numbers == [False, False]:
             return self._general_sum(record, broadcast)
         return record
@@ -217,6 +219,7 @@ def _run_half(
     primal: Any, k: int, saved: Slots, fast: ByDtype, general: Any, alike: bool
 ) -> Callable[..., Any]:
     """Two operands, the k-th wanted; ``alike``: the dtype of the other has to agree as well."""
+    keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
@@ -231,10 +234,17 @@ def _run_half(
             or (alike and other.dtype is not dtype)
         ):
             return general(links, z, x, y)
-        values = (z, x, y)
-        return z, (fast[dtype], links, *[values[slot] for slot in saved])
+        return z, (fast[dtype], links, *keep((z, x, y)))
 
     return run
+
+
+def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """What takes the values to be saved out of the result and the operands."""
+    if len(saved) > 1:
+        return operator.itemgetter(*saved)
+    slots = slice(saved[0], saved[0] + 1) if saved else slice(0)
+    return operator.itemgetter(slots)
 
 
 def _run_binary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -258,13 +268,13 @@ def _run_binary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Calla
             return general(links, z, x, y)
 
     else:
+        keep = _keeper(saved)
 
         def run(links: Any, x: Any, y: Any) -> Any:
             z = primal(x, y)
             dtype = z.dtype
             if dtype is x.dtype and dtype is y.dtype and x.shape == y.shape:
-                values = (z, x, y)
-                return z, (fast[dtype], links, *[values[slot] for slot in saved])
+                return z, (fast[dtype], links, *keep((z, x, y)))
             return general(links, z, x, y)
 
     return run
@@ -322,10 +332,19 @@ class _Pulls:
         if n or len(parts) != 2:
             return self._joined(made)
         first, second = parts
+        if [self.recipe.forms[i] for i in self.request.active] == [("constant", 1)] * 2:
 
-        def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
-            a, b = first(y_bar), second(y_bar)
-            return a if plan is None else plan(a), b if other is None else other(b)
+            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
+                return (
+                    y_bar if plan is None else plan(y_bar),
+                    y_bar if other is None else other(y_bar),
+                )
+
+        else:
+
+            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
+                a, b = first(y_bar), second(y_bar)
+                return a if plan is None else plan(a), b if other is None else other(b)
 
         return mark(pull_two, self.request, made, batched=True)
 
@@ -360,22 +379,24 @@ class _Pulls:
         assert partial is not None
         if form == "constant" and not recipe.singular:
             return _times_constant(value, conjugate)
+        if form == "slot" and len(saved) == 1 and not (conjugate or recipe.singular):
+            return lambda y_bar, kept: y_bar * kept
+        p = _narrow(partial, saved, len(recipe.partials))
         if conjugate:
-            p = _narrow(partial, saved, len(recipe.partials))
             if recipe.singular:
                 return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
             return lambda y_bar, *kept: y_bar * conj(p(*kept))
-        if recipe.singular:
-            p = _narrow(partial, saved, len(recipe.partials))
-            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
         # The rest says the same thing, with as few calls from the engine to the partial as can be.
-        if form == "slot" and len(saved) == 1:
-            return lambda y_bar, kept: y_bar * kept
-        if len(recipe.partials) == 1 and saved == (1,):
+        if len(saved) == 1:
+            if recipe.singular:
+                return lambda y_bar, a: strong_multiply(y_bar, p(a))
+            if len(recipe.partials) > 1:
+                return lambda y_bar, a: y_bar * p(a)
+            if saved == (0,):
+                return lambda y_bar, y: y_bar * partial(y, None)
             return lambda y_bar, x: y_bar * partial(None, x)
-        if len(recipe.partials) == 1 and saved == (0,):
-            return lambda y_bar, y: y_bar * partial(y, None)
-        p = _narrow(partial, saved, len(recipe.partials))
+        if recipe.singular:
+            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
         return lambda y_bar, *kept: y_bar * p(*kept)
 
 
@@ -428,12 +449,24 @@ def _times_constant(c: Any, conjugate: bool) -> Any:
     return lambda y_bar, *_: y_bar * c
 
 
+_NARROWED: dict[Any, Callable[[Partial], Partial]] = {
+    (1, (0,)): lambda p: lambda y: p(y, None),
+    (1, (1,)): lambda p: lambda x: p(None, x),
+    (2, (0,)): lambda p: lambda z: p(z, None, None),
+    (2, (1,)): lambda p: lambda x: p(None, x, None),
+    (2, (2,)): lambda p: lambda y: p(None, None, y),
+    (2, (0, 1)): lambda p: lambda z, x: p(z, x, None),
+    (2, (0, 2)): lambda p: lambda z, y: p(z, None, y),
+    (2, (1, 2)): lambda p: lambda x, y: p(None, x, y),
+}
+
+
 def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
     """A partial as a function of the saved values alone."""
     if saved == tuple(range(n + 1)):
         return partial
-    if n == 2 and saved == (1, 2):
-        return lambda x, y: partial(None, x, y)
+    if (n, saved) in _NARROWED:
+        return _NARROWED[n, saved](partial)
 
     def narrowed(*kept: Any) -> Any:
         slots: list[Any] = [None] * (n + 1)

@@ -28,12 +28,8 @@ def getitem_transpose(y_bar, x, *arrays, index):
     return scatter_add(full_like(y_bar, shape=x.shape, fill=0), y_bar, *arrays, index=index)
 
 
-def getitem_pull_into(buffer, y_bar, *arrays, index):
-    """The same, into a buffer: n elements read one by one do not build n arrays."""
-    add_at(buffer, y_bar, *arrays, index=index)
-
-
-linear_rule(getitem, getitem_transpose, None, pull_into=getitem_pull_into, batched=indexed)
+# Into a buffer: n elements read one by one do not build n arrays.
+linear_rule(getitem, getitem_transpose, None, pull_into=add_at, batched=indexed)
 linear_rule(
     scatter_add,
     lambda z_bar, x, y, *arrays, index: z_bar,

@@ -1,0 +1,86 @@
+"""What an operation and an argument cost, counted: a regression of the hot path fails here.
+
+No clock is read. Limits are what is paid today; whoever pays less lowers them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chainrules_tape import value_and_grad
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+try:
+    from benchmarks import counts
+finally:
+    sys.path.remove(str(ROOT))
+
+LIMITS = {  # calls of the project's functions, forward and backward, and of rules among the latter
+    "x * w": (4, 1, 0),
+    "x + b, broadcast": (6, 4, 0),
+    "2.0 * x": (4, 1, 0),
+    "1.0 / x": (4, 7, 1),
+    "x / w": (4, 15, 2),
+    "np.tanh(x)": (4, 2, 1),
+    "x @ w": (4, 19, 4),
+    "np.sum(x, axis=1)": (12, 8, 2),
+    "x[:, 2:4]": (15, 4, 0),
+    "x.T": (15, 5, 1),
+    "np.concatenate([x, w])": (33, 23, 4),
+}
+BLOCKS = 16
+"""Blocks of memory that an operation may leave behind: a record, its link, a view."""
+
+
+def test_every_operation_has_its_limits():
+    assert LIMITS.keys() == counts.OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("name", list(LIMITS))
+def test_what_an_operation_costs(name):
+    paid = counts.of_operation(name)
+    forward, backward, rules = LIMITS[name]
+    assert paid["forward"] <= forward
+    assert paid["backward"] <= backward
+    assert paid["rules"] <= rules
+    assert paid["records"] == 1
+    assert paid["blocks"] <= BLOCKS
+
+
+def test_what_an_argument_costs():
+    """With the addition that uses it: being taken apart, guarded, recorded, and handed out."""
+    assert counts.of_argument() <= 22
+
+
+def test_what_a_product_with_a_hessian_costs():
+    from benchmarks.derivatives import X, rosenbrock
+
+    assert counts.of_product(lambda x: rosenbrock(np, x), X) <= 460
+
+
+@pytest.mark.parametrize("n", [10, 40])
+def test_slices_of_one_array_cost_the_same_each(n):
+    """Reading n parts of it builds no n arrays of its size, however many there are."""
+    x = np.arange(4096.0)
+
+    def total(x, n):
+        y = 0.0
+        for i in range(n):
+            y = y + np.sum(x[i : i + 5])
+        return y
+
+    both = value_and_grad(total)
+    both(x, n)
+    once, twice = (counts.calls(lambda k=k: both(x, k)) for k in (n, 2 * n))
+    assert twice - once <= 40 * n
+
+
+def test_gradients_that_are_handed_out_are_compared_with_nothing():
+    """Of k arguments, the work is k times that of one, not k squared."""
+    few, many = counts.of_argument(4), counts.of_argument(40)
+    assert many <= few
