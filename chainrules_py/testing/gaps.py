@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from chainrules_py.testing.build import Instance
 
-__all__ = ["GAPS", "gap_of"]
+__all__ = ["GAPS", "REASONS", "gap_of"]
 
 _NO_FUNCTION = "the library has no such function"
-_MATRICES = "the library has no such function of matrices"
+_RULE_NEEDS = "its rule needs a function that the library has not"
+_NO_ORDER = "the library does not order complex numbers"
+_NOT_YET = "the library has the function, which is not used yet"
+REASONS = (_NO_FUNCTION, _RULE_NEEDS, _NO_ORDER, _NOT_YET)
+"""All the reasons that there are."""
 
 
 def _of(names: str, reason: str) -> dict[str, str]:
@@ -20,25 +24,17 @@ def _of(names: str, reason: str) -> dict[str, str]:
 GAPS: dict[str, dict[str, str]] = {
     "cupy": {
         **_of("dawsn ellipe erfi fresnel hyp0f1 hyp1f1 hyp2f1 owens_t spence wofz", _NO_FUNCTION),
-        **_of("iv ive jv kv kve yv", "the library has Bessel functions of orders 0 and 1 alone"),
-        **_of("ellipk ellipkm1", "the rule needs ellipe, which the library has not"),
-        **_of("logm sqrtm solve_sylvester", _MATRICES),
-        **_of("unitary_factor", "the rule needs solve_sylvester, which the library has not"),
-        **_of(
-            "lu_factor", "the library gives one matrix at a time, and pivots without their order"
-        ),
+        **_of("iv ive jv kv kve yv logm sqrtm solve_sylvester", _NO_FUNCTION),
+        **_of("ellipk ellipkm1 unitary_factor", _RULE_NEEDS),  # ellipe, solve_sylvester
     },
-    "torch": _of("clip_above clip_below", "the library does not order complex numbers"),
-    "jax": {
-        **_of("logm sqrtm solve_sylvester", _MATRICES),
-        **_of("expm expm_frechet lu_factor qr_raw", "not yet: the library has the function"),
-        **_of("unitary_factor", "the rule needs solve_sylvester, which the library has not"),
-    },
+    "torch": _of("clip_above clip_below fmax fmin maximum minimum", _NO_ORDER),
+    # JAX's sqrtm is complex also where the root is real.
+    "jax": {**_of("logm", _NO_FUNCTION), **_of("qr_raw sqrtm", _NOT_YET)},
 }
 """By library, then by word, the reason. A word that is computed of some dtypes only, as PyTorch's
 bounds are of real numbers, is judged at those."""
 
-_OF_COMPLEX = {("torch", "clip_above"), ("torch", "clip_below")}
+_OF_COMPLEX = {("torch", name) for name, reason in GAPS["torch"].items() if reason == _NO_ORDER}
 
 
 def gap_of(library: str, instance: Instance) -> str:

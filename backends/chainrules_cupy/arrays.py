@@ -1,0 +1,66 @@
+"""What CuPy's arrays are to the core: their namespace, their memory, when they are written to."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import cupy
+
+from chainrules_cupy import namespace
+from chainrules_py import register_array_type
+from chainrules_py.calling import register_owner
+from chainrules_py.memory import makers, register_memory
+from chainrules_py.tangents import register_mutable
+
+__all__: list[str] = []
+
+register_array_type(cupy.ndarray, namespace)
+register_mutable(cupy.ndarray, lambda x: 0 not in x.strides)
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Copy what is a view, broadcast, or shares memory with an array of the caller's."""
+    whole = x.base is None and 0 not in x.strides
+    if whole and not any([x is y or x is getattr(y, "base", None) for y in theirs]):
+        return x
+    return x.copy()
+
+
+register_owner(cupy.ndarray, own)
+
+
+# ------------------------------------------------------------------------------------- memory
+
+
+def owner(x: Any) -> Any:
+    """What is at the end of the chain of bases."""
+    holder: Any = x
+    while holder.base is not None:
+        holder = holder.base
+    return holder
+
+
+def layout(x: Any) -> Any:
+    """The strides."""
+    return x.strides
+
+
+def laid_out(x: Any, like: Any) -> Any:
+    """In memory made for the other."""
+    made = cupy.empty_like(like, x.dtype)
+    made[...] = x
+    return made
+
+
+def fingerprint(x: Any, full: bool) -> Any:
+    """Nothing, for to read an element is to wait for the device; in full, a checksum of all."""
+    return zlib.crc32(x.tobytes()) if full else None
+
+
+# CuPy's arrays have no flag that would lock them.
+register_memory(
+    cupy.ndarray, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+)
+
+makers |= {cupy.zeros_like, cupy.ones_like, cupy.empty_like, cupy.full_like}

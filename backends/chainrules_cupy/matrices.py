@@ -1,0 +1,178 @@
+"""Products and factors of matrices, where CuPy's functions have other parameters."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import cupy
+
+from chainrules_cupy import namespace
+from chainrules_cupy.namespace import on
+from chainrules_py import Scalar
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.decompositions import solve_triangular_standard
+from chainrules_py.composites.lacking.matrices import (
+    dot_standard,
+    inner_standard,
+    matrix_rank_standard,
+    outer_standard,
+    roots_standard,
+)
+from chainrules_py.vocabulary.decompositions import EighResult, EigResult
+from chainrules_py.vocabulary.matrix_functions import LUFactors
+
+__all__: list[str] = []
+
+_ARRAY: Any = cupy.ndarray
+
+# cupy.linalg counts its axes from the front, and its results have no names; the standard's do.
+_linalg: Any = namespace.linalg
+
+
+def _scipys(name: str) -> Any:
+    return getattr(importlib.import_module("cupyx.scipy.linalg"), name)
+
+
+@v.einsum.implement
+def einsum_cupy(*operands: cupy.ndarray, subscripts: str, optimize: Any = False) -> Any:
+    """cupy.einsum takes the subscripts first."""
+    return cupy.einsum(subscripts, *operands, optimize=optimize)
+
+
+@v.diagonal.implement
+def diagonal_cupy(x: cupy.ndarray, *, offset: int = 0) -> Any:
+    """cupy.diagonal takes the first two axes by default."""
+    return x.diagonal(offset, -2, -1)
+
+
+@v.trace.implement
+def trace_cupy(x: cupy.ndarray, *, offset: int = 0) -> Any:
+    """cupy.trace takes the first two axes by default."""
+    return x.trace(offset, -2, -1)
+
+
+# CuPy's own take arrays alone.
+for _first, _second in ((_ARRAY, Scalar), (Scalar, _ARRAY)):
+    for _word, _standard in (
+        (v.dot, dot_standard),
+        (v.inner, inner_standard),
+        (v.outer, outer_standard),
+    ):
+        _word.implement(_standard, types=(_first, _second))
+
+
+@v.svd.implement
+def svd_cupy(x: cupy.ndarray, *, full_matrices: bool = True) -> Any:
+    """With names."""
+    return _linalg.svd(x, full_matrices=full_matrices)
+
+
+@v.svdvals.implement
+def svdvals_cupy(x: cupy.ndarray) -> Any:
+    """Without the vectors."""
+    return cupy.linalg.svd(x, compute_uv=False)
+
+
+@v.slogdet.implement
+def slogdet_cupy(x: cupy.ndarray) -> Any:
+    """With names."""
+    return _linalg.slogdet(x)
+
+
+@v.qr.implement
+def qr_cupy(x: cupy.ndarray, *, mode: str = "reduced") -> Any:
+    """With names."""
+    return _linalg.qr(x, mode=mode)
+
+
+@v.qr_raw.implement
+def qr_raw_cupy(x: cupy.ndarray) -> Any:
+    """A mode of cupy.linalg.qr."""
+    return cupy.linalg.qr(x, "raw")
+
+
+@v.eigh.implement
+def eigh_cupy(x: cupy.ndarray, *, upper: bool = False) -> Any:
+    """CuPy names the triangle."""
+    return EighResult(*cupy.linalg.eigh(x, "U" if upper else "L"))
+
+
+@v.eigvalsh.implement
+def eigvalsh_cupy(x: cupy.ndarray, *, upper: bool = False) -> Any:
+    """CuPy names the triangle."""
+    return cupy.linalg.eigvalsh(x, "U" if upper else "L")
+
+
+@v.eig.implement
+def eig_cupy(x: cupy.ndarray) -> Any:
+    """With names."""
+    return EigResult(*cupy.linalg.eig(x))
+
+
+@v.lstsq.implement
+def lstsq_cupy(x1: cupy.ndarray, x2: cupy.ndarray, *, rcond: float | None = None) -> Any:
+    """CuPy's own default warns that it will change."""
+    return cupy.linalg.lstsq(x1, x2, rcond)
+
+
+@v.matrix_rank.implement
+def matrix_rank_cupy(x: cupy.ndarray, *, rtol: float | None = None) -> Any:
+    """CuPy's tolerance is absolute."""
+    return matrix_rank_standard(x, rtol=rtol)
+
+
+@v.roots.implement
+def roots_cupy(p: cupy.ndarray) -> Any:
+    """CuPy's own are of polynomials with real roots."""
+    return roots_standard(p)
+
+
+_exchanged = cupy.ElementwiseKernel(
+    "raw I pivots, int64 n",
+    "raw int64 rows",
+    """
+    for (long long k = 0; k < n; ++k) {
+        const long long row = rows[k], other = pivots[k];
+        rows[k] = rows[other];
+        rows[other] = row;
+    }
+    """,
+    "chainrules_exchanged_rows",
+)
+
+
+@v.lu_factor.implement
+def lu_factor_cupy(x: cupy.ndarray) -> Any:
+    """CuPy's takes one matrix at a time."""
+    if x.ndim > 2:
+        n = x.shape[-1]
+        each = [lu_factor_cupy(a) for a in x.reshape(-1, n, n)]
+        factors, shape = map(cupy.stack, zip(*each, strict=True)), x.shape[:-2]
+        return LUFactors(*[y.reshape(*shape, *y.shape[1:]) for y in factors])
+    lu, pivots = _scipys("lu_factor")(x, check_finite=False)
+    with on(x.device):
+        rows = cupy.arange(len(x))
+        _exchanged(pivots, len(x), rows, size=1)
+    return LUFactors(lu, pivots.astype(cupy.int64), rows)
+
+
+@v.solve_triangular.implement
+def solve_triangular_cupy(
+    x1: cupy.ndarray, x2: cupy.ndarray, *, upper: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """cuBLAS does one matrix at a time."""
+    if x1.ndim != 2 or x2.ndim > 2:
+        return solve_triangular_standard(x1, x2, upper=upper, unit_diagonal=unit_diagonal)
+    one = _scipys("solve_triangular")
+    return one(x1, x2, lower=not upper, unit_diagonal=unit_diagonal)
+
+
+@v.expm.implement
+def expm_cupy(x: cupy.ndarray) -> Any:
+    """CuPy's takes one matrix at a time."""
+    one = _scipys("expm")
+    if x.ndim == 2:
+        return one(x)
+    flat = x.reshape(-1, *x.shape[-2:])
+    return cupy.stack([one(a) for a in flat]).reshape(x.shape) if len(flat) else x.copy()

@@ -1,0 +1,122 @@
+"""The rows of CuPy's functions, which are NumPy's as far as names and parameters agree."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+from typing import Any
+
+import cupy
+import numpy as np
+
+from chainrules_py import alias
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import Alias
+from chainrules_py.errors import register_adviser
+from chainrules_py.kinship import derive, rows_of
+from chainrules_py.loading import later, see, see_roots
+from chainrules_py.tracers import find_tracers
+
+__all__ = ["derive_all", "left_out"]
+
+left_out: dict[str, str] = {}
+"""The functions of NumPy with a row that have none here, with the reason."""
+
+_UFUNC = {"out": None, "dtype": None, "casting": "same_kind"}
+"""The keywords of CuPy's ufuncs."""
+
+_OF_UFUNCS = ("reduce", "accumulate", "outer", "at")
+"""Methods of CuPy's ufuncs are reductions of arrays, which have rows, or are not implemented."""
+
+
+def _inside(space: Any, path: str) -> Any:
+    try:
+        return functools.reduce(getattr, path.split("."), space)
+    except AttributeError:
+        return None
+
+
+def derive_all(root: str, space: Any) -> None:
+    """Enter a row for each function of a library that is another's, by the other's rows."""
+    for path, row in rows_of(root).items():
+        first, _, last = path.partition(".")
+        if first == "generic" or last in _OF_UFUNCS:
+            continue
+        native = _inside(space, path)
+        if native is None:
+            left_out[f"{root}.{path}"] = "CuPy has no function of this name"
+        elif _derived(native, row) is None:
+            left_out[f"{root}.{path}"] = "its parameters are others"
+
+
+def _derived(native: Any, row: Alias) -> Alias | None:
+    if isinstance(native, cupy.ufunc):
+        operands = [n for n in row.positional if n not in _UFUNC]
+        return derive(native, row, parameters=dict.fromkeys(operands) | _UFUNC)
+    if not callable(native):  # a property
+        return derive(native, row, parameters={"self": None})
+    return derive(native, row)
+
+
+# The rows of NumPy are entered by whoever speaks for it.
+see(None, (np.ndarray,))
+derive_all("numpy", cupy)
+# What cupy.where calls.
+_where: Any = getattr(importlib.import_module("cupy._sorting.search"), "_where_ufunc", None)
+if _where is not None:
+    _taken = dict.fromkeys(v.where.operands) | _UFUNC
+    alias(_where, to=v.where, parameters=_taken, refuse=tuple(_UFUNC))
+
+# What a ufunc of CuPy's says is its module is that of its class.
+later(
+    "chainrules_cupy.cupyx_rows",
+    cupy.ufunc.__module__,
+    *[f"cupyx.scipy.special.{m}" for m in ("_softmax", "_logsoftmax", "_logsumexp", "_polygamma")],
+)
+
+
+# ------------------------------------------------------------ what cannot be seen being called
+
+
+def _advice(error: BaseException) -> str | None:
+    """Where a function of CuPy's was given what is being differentiated, which it cannot ask."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in ("cupy", "cupyx"):
+            if not find_tracers(tuple(frame.f_locals.values())):
+                return None
+            name = _public(module, frame.f_code.co_name)
+            return (
+                f"{name} takes arrays of CuPy's alone, and no traced ones: write {_instead(name)}"
+            )
+        trace = trace.tb_next
+    return None
+
+
+def _public(module: str, name: str) -> str:
+    """The name of a function that people write, of the one of the module that it is written in."""
+    spaces = list(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
+    inner = ".".join([*spaces[1:], name])
+    if spaces[0] == "cupy" and _inside(cupy, inner) is None:
+        inner = name
+    return f"{spaces[0]}.{inner}"
+
+
+def _instead(name: str) -> str:
+    """What to write in place of a function of CuPy's."""
+    inner = name.partition(".")[2]
+    if name.startswith("cupy.") and _inside(np, inner):
+        return f"np.{inner}"
+    if name.startswith("cupyx.scipy."):
+        see_roots({"scipy"})
+        row = rows_of("scipy").get(name.removeprefix("cupyx.scipy."))
+        module = str(getattr(row and row.word, "__module__", ""))
+        if module.startswith("chainrules_scipy."):
+            return f"{'.'.join(module.split('.')[:2])}.{name.rpartition('.')[2]}"
+    return "it with NumPy's functions"
+
+
+register_adviser(_advice)

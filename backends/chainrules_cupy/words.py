@@ -1,0 +1,292 @@
+"""Where CuPy computes a word otherwise than by the standard's function of its name.
+
+On a device a launch costs more than most arrays do: the spellings here are those with the fewest,
+and none waits for the device.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+
+from chainrules_cupy.namespace import on
+from chainrules_py import Scalar
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.lacking.elementwise import (
+    choose_standard,
+    nan_to_num_standard,
+    unwrap_standard,
+)
+from chainrules_py.composites.lacking.manipulation import vander_standard
+from chainrules_py.composites.lacking.reductions import nanmax_standard, nanmin_standard
+from chainrules_py.composites.lacking.statistics import interp_standard
+from chainrules_py.vocabulary import reporting
+
+__all__ = ["debug"]
+
+_ARRAY: Any = cupy.ndarray
+_NUMERIC: Any = cupy.ndarray | Scalar
+
+# ----------------------------------------------------------------------------- reductions
+
+
+@v.sum.implement
+def sum_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The method."""
+    return x.sum(axis, None, None, keepdims)
+
+
+@v.prod.implement
+def prod_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The method."""
+    return x.prod(axis, None, None, keepdims)
+
+
+@v.max.implement
+def max_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The method."""
+    return x.max(axis, None, keepdims)
+
+
+@v.min.implement
+def min_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The method."""
+    return x.min(axis, None, keepdims)
+
+
+@v.count_nonzero.implement
+def count_nonzero_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """CuPy's has no keepdims."""
+    return (x != 0).sum(axis, None, None, keepdims)
+
+
+# CuPy's own ask the device whether there was any number, to warn if not.
+v.nanmax.implement(nanmax_standard, types=(_ARRAY,))
+v.nanmin.implement(nanmin_standard, types=(_ARRAY,))
+
+# --------------------------------------------------------------------------- manipulation
+
+
+@v.reshape.implement
+def reshape_cupy(x: cupy.ndarray, *, shape: Any) -> Any:
+    """The method."""
+    return x.reshape(shape)
+
+
+@v.permute_dims.implement
+def permute_dims_cupy(x: cupy.ndarray, *, axes: Any = None) -> Any:
+    """The method."""
+    return x.transpose() if axes is None else x.transpose(axes)
+
+
+@v.matrix_transpose.implement
+def matrix_transpose_cupy(x: cupy.ndarray) -> Any:
+    """The property."""
+    return x.mT
+
+
+@v.astype.implement
+def astype_cupy(x: cupy.ndarray, *, dtype: Any) -> Any:
+    """The method."""
+    return x.astype(dtype, copy=False)
+
+
+@v.copy.implement
+def copy_cupy(x: cupy.ndarray) -> Any:
+    """The method."""
+    return x.copy()
+
+
+@v.squeeze.implement
+def squeeze_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
+    """The method."""
+    return x.squeeze(axis)
+
+
+@v.expand_dims.implement
+def expand_dims_cupy(x: cupy.ndarray, *, axis: Any) -> Any:
+    """By its own name for several axes."""
+    return cupy.expand_dims(x, axis)
+
+
+@v.pad.implement
+def pad_cupy(x: cupy.ndarray, value: cupy.ndarray | Scalar, *, widths: Any) -> Any:
+    """Filled, and written into."""
+    shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
+    with on(x.device):
+        if type(value) is int and not value:
+            y = cupy.zeros(shape, x.dtype)
+        else:
+            y = cupy.empty(shape, x.dtype)
+            y[...] = value
+        y[tuple([slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True)])] = x
+    return y
+
+
+@v.repeat.implement
+def repeat_cupy(x: cupy.ndarray, repeats: Any, *, axis: int | None = None) -> Any:
+    """How long the result is, several numbers decide: CuPy takes them from the host."""
+    if isinstance(repeats, cupy.ndarray):
+        repeats = repeats.tolist()
+    return x.repeat(repeats, axis)
+
+
+@v.to_device.implement
+def to_device_cupy(x: cupy.ndarray, *, device: Any) -> Any:
+    """A copy made over there; cotangents of NumPy's scalars stay: to read one is to wait."""
+    if device == "cpu" or x.device == device:
+        return x
+    with on(device):
+        return cupy.array(x)
+
+
+@v.vander.implement
+def vander_cupy(x: cupy.ndarray, *, columns: int, increasing: bool = False) -> Any:
+    """CuPy's calls the columns otherwise."""
+    return vander_standard(x, columns=columns, increasing=increasing)
+
+
+# --------------------------------------------------------------------------------- making
+
+
+@v.full_like.implement
+def full_like_cupy(x: cupy.ndarray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
+    """Beside x; zeros without a kernel."""
+    dtype = x.dtype if dtype is None else dtype
+    with on(x.device):
+        if type(fill) is int and not fill:
+            return cupy.zeros(shape, dtype)
+        return cupy.full(shape, fill, dtype)
+
+
+@v.zeros_like.implement
+def zeros_like_cupy(x: cupy.ndarray, *, dtype: Any = None) -> Any:
+    """Beside x."""
+    with on(x.device):
+        return cupy.zeros(x.shape, x.dtype if dtype is None else dtype)
+
+
+@v.ones_like.implement
+def ones_like_cupy(x: cupy.ndarray, *, dtype: Any = None) -> Any:
+    """Beside x."""
+    with on(x.device):
+        return cupy.ones(x.shape, x.dtype if dtype is None else dtype)
+
+
+# ---------------------------------------------------------------------- element by element
+
+
+@v.conj.implement
+def conj_cupy(x: cupy.ndarray) -> Any:
+    """CuPy copies real arrays."""
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+@v.real.implement
+def real_cupy(x: cupy.ndarray) -> Any:
+    """The view of the real part."""
+    return x.real
+
+
+@v.imag.implement
+def imag_cupy(x: cupy.ndarray) -> Any:
+    """The view of the imaginary part."""
+    return x.imag if x.dtype.kind == "c" else zeros_like_cupy(x)
+
+
+@v.round_decimals.implement
+def round_decimals_cupy(x: cupy.ndarray, *, decimals: int) -> Any:
+    """The method."""
+    return x.round(decimals)
+
+
+@v.clip_below.implement
+def clip_below_cupy(x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar) -> Any:
+    """The greater of the two."""
+    return cupy.maximum(x, lo)
+
+
+@v.clip_above.implement
+def clip_above_cupy(x: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar) -> Any:
+    """The lesser of the two."""
+    return cupy.minimum(x, hi)
+
+
+@v.clip.implement
+def clip_cupy(
+    x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar
+) -> Any:
+    """One launch of an array; the standard's takes bounds that do not change the dtype."""
+    if isinstance(x, cupy.ndarray):
+        return cupy.clip(x, lo, hi)
+    return cupy.minimum(cupy.maximum(x, lo), hi)
+
+
+@v.bincount.implement
+def bincount_cupy(x: cupy.ndarray, weights: cupy.ndarray, *, minlength: int = 0) -> Any:
+    """cupy.bincount, of complex weights part by part."""
+    if weights.dtype.kind != "c":
+        return cupy.bincount(x, weights, minlength)
+    parts = [cupy.bincount(x, part, minlength) for part in (weights.real, weights.imag)]
+    return parts[0] + 1j * parts[1]
+
+
+# CuPy's own take numbers of Python's in place of arrays.
+v.nan_to_num.implement(nan_to_num_standard, types=(_ARRAY, _NUMERIC, _NUMERIC, _NUMERIC))
+v.choose.implement(choose_standard, types=(_NUMERIC, _NUMERIC))
+v.interp.implement(interp_standard, types=(Scalar, _ARRAY, _ARRAY))
+v.unwrap.implement(unwrap_standard, types=(_ARRAY, _NUMERIC))
+
+
+# -------------------------------------------------------------------------------- sorting
+
+
+@v.sort.implement
+def sort_cupy(
+    x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Any:
+    """Descending is ascending, read backwards."""
+    y = cupy.sort(x, axis)
+    return cupy.flip(y, axis) if descending else y
+
+
+@v.argsort.implement
+def argsort_cupy(
+    x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Any:
+    """Descending, equal elements stay in order: x is read backwards before and after."""
+    if not descending:
+        return cupy.argsort(x, axis)
+    backwards = cupy.argsort(cupy.flip(x, axis), axis)
+    return cupy.flip(x.shape[axis] - 1 - backwards, axis)
+
+
+# ------------------------------------------------------------------------------- reporting
+
+_debugging: contextvars.ContextVar[bool] = contextvars.ContextVar("debugging", default=False)
+
+
+@contextlib.contextmanager
+def debug(on: bool = True) -> Iterator[None]:
+    """Wait, inside a ``with`` block, for what rules report of values on the device.
+
+    Outside, that a derivative depends on a choice, as at equal singular values, is not looked at:
+    to see it is to wait for all that was launched before. Under `chainrules_py.vocabulary.strict`
+    it is, as on every library.
+    """
+    token = _debugging.set(on)
+    try:
+        yield
+    finally:
+        _debugging.reset(token)
+
+
+@v.report.implement
+def report_cupy(condition: cupy.ndarray, *, message: str) -> None:
+    """Not looked at, unless somebody wants to know."""
+    if _debugging.get() or reporting.is_strict():
+        v.report.__wrapped__(condition, message=message)
