@@ -1,0 +1,91 @@
+"""Programs as one operation of PyTorch's each, for compilers.
+
+A compiler runs a program on tensors without elements. What looks at elements becomes an operation
+in its graph, and runs when the compiled program does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+
+__all__ = ["Later", "is_abstract", "run_later"]
+
+
+class Later(Protocol):
+    """A program from tensors to tensors."""
+
+    def compute(self, tensors: Sequence[Any]) -> list[Any]:
+        """Run it."""
+        ...
+
+    def like(self, tensors: Sequence[Any]) -> list[Any]:
+        """Tensors with the shapes and dtypes of what it gives."""
+        ...
+
+
+_C: Any = torch._C
+
+
+def is_abstract(x: Any) -> bool:
+    """Whether a value is a tensor that a compiler works with, or is made of one."""
+    while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
+        x = _C._functorch.get_unwrapped(x)
+    return isinstance(x, (FakeTensor, FunctionalTensor))
+
+
+_OUTSIDE = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()
+"""How operations are dispatched where no operation is running: in one there are no derivatives."""
+
+_waiting: dict[int, Later] = {}
+_numbers = itertools.count()
+
+
+def run_later(program: Later, tensors: Sequence[Any]) -> list[Any]:
+    """Run a program as an operation: under a compiler, when the compiled program runs."""
+    # Operations take no functions, but they take numbers.
+    number = next(_numbers)
+    _waiting[number] = program
+    try:
+        return _operation(number, list(tensors))  # type: ignore[no-any-return]
+    finally:
+        if not torch.compiler.is_compiling():  # a compiled program goes on with it
+            del _waiting[number]
+
+
+@torch.library.custom_op("chainrules::later", mutates_args=())
+def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    with _C._ForceDispatchKeyGuard(*_OUTSIDE), temporarily_clear_interpreter_stack():
+        found = _waiting[number].compute(tensors)
+    return [_fresh(y, tensors) for y in found]
+
+
+def _fresh(y: torch.Tensor, tensors: list[torch.Tensor]) -> torch.Tensor:
+    """An operation must not give what it was given, nor a view."""
+    if y._is_view() or any([y is x for x in tensors]):
+        return y.clone(memory_format=torch.contiguous_format)
+    return y.detach()
+
+
+@_operation.register_fake
+def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    found = _waiting[number].like(tensors)
+    return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in found]
+
+
+@_operation.register_vmap
+def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
+    results = []
+    for i in range(info.batch_size):
+        each = [
+            x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)
+        ]
+        results.append(_operation(number, each))
+    stacked = [torch.stack(part) for part in zip(*results, strict=True)]
+    return stacked, [0] * len(stacked)

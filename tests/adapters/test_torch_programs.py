@@ -1,0 +1,257 @@
+"""Programs in PyTorch that call exported functions: NumPy kernels, solvers, what is compiled."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoRuleError, NotDifferentiableError, RuleError, primitive, scalar_rule
+from chainrules_py import vocabulary as v
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("chainrules_torch")
+
+from functorch.compile import make_boxed_func  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+from torch.func import grad, hessian, jvp, vjp, vmap  # noqa: E402
+
+from chainrules_torch import callback, export, supports  # noqa: E402
+
+# PyTorch says this of what it calls itself.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+F64 = torch.float64
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def leaf(*numbers):
+    return torch.tensor(numbers if len(numbers) > 1 else numbers[0], dtype=F64).requires_grad_()
+
+
+def same(found, expected, **tolerances):
+    torch.testing.assert_close(found, torch.as_tensor(expected, dtype=found.dtype), **tolerances)
+
+
+# -------------------------------------------------------------------------------- NumPy kernels
+
+
+def kernel(result=lambda x: x):
+    """log(1 + eˣ) and its slope, as NumPy computes them, and how often they ran."""
+    ran = {"softplus": 0, "slope": 0}
+
+    @primitive
+    def slope(x):
+        ran["slope"] += 1
+        assert isinstance(x, np.ndarray)
+        return np.asarray(1.0 / (1.0 + np.exp(-x)))
+
+    @primitive
+    def softplus(x):
+        ran["softplus"] += 1
+        assert isinstance(x, np.ndarray)
+        return np.asarray(np.logaddexp(0.0, x))
+
+    scalar_rule(softplus, lambda y, x: slope(x))
+    scalar_rule(slope, lambda y, x: y * (1.0 - y))
+    callback(softplus, result=result)
+    callback(slope, result=result)
+    return export(softplus), ran
+
+
+def slopes(x):
+    s = 1.0 / (1.0 + np.exp(-x))
+    return s, s * (1 - s)
+
+
+def test_a_kernel_runs_once_for_value_and_gradient():
+    f, ran = kernel()
+    x = leaf(0.5, -1.0)
+    y = f(x)
+    y.sum().backward()
+    assert ran == {"softplus": 1, "slope": 1}
+    same(x.grad, slopes(x.detach().numpy())[0])
+    f(x.detach())
+    assert ran == {"softplus": 2, "slope": 1}
+    value, pull = vjp(f, x.detach())
+    pull(torch.ones_like(value))
+    assert ran == {"softplus": 3, "slope": 2}
+    torch.func.grad_and_value(lambda x: f(x).sum())(x.detach())
+    assert ran == {"softplus": 4, "slope": 3}
+
+
+def test_a_kernel_runs_once_in_a_compiled_program():
+    f, ran = kernel()
+    x = leaf(0.5, -1.0)
+    torch.compiler.reset()
+    program = torch.compile(
+        lambda x: torch.sin(f(2.0 * x)).sum(), fullgraph=True, backend="aot_eager"
+    )
+    program(x).backward()
+    ran.update(softplus=0, slope=0)
+    x.grad = None
+    program(x).backward()
+    assert ran == {"softplus": 1, "slope": 1}
+    z = 2.0 * x.detach().numpy()
+    same(x.grad, 2.0 * slopes(z)[0] * np.cos(np.logaddexp(0.0, z)))
+
+
+def test_a_kernel_to_second_order_and_under_vmap():
+    f, _ = kernel()
+    x = torch.tensor([0.5, -1.0], dtype=F64)
+    first, second = slopes(x.numpy())
+    same(vmap(grad(f))(x), first)
+    same(vmap(grad(grad(f)))(x), second)
+    same(hessian(lambda x: f(x).sum())(x), np.diag(second))
+    same(jvp(f, (x,), (torch.ones_like(x),))[1], first)
+    z = x.clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(z).sum(), z, create_graph=True)
+    same(torch.autograd.grad(g.sum(), z)[0], second)
+
+
+def test_what_a_compiler_is_not_told_is_an_error():
+    f, _ = kernel(result=None)
+    torch.compiler.reset()
+    with pytest.raises(Exception, match=r"callback\(softplus, result=") as caught:
+        torch.compile(f, fullgraph=True, backend="aot_eager")(torch.ones(2, dtype=F64))
+    assert not supports(f.function, torch.ones(2)).jit
+    assert "NoRuleError" in repr(caught.value) or isinstance(caught.value, NoRuleError)
+
+
+def test_callback_is_of_a_function_with_a_body():
+    with pytest.raises(RuleError, match="callback"):
+        callback(np.sin)
+
+
+# --------------------------------------------------------------------------- functions of functions
+
+
+def test_a_solution_depends_on_what_was_captured():
+    a, one = leaf(8.0, 27.0), torch.ones(2, dtype=F64)
+    f = export(v.root)
+    solution = lambda a: f(lambda x: x * x * x - a, one)
+    same(torch.autograd.grad(solution(a).sum(), a)[0], [1 / 12, 1 / 27])
+    point = a.detach()
+    same(grad(lambda a: solution(a).sum())(point), [1 / 12, 1 / 27])
+    same(jvp(solution, (point,), (one,))[1], [1 / 12, 1 / 27])
+    second = np.diag(-2 / 9 * point.numpy() ** (-5 / 3))
+    same(hessian(lambda a: solution(a).sum())(point), second)
+    same(vmap(grad(lambda a: f(lambda x: x * x * x - a, one[0])))(point), [1 / 12, 1 / 27])
+
+
+@pytest.mark.parametrize("name", ["root", "minimize"])
+def test_a_pullback_that_outlives_its_transformation(name):
+    """It is called when the level at which values were recorded is over, within another one."""
+    f, one = export(getattr(v, name)), torch.ones(2, dtype=F64)
+    functions = {"root": lambda x, a: x * x - a, "minimize": lambda x, a: v.sum(x**3 / 3.0 - a * x)}
+
+    def pulled(a):
+        return vjp(lambda a: f(functions[name], one, a), a)[1](one)[0].sum()
+
+    a = torch.tensor([4.0, 9.0], dtype=F64)
+    same(pulled(a), 1 / 4 + 1 / 6)
+    same(grad(pulled)(a), -0.25 * a.numpy() ** -1.5)
+
+
+HIDDEN: dict[str, Any] = {}
+
+
+class Hiding:
+    """Keeps a tensor where nobody looks."""
+
+    def __call__(self, x, b):
+        return x * x - HIDDEN["a"] * b
+
+
+def test_what_is_hidden_is_an_error_and_not_lost():
+    HIDDEN["a"] = leaf(4.0)
+    one = torch.ones((), dtype=F64)
+    with pytest.raises(NotDifferentiableError, match="pass the tensor as a parameter"):
+        export(v.root)(Hiding(), one, one)
+    with pytest.raises(NotDifferentiableError, match="pass the tensor as a parameter"):
+        export(v.root)(Hiding(), one, leaf(1.0))
+    y = export(v.root)(lambda x, b: x * x - HIDDEN["a"] * b, one, leaf(1.0))
+    same(torch.autograd.grad(y, HIDDEN["a"])[0], 0.25)
+
+
+def test_an_ode_in_its_start_parameters_and_times():
+    f = export(v.odeint)
+
+    def at(y0, t, k):
+        return f(lambda y, t, k: -k * y, y0, t, k)[-1]
+
+    y0, t, k = leaf(2.0), leaf(0.0, 0.7), leaf(1.5)
+    bars = torch.autograd.grad(at(y0, t, k), (y0, t, k), create_graph=True)
+    decay = np.exp(-1.5 * 0.7)
+    same(bars[0].detach(), decay, rtol=1e-6, atol=1e-6)
+    same(bars[1].detach(), [3.0 * decay, -3.0 * decay], rtol=1e-6, atol=1e-6)
+    same(bars[2].detach(), -1.4 * decay, rtol=1e-6, atol=1e-6)
+    same(torch.autograd.grad(bars[2], k)[0], 0.98 * decay, rtol=1e-5, atol=1e-5)
+
+
+def test_what_solves_in_a_compiled_program():
+    f = export(functools.partial(v.root, lambda x, a: x * x * x - a))
+    a, one = leaf(8.0, 27.0), torch.ones(2, dtype=F64)
+    torch.compiler.reset()
+    torch.compile(lambda a: f(one, 1.0 * a).sum(), fullgraph=True, backend="aot_eager")(
+        a
+    ).backward()
+    same(a.grad, [1 / 12, 1 / 27])
+    g = export(v.root)
+    with pytest.raises(Exception, match="export one that has it already"):
+        torch.compile(lambda a: g(lambda x: x - a, one), fullgraph=True)(a)
+
+
+# ------------------------------------------------------------------------------ compiled programs
+
+
+def operations(f, xs):
+    """How often each operation that computes stands in the graphs of a program and its gradient."""
+    found = collections.Counter()
+
+    def count(graph, _):
+        names = [getattr(n.target, "__name__", "").partition(".")[0] for n in graph.graph.nodes]
+        found.update(name for name in names if name in COMPUTES)
+        return make_boxed_func(graph.forward)
+
+    torch.compiler.reset()
+    backend = aot_autograd(fw_compiler=count, bw_compiler=count)
+    program = torch.compile(lambda *xs: torch.tanh(f(*xs)).sum(), fullgraph=True, backend=backend)
+    program(*xs).backward()
+    return found
+
+
+COMPUTES = {
+    "sin", "cos", "mm", "mul", "add", "linalg_cholesky_ex", "linalg_solve_triangular", "tanh",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*Function'> should not be instantiated:DeprecationWarning")
+@pytest.mark.parametrize("case", ["scalar_rule", "matmul", "cholesky"])
+def test_a_compiled_program_computes_what_one_by_hand_does(case):
+    """As many products and calls of LAPACK: what the rule costs is gone."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        bench = importlib.import_module("benchmarks.bench_torch")
+    finally:
+        sys.path.remove(str(ROOT))
+    ours, by_hand = [operations(f, bench.inputs(case)) for f in bench.CASES[case]]
+    assert ours == by_hand
+    assert sum(ours.values()) >= 3
+
+
+def test_a_program_compiled_for_all_shapes():
+    f = export(v.multiply)
+    torch.compiler.reset()
+    program = torch.compile(
+        lambda x, y: f(x, y).sum(), fullgraph=True, dynamic=True, backend="aot_eager"
+    )
+    for n in (2, 3, 5):
+        x, y = torch.ones(n, dtype=F64, requires_grad=True), torch.arange(1.0 * n, dtype=F64)
+        program(x, y).backward()
+        same(x.grad, y)
