@@ -1,0 +1,239 @@
+"""JAX's arrays as any library's: rules at them, eager and in programs that JAX compiles."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import chainrules_jax
+import chainrules_tape
+from chainrules_jax.arrays import Concrete
+from chainrules_jax.host import is_native
+from chainrules_jax.linear import is_inexact
+from chainrules_jax.values import conjugate, dense, split
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    Primitive,
+    Tangent,
+    find_rule,
+    frule,
+    primitive,
+    rrule,
+    rule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.recipes import ScalarRecipe
+from chainrules_py.testing import backend
+from chainrules_py.testing.build import instances
+from chainrules_py.testing.gaps import gap_of
+from chainrules_py.testing.run import two_samples, words_of
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+X = np.array([0.4, 1.1, -0.7])
+
+
+def near(have, want, rtol=1e-12):
+    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
+
+
+# ------------------------------------------------------------------------------------ by hand
+
+
+@pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_rules_at_arrays_of_jax(compile):
+    def both(x, t):
+        y, pullback = rrule(v.sin, x)
+        (bar,) = pullback(t)
+        return y, bar, frule((t,), v.sin, x)[1]
+
+    x, t = jnp.asarray(X), jnp.arange(1.0, 4.0)
+    y, bar, y_dot = compile(both)(x, t)
+    assert all(isinstance(part, jax.Array) for part in (y, bar, y_dot))
+    near(y, np.sin(X))
+    near(bar, np.cos(X) * t)
+    near(y_dot, bar)
+
+
+@pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_broadcasting_dtypes_and_several_operands(compile):
+    def pulled(x, y):
+        z, pullback = rrule(v.multiply, x, y)
+        return pullback(jnp.ones(z.shape, z.dtype))
+
+    single = jnp.asarray(X, jnp.float32)
+    x_bar, y_bar = compile(pulled)(single, jnp.ones((2, 1), jnp.float32))
+    assert (x_bar.dtype, y_bar.dtype) == (jnp.float32, jnp.float32)
+    assert (x_bar.shape, y_bar.shape) == ((3,), (2, 1))
+    x_bar, y_bar = compile(pulled)(jnp.asarray(X), jnp.asarray(X * 1j))
+    assert (x_bar.dtype, y_bar.dtype) == (jnp.float64, jnp.complex128)
+    near(x_bar, 0.0)
+    near(y_bar, X)
+
+
+def test_rules_are_found_for_arrays_tracers_and_by_the_name_of_jax():
+    @primitive
+    def doubled(x):
+        return 2 * x
+
+    @rule(doubled)
+    def doubled_rule(x: jax.Array):
+        return 2 * x, (LinearMap(lambda t: 2 * t, lambda t: 2 * t),)
+
+    near(rrule(doubled, jnp.asarray(X))[1](jnp.ones(3))[0], 2.0)
+    near(jax.jit(lambda x: rrule(doubled, x)[1](jnp.ones(3))[0])(X), 2.0)
+    near(jax.grad(lambda x: doubled(x).sum())(jnp.asarray(X)), 2.0)
+
+
+def test_words_in_a_program_of_jax_are_differentiated_by_their_rules():
+    """Also where JAX has another derivative, or none: strong zeros, ties, a user's rule."""
+    near(
+        jax.grad(lambda x: v.where(x > 0, v.sqrt(x), 0.0).sum())(jnp.asarray([-1.0, 4.0])),
+        [0, 0.25],
+    )
+    near(jax.grad(lambda x: v.vector_norm(x))(jnp.zeros(2)), 0.0)
+    near(jax.grad(lambda x: v.abs(x))(0.0), 0.0)
+    near(jax.grad(lambda x, y: v.maximum(x, y), (0, 1))(1.0, 1.0), [0.5, 0.5])
+    bend = jax.hessian(lambda x: (v.sqrt(x) - 1) ** 2)
+    near(bend(1.0), 0.5)
+
+    @primitive
+    def tenfold(x):
+        return x * 1.0
+
+    @rule(tenfold)
+    def tenfold_rule(x):
+        return tenfold(x), (LinearMap(lambda t: 10 * t, lambda t: 10 * t),)
+
+    f = lambda x: tenfold(x) ** 2
+    near(jax.grad(f)(1.0), 20.0)
+    near(jax.hessian(f)(1.0), 200.0)
+    near(jax.jit(jax.grad(jax.grad(f)))(1.0), 200.0)
+
+
+def native():
+    """Words whose derivative is left to JAX."""
+    for word in words_of():
+        if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
+            classes = (Concrete,) * len(word.operands)
+            found = find_rule(word, classes, chainrules_jax.config)
+            if found is None or not isinstance(found.reverse.recipe, ScalarRecipe):
+                continue
+            if is_native(word, found, word.implementation(classes)):
+                yield word
+
+
+@pytest.mark.slow
+def test_what_is_left_to_jax_has_the_derivative_of_the_rule():
+    """At every point where there might be a kink, and beyond."""
+    points = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf])
+    words = list(native())
+    assert len(words) > 15
+    for word in words:
+        grid = [x.ravel() for x in np.meshgrid(*[points] * len(word.operands))]
+        theirs = jax.vmap(jax.grad(lambda *x, f=word: f(*x), tuple(range(len(grid)))))(*grid)
+        ours = jax.vmap(jax.grad(chainrules_jax.export(word), tuple(range(len(grid)))))(*grid)
+        np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-12, err_msg=word.__name__)
+
+
+def test_the_tape_runs_on_arrays_of_jax():
+    def loss(x):
+        return v.sum(v.tanh(x) * x)
+
+    x = jnp.asarray(X)
+    bar = chainrules_tape.grad(loss)(x)
+    assert isinstance(bar, jax.Array)
+    near(bar, jax.grad(loss)(x))
+    near(jax.jit(chainrules_tape.grad(loss))(x), bar)
+    near(jax.jacfwd(chainrules_tape.grad(loss))(x), jax.hessian(loss)(x))
+
+
+def test_solutions_are_not_looked_at_in_compiled_programs():
+    def slope(a):
+        _, pullback = rrule(v.root, lambda x, a: x * x - a, jnp.asarray(1.0), a)
+        return pullback(1.0)[2]
+
+    by_tape = chainrules_tape.grad(lambda a: v.root(lambda x, a: x * x - a, jnp.asarray(1.0), a))
+    for f in (slope, by_tape):
+        near(jax.jit(f)(2.0), 0.5 * 2.0**-0.5)
+
+
+def test_writing_to_what_jax_traces_is_refused_by_jax():
+    with pytest.raises(TypeError):
+        jnp.asarray(X)[0] = 1.0
+
+
+# --------------------------------------------------------------------------- all samples, under jit
+
+
+def sampled():
+    for word in words_of():
+        found = [
+            i
+            for i in instances(word)
+            if i.sample.has_arrays and "jax" not in i.sample.without and not gap_of("jax", i)
+        ]
+        if found and isinstance(word, Primitive) and not word.shape_from_data:
+            yield from (pytest.param(i, id=i.name) for i in two_samples(found))
+
+
+def is_operand(x):
+    return isinstance(x, jax.Array)
+
+
+BY_VALUES = ("complex_outside", "real_if_close", "repeat")
+"""Words whose results have the shape, or the dtype, that the values of some operands say."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instance", list(sampled()))
+def test_samples_in_programs_of_jax(instance):
+    """Value and pullback of each word: op by op, compiled, and as JAX pulls back through it."""
+    operands, options = instance.build(backend("jax"))
+    arrays, layout = split(operands)
+    places = [i for i, x in enumerate(arrays) if is_inexact(x)]
+
+    def pulled(*arrays):
+        y, pullback = rrule(instance.word, *layout.join(arrays), **options)
+        ys, out = split(y, numbers=True)
+        bars = pullback(
+            out.tangent([jnp.ones_like(y) if is_inexact(y) else NoTangent() for y in ys])
+        )
+        parts = layout.read(Tangent.of(tuple, dict(enumerate(bars)), len(bars)))
+        return [y for y in ys if is_inexact(y)] + [dense(parts[i], arrays[i]) for i in places]
+
+    def by_jax(*arrays):
+        def whole(*xs):
+            given = list(arrays)
+            for i, x in zip(places, xs, strict=True):
+                given[i] = x
+            ys, _ = split(instance.word(*layout.join(given), **options), numbers=True)
+            return [y for y in ys if is_inexact(y)]
+
+        ys, pullback = jax.vjp(whole, *[arrays[i] for i in places])
+        return ys + [conjugate(bar) for bar in pullback([jnp.ones_like(y) for y in ys])]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = pulled(*arrays)
+        try:
+            compiled = jax.jit(pulled)(*arrays)
+        except jax.errors.ConcretizationTypeError:
+            assert instance.word.__name__ in BY_VALUES
+            compiled = expected
+        theirs = by_jax(*arrays)
+    for found in (compiled, theirs):
+        for have, want in zip(found, expected, strict=True):
+            assert have.dtype == want.dtype
+            scale = max(1.0, float(np.max(np.abs(want), initial=0.0)))
+            np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-9 * scale)

@@ -1,0 +1,176 @@
+"""Words that are given functions, in JAX: solutions, loops, equations, and what they captured."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from chainrules_jax import export
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def near(have, want, rtol=1e-10):
+    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
+
+
+def along(f):
+    return lambda a: jax.jvp(f, (a,), (1.0,))[1]
+
+
+NESTINGS = {
+    "forward over reverse": lambda f: along(jax.grad(f)),
+    "reverse over forward": lambda f: jax.grad(along(f)),
+    "reverse over reverse": lambda f: jax.grad(jax.grad(f)),
+    "forward over forward": lambda f: along(along(f)),
+}
+
+A = 1.7
+TRUTH = {
+    # The value, and the first two derivatives, in a at A.
+    "root": (A**0.5, 0.5 * A**-0.5, -0.25 * A**-1.5),
+    "linear_solve": (2 / A, -2 / A**2, 4 / A**3),
+    "minimize": (np.log(A), 1 / A, -1 / A**2),
+    "map": (3 * np.sin(A), 3 * np.cos(A), -3 * np.sin(A)),
+    "reduce": (A**3, 3 * A**2, 6 * A),
+    "odeint": (np.exp(-0.5 * A), -0.5 * np.exp(-0.5 * A), 0.25 * np.exp(-0.5 * A)),
+}
+
+
+def by_operands(name, sin=v.sin, exp=v.exp):
+    """A function of the parameter that is handed in as an operand."""
+    ones = np.ones(3)
+    return {
+        "root": lambda a: v.root(lambda x, a: x * x - a, 1.0 + 0 * a, a),
+        "linear_solve": lambda a: v.linear_solve(lambda x, a: a * x, 2.0 + 0 * a, a),
+        "minimize": lambda a: v.minimize(lambda x, a: exp(x) - a * x, 0.1 + 0 * a, a),
+        "map": lambda a: v.map(lambda x: sin(x), a * ones).sum(),
+        "reduce": lambda a: v.reduce(lambda s, x: s * x, a * ones, 1.0 + 0 * a),
+        "odeint": lambda a: v.odeint(
+            lambda y, t, a: -a * y, 1.0 + 0 * a, np.array([0.0, 0.5]), a, rtol=1e-12, atol=1e-12
+        )[1],
+    }[name]
+
+
+def by_capture(name, sin=v.sin, exp=v.exp):
+    """The same with the parameter captured by the function that is handed in."""
+    ones = np.ones(3)
+    return {
+        "root": lambda a: v.root(lambda x: x * x - a, jnp.asarray(1.0)),
+        "linear_solve": lambda a: v.linear_solve(lambda x: a * x, jnp.asarray(2.0)),
+        "minimize": lambda a: v.minimize(lambda x: exp(x) - a * x, jnp.asarray(0.1)),
+        "map": lambda a: v.map(lambda x: sin(a * x), ones).sum(),
+        "reduce": lambda a: v.reduce(lambda s, x: s * x * a, jnp.asarray(ones), jnp.asarray(1.0)),
+        "odeint": lambda a: v.odeint(
+            lambda y, t: -a * y, jnp.asarray(1.0), np.array([0.0, 0.5]), rtol=1e-12, atol=1e-12
+        )[1],
+    }[name]
+
+
+def by_captured_operations_of_jax(name):
+    return by_capture(name, jnp.sin, jnp.exp)
+
+
+FORMS = (by_operands, by_capture, by_captured_operations_of_jax)
+
+
+def forms():
+    """Those that capture words stand for the others, which are slow; one of each word."""
+    for name in TRUTH:
+        for form in FORMS:
+            short = name not in ("odeint", "minimize")
+            quick = form is by_capture and short
+            quick |= (name, form) == ("map", by_captured_operations_of_jax)
+            yield pytest.param(name, form, marks=() if quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name, form", list(forms()))
+def test_value_and_gradient(name, form):
+    f = export(form(name))
+    y, slope, _ = TRUTH[name]
+    rtol = 1e-8 if name in ("odeint", "minimize") else 1e-10
+    near(jax.value_and_grad(f)(A), (y, slope), rtol)
+    near(along(f)(A), slope, rtol)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nesting", NESTINGS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", TRUTH)
+def test_second_order(name, form, nesting):
+    f = export(form(name))
+    rtol = 1e-6 if name in ("odeint", "minimize") else 1e-9
+    second = NESTINGS[nesting](f)
+    near(second(A), TRUTH[name][2], rtol)
+    near(jax.jit(second)(A), TRUTH[name][2], rtol)
+    near(jax.vmap(second)(jnp.asarray([A, A])), [TRUTH[name][2]] * 2, rtol)
+
+
+@pytest.mark.parametrize("nesting", ["forward over reverse", "reverse over reverse"])
+def test_second_order_of_a_captured_parameter(nesting):
+    near(jax.jit(NESTINGS[nesting](export(by_capture("root"))))(A), TRUTH["root"][2])
+
+
+def test_values_captured_in_structures_defaults_and_methods():
+    class Spring:
+        def __init__(self, k):
+            self.params = {"k": k}
+
+        def force(self, x):
+            return self.params["k"] * x - 6.0
+
+    def by_default(k):
+        def force(x, k=k):
+            return k * x - 6.0
+
+        return force
+
+    for made in (lambda k: Spring(k).force, by_default):
+        f = lambda k, made=made: v.root(made(k), jnp.asarray(1.0))
+        near(jax.grad(f)(2.0), -1.5)
+        near(jax.jit(jax.grad(f))(2.0), -1.5)
+        near(jax.jvp(f, (2.0,), (1.0,))[1], -1.5)
+
+
+def test_structures_and_batches():
+    def equations(x, p):
+        return {"u": x["u"] * p["a"] - x["w"], "w": x["w"] + x["u"] - p["b"]}
+
+    def total(p):
+        x = v.root(equations, {"u": jnp.asarray(0.0), "w": jnp.asarray(0.0)}, p)
+        return x["u"] * x["w"]
+
+    p = {"a": 2.0, "b": jnp.asarray(3.0)}
+    # u = b / (1 + a), w = a b / (1 + a)
+    bars = jax.jit(jax.grad(total))(p)
+    near(bars["b"], 2 * 3.0 * 2.0 / 9)
+    near(bars["a"], 9.0 * (1 - 2.0) / 27)
+    each = jax.vmap(lambda b: total({"a": 2.0, "b": b}))(jnp.arange(1.0, 4.0))
+    near(each, np.arange(1.0, 4.0) ** 2 * 2 / 9)
+
+
+def test_what_does_not_converge_in_a_compiled_program_is_not_a_number():
+    f = lambda a: v.root(lambda x: x * x + a, jnp.asarray(1.0))
+    assert np.isnan(jax.jit(f)(1.0))
+
+
+def test_a_solver_that_looks_at_values_is_refused_under_jit():
+    def bisect(residual, x):
+        low, high = 0.0, 4.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if residual(jnp.asarray(middle)) < 0 else (low, middle)
+        return jnp.asarray(low)
+
+    f = lambda a: v.root(lambda x: x * x - a, jnp.asarray(1.0), solver=bisect)
+    near(jax.grad(f)(A), TRUTH["root"][1])
+    with pytest.raises(NotDifferentiableError, match="root looks at values"):
+        jax.jit(f)(A)

@@ -1,0 +1,212 @@
+"""Functions of JAX as rules for others, and ours where JAX's stood."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import chainrules_tape
+from chainrules_jax import export, import_rule, install
+from chainrules_jax.importing import _entered, _left
+from chainrules_py import (
+    LinearMap,
+    NoRuleError,
+    RuleError,
+    explain,
+    frule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.testing import check_rule
+from chainrules_tape import grad, jvp
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+X = np.array([0.4, 1.1, -0.7])
+M = np.array([[1.0, 0.3], [-0.2, 0.7]])
+
+
+def near(have, want, rtol=1e-12):
+    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
+
+
+# ---------------------------------------------------------------------------------- import_rule
+
+
+def test_a_function_of_jax_is_a_rule_in_numpy():
+    softplus = import_rule(jax.nn.softplus)
+    y, pullback = rrule(softplus, X)
+    assert isinstance(y, np.ndarray)
+    near(y, np.log1p(np.exp(X)))
+    (bar,) = pullback(np.ones(3))
+    assert isinstance(bar, np.ndarray)
+    assert bar.flags.writeable
+    near(bar, 1 / (1 + np.exp(-X)))
+    near(frule((np.ones(3),), softplus, X)[1], bar)
+    assert isinstance(grad(softplus)(0.3), float)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "f, operands",
+    [
+        (jax.nn.gelu, (X,)),
+        (lambda a, b: jnp.linalg.solve(a, b), (M, X[:2])),
+        (lambda z: jnp.exp(z) * jnp.conj(z), (X + 0.5j,)),
+    ],
+)
+def test_it_passes_the_judge(f, operands):
+    check_rule(import_rule(f), *operands)
+
+
+def along(f):
+    return lambda x: jvp(f, (x,), (1.0,))[1]
+
+
+@pytest.mark.parametrize("one", [grad, along])
+@pytest.mark.parametrize("two", [grad, along])
+def test_second_order_on_the_tape(one, two):
+    cubed = import_rule(lambda x: x**3)
+    near(one(two(lambda x: cubed(x) * x))(2.0), 48.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("three", [grad, along])
+@pytest.mark.parametrize("one", [grad, along])
+@pytest.mark.parametrize("two", [grad, along])
+def test_third_order_on_the_tape(one, two, three):
+    cubed = import_rule(lambda x: x**3)
+    near(one(two(three(lambda x: cubed(x) * x)))(2.0), 48.0)
+
+
+def test_single_precision_stays_and_double_is_not_cut_off():
+    with jax.enable_x64(False):
+        tanh = import_rule(jnp.tanh)
+        assert rrule(tanh, X.astype(np.float32))[0].dtype == np.float32
+        y, pullback = rrule(tanh, X)
+        assert y.dtype == np.float64
+        near(pullback(np.ones(3))[0], 1 - np.tanh(X) ** 2)
+
+
+def test_options_several_operands_and_structures():
+    def scaled(params, x, *, power=2):
+        return params["w"] * x**power, x.sum()
+
+    f = import_rule(scaled)
+    y, _ = f({"w": 3.0}, X, power=3)
+    near(y, 3 * X**3)
+    bar, x_bar = chainrules_tape.vjp(lambda p, x: f(p, x)[0], {"w": 3.0}, X)[1](np.ones(3))
+    near(bar["w"], (X**2).sum())
+    near(x_bar, 6 * X)
+    g = import_rule(jnp.power, operands=2)
+    near(grad(lambda x: g(x, 2.0))(3.0), 6.0)
+
+
+def test_arrays_of_other_libraries_without_a_copy():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(64.0, dtype=torch.float64)
+    y, pullback = rrule(import_rule(lambda x: x * 2), x)
+    assert isinstance(y, torch.Tensor)
+    assert isinstance(pullback(torch.ones_like(x))[0], torch.Tensor)
+    entered = _entered(x)
+    assert entered.unsafe_buffer_pointer() == x.data_ptr()
+    assert _left(entered, (x,)).data_ptr() == x.data_ptr()
+
+
+def test_it_is_marked_and_never_preferred():
+    imported = import_rule(jax.nn.silu)
+    assert "import_rule of JAX" in repr(explain(imported, X))
+
+    @primitive
+    def silu(x):
+        return x * v.expit(x)
+
+    filled = import_rule(jax.nn.silu, to=silu)
+    assert filled is silu
+    near(grad(lambda x: silu(x).sum())(X), grad(lambda x: imported(x).sum())(X))
+    scalar_rule(silu, lambda y, x: 7.0)  # any rule of ours comes first
+    near(grad(lambda x: silu(x).sum())(X), 7.0)
+    with pytest.raises(RuleError, match=r"import_rule\(sin, to=sin\): there is"):
+        import_rule(jnp.sin, to=v.sin)
+    with pytest.raises(RuleError, match="say how many operands="):
+        import_rule(lambda *xs: xs[0])
+
+
+def test_imported_and_exported_again():
+    f = export(import_rule(jnp.tanh))
+    near(jax.jit(jax.grad(f))(0.3), 1 - np.tanh(0.3) ** 2)
+    near(jax.hessian(f)(0.3), jax.hessian(jnp.tanh)(0.3))
+
+
+# -------------------------------------------------------------------------------------- install
+
+
+def test_install_and_remove():
+    eig, share = jnp.linalg.eig, lambda a: jnp.abs(jnp.linalg.eig(a)[1][0, 0])
+    with install("linalg.eig") as installed:
+        assert installed.names == ("linalg.eig",)
+        bar = jax.jit(jax.grad(share))(jnp.asarray(M))
+        h = 1e-6
+        for i in range(2):
+            for j in range(2):
+                e = np.zeros((2, 2))
+                e[i, j] = h
+                slope = (share(jnp.asarray(M + e)) - share(jnp.asarray(M - e))) / (2 * h)
+                near(bar[i, j], slope, 1e-7)
+    assert jnp.linalg.eig is eig
+    with pytest.raises(NotImplementedError):
+        jax.grad(share)(jnp.asarray(M))
+
+
+def test_install_replaces_a_derivative_and_adds_a_function():
+    near(jax.grad(jnp.abs)(0.0), 1.0)
+    swish = lambda x: v.multiply(x, v.expit(x))
+    installed = install("abs", swish_of_ours=swish)
+    try:
+        near(jax.grad(lambda x: jnp.abs(x))(0.0), 0.0)
+        near(jnp.abs(X), np.abs(X))
+        near(jax.vmap(jax.grad(jnp.swish_of_ours))(X), jax.vmap(jax.grad(jax.nn.silu))(X))
+        assert "abs" in repr(installed)
+    finally:
+        installed.remove()
+    near(jax.grad(jnp.abs)(0.0), 1.0)
+    assert not hasattr(jnp, "swish_of_ours")
+    assert installed.names == ()
+    installed.remove()  # again, to no effect
+
+
+def test_a_rule_of_the_user_reaches_the_functions_of_jax():
+    @primitive
+    def clipped_gradient(x):
+        return x * 1.0
+
+    @rule(clipped_gradient)
+    def clipped_gradient_rule(x):
+        bound = lambda t: v.clip(t, -1.0, 1.0)
+        return clipped_gradient(x), (LinearMap(lambda t: t, bound),)
+
+    with install(clip_gradient=clipped_gradient):
+        near(jax.grad(lambda x: 5 * jnp.clip_gradient(x))(2.0), 1.0)
+
+
+def test_install_refuses_what_it_has_no_rule_for_and_changes_nothing():
+    before = jnp.abs
+    with pytest.raises(NoRuleError, match="no_such_function"):
+        install("abs", "no_such_function")
+    assert jnp.abs is before
+
+
+def test_the_default_is_what_jax_lacks():
+    with install() as installed:
+        assert "linalg.eig" in installed.names
+        near(jax.grad(lambda x: jnp.fix(x) * x)(2.7), 2.0)
