@@ -1,0 +1,227 @@
+"""autograd's boxes as tracers: words on them are calls that autograd records.
+
+autograd has one class of boxes for arrays and numbers of all types. Rules are chosen by the type of
+the payload, so that there is a class for each here, which autograd counts among its boxes. Only our
+own halves see them; what autograd makes itself are its own boxes, and words take these too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from autograd.builtins import DictBox, SequenceBox
+from autograd.extend import Box
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.tracer import getval, isbox
+
+from chainrules_py import Tracer, TracerError
+from chainrules_py.alias import aliases
+from chainrules_py.arrays import is_array_type, is_number_type, register_host
+from chainrules_py.errors import describe
+from chainrules_py.loading import see
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
+
+__all__ = ["Traced", "bare", "boxed", "is_boxed", "opened", "returned"]
+
+Runner = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+runner: list[Runner] = []
+"""What runs a call of a primitive on boxes; entered by `chainrules_autograd.calls`."""
+
+
+class Traced(ArrayBox, Tracer):  # type: ignore[misc]
+    """A box of autograd's that is a tracer. It has a subclass for each type of payload."""
+
+    __slots__ = ()
+    __dispatch_type__: ClassVar[type]
+
+    @property
+    def level(self) -> int:
+        """The number of its trace: inner differentiations have higher ones."""
+        return int(self._trace)
+
+    @property
+    def __payload__(self) -> Any:
+        return boxed(self._value)
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Have autograd record a call."""
+        return runner[0](primitive, operands, options)
+
+    @property
+    def device(self) -> Any:
+        """Where the payload is."""
+        return getattr(getval(self), "device", None)
+
+    def __getitem__(self, where: Any) -> Any:
+        return index(self, where)
+
+    def __bool__(self) -> bool:
+        return bool(getval(self))
+
+    # What is handed to NumPy's own functions is a call of words as well: no rule is lost in what
+    # rules compute.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        row = aliases.get(ufunc if method == "__call__" else getattr(ufunc, method))
+        if row is None:
+            return super().__array_ufunc__(ufunc, method, *operands, **options)
+        return row.call(opened(operands), options)()
+
+    def __array_function__(
+        self, f: Any, types: Any, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        row = aliases.get(f)
+        return NotImplemented if row is None else row.call(opened(operands), options)()
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        msg = (
+            f"{describe(bare(self))}, which autograd differentiates, does not become a plain "
+            f"array: its derivative would be lost; write np.stack([x, y]) for np.array([x, y])"
+        )
+        raise TracerError(msg)
+
+    __hash__ = ArrayBox.__hash__
+
+
+class TracedNumber(Traced):
+    """A box of one of Python's numbers, which have no dtype."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Any:
+        """Nothing."""
+        msg = "a number of Python's has no dtype"
+        raise AttributeError(msg)
+
+
+def _unary(word: Any) -> Any:
+    def method(self: Any) -> Any:
+        return word(self)
+
+    return method
+
+
+def _binary(word: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return word(self, other) if _is_operand(other) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return word(other, self) if _is_operand(other) else NotImplemented
+
+    return method, reflected
+
+
+def _is_operand(x: Any) -> bool:
+    cls = type(x)
+    return isbox(x) or is_array_type(cls) or is_number_type(cls)
+
+
+def _power(self: Any, other: Any) -> Any:
+    if type(other) is int and other == 2:
+        return square_operator[0](self)
+    return binary_operators["__pow__"][0](self, other)
+
+
+for _name, (_word, _) in unary_operators.items():
+    setattr(Traced, _name, _unary(_word))
+for _name, (_word, _) in binary_operators.items():  # type: ignore[assignment]
+    _straight, _reflected = _binary(_word)
+    setattr(Traced, _name, _power if _name == "__pow__" else _straight)
+    if _name not in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+        setattr(Traced, f"__r{_name[2:]}", _reflected)
+
+
+_classes: dict[type, type] = {}
+
+
+def _class_for(payload: type) -> type:
+    """The class of tracers of a type."""
+    try:
+        return _classes[payload]
+    except KeyError:
+        see(None, (payload,))
+        base = TracedNumber if payload in (int, float, complex) else Traced
+        made = _classes[payload] = type(
+            f"Traced[{payload.__name__}]",
+            (base,),
+            {"__slots__": (), "__module__": __name__, "__dispatch_type__": payload},
+        )
+        # A box of a box takes the class of the one inside.
+        Box.types.add(made)
+        Box.type_mappings[made] = made
+        return made
+
+
+def boxed(x: Any) -> Any:
+    """A box of autograd's as a tracer; what holds boxes, with tracers in it."""
+    cls = type(x)
+    if cls is ArrayBox:
+        return _class_for(type(getval(x)))(x._value, x._trace, x._node)
+    if cls is SequenceBox:
+        value = getval(x)
+        return rebuild(value, [boxed(x[i]) for i in range(len(value))])
+    if cls is DictBox:
+        value = getval(x)
+        return rebuild(value, [boxed(x[key]) for key in value])
+    if is_structure_type(cls):
+        fields = [field for _, field in fields_of(x)]
+        made = list(map(boxed, fields))
+        if any([new is not old for new, old in zip(made, fields, strict=True)]):
+            return rebuild(x, made)
+    return x
+
+
+def returned(y: Any) -> Any:
+    """A result as a program of autograd's gets it: boxes of its own for tracers."""
+    cls = type(y)
+    if issubclass(cls, Traced):
+        return ArrayBox(y._value, y._trace, y._node)
+    if is_structure_type(cls):
+        fields = [field for _, field in fields_of(y)]
+        made = list(map(returned, fields))
+        if any([new is not old for new, old in zip(made, fields, strict=True)]):
+            return rebuild(y, made)
+    return y
+
+
+def is_boxed(x: Any) -> bool:
+    """Whether a value is, or holds, a box."""
+    if isbox(x):
+        return True
+    return is_structure_type(type(x)) and any([is_boxed(field) for _, field in fields_of(x)])
+
+
+def bare(x: Any) -> Any:
+    """A value without the boxes of any level."""
+    if isbox(x):
+        return bare(getval(x))
+    if is_structure_type(type(x)) and is_boxed(x):
+        return rebuild(x, [bare(field) for _, field in fields_of(x)])
+    return x
+
+
+def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands with tracers for boxes."""
+    return tuple(map(boxed, operands))
+
+
+def _host(primitive: Any, classes: tuple[type, ...], _: Any) -> Callable[..., Any]:
+    """What a call of a primitive runs that autograd's own boxes are among the operands of."""
+
+    def call(*operands: Any, **options: Any) -> Any:
+        return primitive(*opened(operands), **options)
+
+    return call
+
+
+for _cls in (ArrayBox, SequenceBox, DictBox):
+    register_host(_cls, _host)

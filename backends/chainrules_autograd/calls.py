@@ -1,0 +1,311 @@
+"""Calls of functions with a rule, as autograd records them.
+
+The rule runs where autograd meets the call, on the values one trace below: with the value it gives
+the pullback, or the tangent, that the new node keeps. These values may be boxes of outer traces;
+then the words in the rule are such calls themselves, and derivatives of any order follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, final
+
+import numpy as np
+from autograd.builtins import SequenceBox
+from autograd.core import JVPNode, VJPNode
+from autograd.extend import primitive
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.tracer import isbox
+
+from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
+from chainrules_autograd.config import as_tuple, config, conjugated, moves
+from chainrules_py.arrays import is_python_number
+from chainrules_py.bind import Bound, bind
+from chainrules_py.closures import Closure, HigherOrder, Operator, closed
+from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.exporting import Layout
+from chainrules_py.loading import hosted
+from chainrules_py.primitive import Primitive
+from chainrules_py.project import Space, space
+from chainrules_py.registry import demand_rule, find_rule
+from chainrules_py.structure import TreeDef, flatten, is_structure_type, unflatten
+from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
+
+__all__ = ["Moment", "forward_node", "reverse_node", "run"]
+
+_MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
+
+
+def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A call of a primitive, in the one form, with boxes in the operands.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If an option is being differentiated, or a value that a function hides.
+    NoRuleError
+        If there is no rule for the mode that autograd is in, and no body to look into.
+    """
+    operands = opened(operands)
+    for name, value in options.items():
+        if is_boxed(value):
+            msg = (
+                f"{name} of {word.__name__} is an option, and is being differentiated; an option "
+                f"is static Python data, no derivative is taken in it"
+            )
+            raise NotDifferentiableError(msg)
+    operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
+    looked_into = word.has_body and not word.opaque
+    if looked_into and find_rule(word, tuple(map(type, operands)), config) is None:
+        return word.__wrapped__(*operands, **options)
+    moment = Moment(word, operands, options)
+    if moment.kind is None:
+        return moment.plain()
+    return moment.recorded()
+
+
+runner.append(run)
+
+
+def is_function(x: Any) -> bool:
+    """Whether an operand is to be called, which may hide boxes."""
+    return callable(x) and not (isbox(x) or is_structure_type(type(x)))
+
+
+def boxing(f: Any) -> Any:
+    """A function whose results, which may be boxes of autograd's own, are ours."""
+    if not is_function(f) or isinstance(f, (Closure, Operator, Primitive)) or hasattr(f, "boxes"):
+        return f
+
+    def boxed_result(*operands: Any) -> Any:
+        return boxed(f(*operands))
+
+    boxed_result.boxes = True  # type: ignore[attr-defined]
+    return boxed_result
+
+
+@final
+class Moment:
+    """A call of a primitive at the innermost trace of its operands.
+
+    Attributes
+    ----------
+    word : Primitive
+        What is called.
+    layouts : list of Layout
+        One per operand.
+    leaves : list
+        The boxes in the operands, of any trace.
+    options : dict
+        All of them.
+    trace : int
+        The innermost trace.
+    kind : type or None
+        The class of its nodes; None without a box.
+    """
+
+    __slots__ = ("kind", "layouts", "leaves", "operands", "options", "trace", "word")
+
+    def __init__(
+        self, word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
+        parts = [Layout.split(x, isbox) for x in operands]
+        self.word = word
+        self.operands = operands
+        self.options = options
+        self.layouts = [layout for _, layout in parts]
+        self.leaves = [leaf for found, _ in parts for leaf in found]
+        top = max(self.leaves, key=lambda leaf: leaf._trace, default=None)
+        self.trace: int = -1 if top is None else top._trace
+        self.kind = None if top is None else type(top._node)
+
+    def plain(self) -> Any:
+        """The value, where nothing is traced."""
+        with self._hosted():
+            y = self.word(*self.operands, **self.options)
+        return self._without_hidden(y, -1)
+
+    def recorded(self) -> Any:
+        """The value as a box, or with boxes in it."""
+        moved = [i for i, leaf in enumerate(self.leaves) if leaf._trace == self.trace]
+        mode = _MODES.get(self.kind)  # type: ignore[arg-type]
+        if mode is None:
+            return self._observed(moved)
+        lower = [boxed(x._value) if x._trace == self.trace else x for x in self.leaves]
+        operands = self._joined(lower)
+        flags = iter([i in moved for i in range(len(lower))])
+        wanted = tuple([any([next(flags) for _ in range(of.count)]) for of in self.layouts])
+        classes = tuple(map(type, operands))
+        rule = demand_rule(self.word, classes, config, mode)
+        bound = bind(rule, classes, wanted, mode, config=config)
+        record: Any = None
+        y_dot: Any = None
+        with self._hosted():
+            if bound is None:
+                return self._without_hidden(self.word(*operands, **self.options), self.trace - 1)
+            if mode == "forward":
+                dots = self._dots(moved, bound)
+                y, y_dot = bound.run(dots, *operands, **self.options)
+            else:
+                y, record = bound.run(None, *operands, **self.options)
+        self._without_hidden(y, self.trace - 1)
+        result = Result(y)
+        if not result.count:
+            return y
+        if mode == "forward":
+            return result.entered(self.trace, forward_node(result.tangent(y_dot, y)))
+        parents = [self.leaves[i]._node for i in moved]
+        pull = self._pulling(bound, record, result, moved, [space(lower[i]) for i in moved])
+        return result.entered(self.trace, reverse_node(parents, pull))
+
+    def _hosted(self) -> Any:
+        """Where functions are handed on, autograd takes the derivatives of them."""
+        return hosted(config) if isinstance(self.word, HigherOrder) else nullcontext()
+
+    def _observed(self, moved: Sequence[int]) -> Any:
+        """The call for a trace that takes no derivatives: autograd has some that keep graphs."""
+
+        def value(*values: Any) -> Any:
+            given = list(self.leaves)
+            for i, x in zip(moved, values, strict=True):
+                given[i] = boxed(x)
+            return self.word(*self._joined(given), **self.options)
+
+        value.__name__ = self.word.__name__
+        return boxed(primitive(value)(*[self.leaves[i] for i in moved]))
+
+    def _joined(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The operands around other leaves."""
+        rest = iter(leaves)
+        return tuple([of.join([next(rest) for _ in range(of.count)]) for of in self.layouts])
+
+    def _without_hidden(self, y: Any, below: int) -> Any:
+        """A result, unless it depends on something that is being differentiated unseen."""
+        if not isinstance(self.word, HigherOrder):
+            return y
+        if any([isbox(x) and x._trace > below for x in flatten(y)[0]]):
+            msg = (
+                f"{self.word.__name__} was given nothing that is being differentiated, and gave "
+                f"{describe(bare(y))}, which is: a function that it was given uses such a value "
+                f"from a place where it cannot be found; pass it as a parameter"
+            )
+            raise NotDifferentiableError(msg)
+        return y
+
+    def _dots(self, moved: Sequence[int], bound: Bound) -> tuple[Any, ...]:
+        """One tangent for each operand that the rule takes one of."""
+        given: list[Any] = [ZeroTangent()] * len(self.leaves)
+        for i in moved:
+            given[i] = boxed(self.leaves[i]._node.g)
+        rest = iter(given)
+        parts = [[next(rest) for _ in range(of.count)] for of in self.layouts]
+        each = zip(self.layouts, parts, bound.wanted, strict=True)
+        return tuple([of.tangent(part) for of, part, wanted in each if wanted])
+
+    def _pulling(
+        self,
+        bound: Bound,
+        record: tuple[Any, ...],
+        result: Result,
+        moved: Sequence[int],
+        spaces: Sequence[Space],
+    ) -> Callable[[Any], tuple[Any, ...]]:
+        """From autograd's cotangent of the result to those of the leaves that are traced."""
+        pull, _, *saved = record
+        wanted, layouts = bound.wanted, self.layouts
+        count, around = sum(wanted), self._hosted
+
+        def vjp(g: Any) -> tuple[Any, ...]:
+            with around():
+                answer = pull(result.cotangent(g), *saved)
+            answers = iter((answer,) if count == 1 else answer)
+            found: list[Any] = []
+            for of, asked in zip(layouts, wanted, strict=True):
+                bar = unthunk(next(answers)) if asked else ZeroTangent()
+                found += of.read(bar)
+            return tuple(
+                [_dense(conjugated(found[i]), of) for i, of in zip(moved, spaces, strict=True)]
+            )
+
+        return vjp
+
+
+def reverse_node(parents: Sequence[Any], vjp: Callable[[Any], Any]) -> Any:
+    """A node of autograd's reverse mode."""
+    node = VJPNode.__new__(VJPNode)
+    node.parents = parents
+    node.vjp = vjp
+    return node
+
+
+def forward_node(g: Any) -> Any:
+    """A node of autograd's forward mode."""
+    node = JVPNode.__new__(JVPNode)
+    node.g = g
+    return node
+
+
+@final
+class Result:
+    """What a call gave: the arrays in it that have derivatives, and the rest."""
+
+    __slots__ = ("count", "found", "python", "statics", "treedef")
+
+    def __init__(self, y: Any) -> None:
+        parts, self.treedef = flatten(y)
+        self.statics: list[tuple[Any, ...]] = [() if moves(x) else (x,) for x in parts]
+        self.found = [x for x in parts if moves(x)]
+        self.count = len(self.found)
+        self.python = [is_python_number(type(x)) for x in self.found]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one array, and not a structure."""
+        return self.treedef.children is None
+
+    def entered(self, trace: int, node: Any) -> Any:
+        """It, with boxes for its arrays."""
+        if self.is_one:
+            return boxed(ArrayBox(self.found[0], trace, node))
+        # A node has one value: the tuple of the arrays, each of which is an element of it.
+        whole = SequenceBox(tuple(self.found), trace, node)
+        rest = iter([boxed(whole[i]) for i in range(self.count)])
+        return unflatten(
+            self.treedef, [entry[0] if entry else next(rest) for entry in self.statics]
+        )
+
+    def cotangent(self, g: Any) -> Any:
+        """autograd's cotangent as ours."""
+        if self.is_one:
+            return conjugated(entering(g, self.python[0]))
+        rest = iter([conjugated(entering(g[i], self.python[i])) for i in range(self.count)])
+        entries = [ZeroTangent() if entry else next(rest) for entry in self.statics]
+        return _arrays(self.treedef, entries).tangent(entries)
+
+    def tangent(self, y_dot: Any, y: Any) -> Any:
+        """Our tangent as autograd's."""
+        y_dot = unthunk(y_dot)
+        if self.is_one:
+            return _dense(y_dot, space(y))
+        dots = _arrays(self.treedef, self.statics).read(y_dot)
+        each = [t for t, entry in zip(dots, self.statics, strict=True) if not entry]
+        return new_tuple([_dense(t, space(x)) for t, x in zip(each, self.found, strict=True)])
+
+
+def entering(g: Any, python: bool) -> Any:
+    """A cotangent as rules take it: a person may give a number where there are arrays."""
+    return np.asarray(g) if type(g) in (float, int, complex) and not python else boxed(g)
+
+
+def new_tuple(entries: Sequence[Any]) -> Any:
+    """A tuple of autograd's, which may hold boxes."""
+    return as_tuple(tuple(entries))
+
+
+def _arrays(treedef: TreeDef, entries: Sequence[Any]) -> Layout:
+    return Layout(treedef, ((),) * len(entries))
+
+
+def _dense(t: Any, of: Any) -> Any:
+    return of.zeros() if is_zero(t) else boxed(t)

@@ -1,0 +1,115 @@
+"""MyGrad: functions with rules as operations on its tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mygrad.operation_base import Operation
+from mygrad.tensor_base import Tensor
+
+from chainrules_py import NotDifferentiableError, loading
+from chainrules_py.errors import describe
+from chainrules_py.exporting import Layout, Support, stated
+from chainrules_py.project import kind_of
+from chainrules_py.registry import name_of
+from chainrules_py.structure import is_structure_type
+
+__all__ = ["export", "supports"]
+
+chainrules_contract = 1
+
+
+def export(f: Callable[..., Any], /) -> Callable[..., Any]:
+    """A function with a rule as one of MyGrad's, which backpropagates through it by this rule.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in these. It gives one array.
+
+    Returns
+    -------
+    callable
+        It takes what f takes, with tensors for arrays, and gives a tensor.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When f gives anything else than one array or number.
+    NoRuleError
+        When it is called with a tensor that is no constant, and no rule has a reverse mode.
+
+    Notes
+    -----
+    MyGrad has reverse mode alone, to first order.
+
+    Examples
+    --------
+    >>> import mygrad, numpy as np
+    >>> x = mygrad.tensor([3.0, 4.0])
+    >>> export(np.linalg.norm)(x).backward()
+    >>> x.grad
+    array([0.6, 0.8])
+    """
+
+    @functools.wraps(f, updated=())
+    def exported(*operands: Any, **options: Any) -> Any:
+        tensors, layout = Layout.split((operands, options), lambda x: isinstance(x, Tensor))
+
+        def call(*arrays: Any) -> Any:
+            operands, options = layout.join(arrays)
+            return f(*operands, **options)
+
+        return Tensor._op(_Operation, *tensors, op_kwargs={"call": call, "name": name_of(f)})
+
+    return exported
+
+
+class _Operation(Operation):
+    """A call, and its pullback."""
+
+    def __call__(self, *input_vars: Any, **given: Any) -> np.ndarray:
+        call, name = given["call"], given["name"]
+        self.variables = input_vars
+        self._last: tuple[Any, tuple[Any, ...]] = (None, ())
+        arrays = [tensor.data for tensor in input_vars]
+        if all([tensor.constant for tensor in input_vars]):
+            y = call(*arrays)
+        else:
+            y, self._pullback = loading.default_engine().vjp(call, *arrays)
+        if is_structure_type(type(y)) or kind_of(y) == "none":
+            msg = (
+                f"{name} gives {describe(y)}, and an operation of MyGrad's gives one array; export "
+                f"a function for each of the parts"
+            )
+            raise NotDifferentiableError(msg)
+        return np.asarray(y)
+
+    def backward_var(self, grad: np.ndarray, index: int, **_: Any) -> Any:
+        if self._last[0] is not grad:
+            self._last = (grad, self._pullback(grad))
+        return self._last[1][index]
+
+
+def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
+    """What of an exported function MyGrad can do, for operands like these.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    *operands, **options
+        Those of a call, with arrays for tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> supports(np.sin, np.ones(3))
+    Support(grad=True, jvp=False, vmap=False, jit=False, order=1)
+    """
+    said = stated(f, operands, options)
+    return Support(grad=said.grad, jvp=False, vmap=False, jit=False, order=min(said.order, 1))

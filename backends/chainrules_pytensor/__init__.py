@@ -1,0 +1,188 @@
+"""PyTensor: functions with rules as its Ops."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from pytensor.gradient import DisconnectedType, disconnected_type
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.tensor import TensorType, as_tensor_variable
+from pytensor.tensor.variable import TensorVariable
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py.exporting import Kernel, Layout, Support, stated
+from chainrules_py.registry import name_of
+from chainrules_py.structure import flatten, unflatten
+
+__all__ = ["KernelOp", "export", "supports"]
+
+chainrules_contract = 1
+
+
+def export(f: Callable[..., Any], /) -> Callable[..., Any]:
+    """A function with a rule as one of PyTensor's variables, of which it takes gradients by it.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in these.
+
+    Returns
+    -------
+    callable
+        It takes what f takes, with tensor variables for arrays, and gives what f gives, with tensor
+        variables for arrays. What these are, is found by running f once on numbers, where lengths
+        that PyTensor does not know are 2.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When it is differentiated in complex variables, of which PyTensor has no convention.
+    NoRuleError
+        When what it was differentiated into is run, if no rule has the mode.
+
+    Examples
+    --------
+    >>> import numpy as np, pytensor, pytensor.tensor as pt
+    >>> x = pt.vector("x")
+    >>> slope = pytensor.grad(export(np.linalg.norm)(x), x)
+    >>> slope.eval({x: [3.0, 4.0]}, mode="FAST_COMPILE")
+    array([0.6, 0.8])
+    """
+
+    @functools.wraps(f, updated=())
+    def exported(*operands: Any, **options: Any) -> Any:
+        given, layout = Layout.split((operands, options), lambda x: isinstance(x, TensorVariable))
+        variables = list(map(as_tensor_variable, given))
+
+        def call(*arrays: Any) -> Any:
+            operands, options = layout.join(arrays)
+            return f(*operands, **options)
+
+        call.__name__ = call.__qualname__ = name_of(f)
+        y = call(*[_numbers(x.type) for x in variables])
+        leaves, treedef = flatten(y)
+        types = tuple([_type_of(leaf, variables) for leaf in leaves])
+        moving = [i for i, x in enumerate(variables) if _floats(x.type)]
+        op: Any = KernelOp(Kernel(call, len(variables), moving), types)
+        found = op(*variables, return_list=True)
+        return unflatten(treedef, found)
+
+    return exported
+
+
+def _numbers(of: Any) -> Any:
+    """An array of a type: such that matrices are far from singular."""
+    shape: Any = tuple([2 if n is None else n for n in of.shape])
+    values = np.linspace(0.3, 0.6, int(np.prod(shape))).reshape(shape)
+    if len(shape) > 1:
+        values = values + np.eye(shape[-2], shape[-1])
+    return values.astype(of.dtype)
+
+
+def _type_of(y: Any, inputs: Sequence[Any]) -> Any:
+    y = np.asarray(y)
+    known = all([None not in x.type.shape for x in inputs])
+    shape = y.shape if known else tuple([1 if n == 1 else None for n in y.shape])
+    return TensorType(y.dtype.name, shape if known else (None,) * y.ndim)
+
+
+def _floats(of: Any) -> bool:
+    return str(of.dtype).startswith(("float", "complex"))
+
+
+class KernelOp(Op):
+    """A kernel as one operation of PyTensor's; its derivatives are such operations.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What it runs.
+    types : tuple of TensorType
+        Those of its outputs.
+    """
+
+    __props__ = ("kernel", "types")
+
+    def __init__(self, kernel: Kernel, types: tuple[Any, ...]) -> None:
+        self.kernel = kernel
+        self.types = types
+
+    def make_node(self, *inputs: Any) -> Apply[Any]:
+        """The call in a graph."""
+        return Apply(self, [*map(as_tensor_variable, inputs)], [of() for of in self.types])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        """Compute it."""
+        found = self.kernel(*inputs)
+        for cell, y, of in zip(output_storage, found, self.types, strict=True):
+            cell[0] = np.asarray(y, dtype=of.dtype)
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Which inputs which outputs depend on, for gradients."""
+        flows = [_floats(of) for of in self.types]
+        moving = self.kernel.moving
+        return [[i in moving and flow for flow in flows] for i in range(self.kernel.count)]
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        """The graph of the cotangents of the inputs."""
+        self._refuse_complex(inputs)
+        bars = [
+            y.zeros_like() if isinstance(bar.type, DisconnectedType) else bar
+            for bar, y in zip(cotangents, outputs, strict=True)
+        ]
+        moving = self.kernel.moving
+        types = tuple([inputs[i].type for i in moving])
+        op: Any = KernelOp(self.kernel.pull(len(bars)), types)
+        found = dict(zip(moving, op(*inputs, *bars, return_list=True), strict=True))
+        return [found[i] if i in found else disconnected_type() for i in range(len(inputs))]
+
+    def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
+        """The graph of the tangents of the outputs."""
+        self._refuse_complex(inputs)
+        dots = [
+            inputs[i].zeros_like()
+            if isinstance(tangents[i].type, DisconnectedType)
+            else tangents[i]
+            for i in self.kernel.moving
+        ]
+        op: Any = KernelOp(self.kernel.push(), self.types)
+        found = op(*inputs, *dots, return_list=True)
+        return [y if _floats(y.type) else disconnected_type() for y in found]
+
+    def _refuse_complex(self, inputs: Any) -> None:
+        for x in (*inputs, *self.types):
+            if getattr(x, "dtype", "").startswith("complex"):
+                msg = (
+                    f"{self.kernel.name} is differentiated with complex128 among its operands or "
+                    f"results, and PyTensor has no convention for such gradients; take the real "
+                    f"and the imaginary part as two real arrays"
+                )
+                raise NotDifferentiableError(msg)
+
+    def __str__(self) -> str:
+        return self.kernel.name
+
+
+def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
+    """What of an exported function PyTensor can do, for operands like these.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    *operands, **options
+        Those of a call, with arrays for variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> supports(np.sin, np.ones(3))
+    Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
+    """
+    return stated(f, operands, options)

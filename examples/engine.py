@@ -1,0 +1,149 @@
+"""A complete engine: both modes, to any order and nested in any way, for all that has a rule."""
+
+import functools
+import itertools
+
+import chainrules_py as cr
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import aliases
+from chainrules_py.calling import check_cotangent
+from chainrules_py.exporting import Layout
+from chainrules_py.project import kind_of
+from chainrules_py.registry import demand_rule
+
+numbers = itertools.count(1)  # an inner differentiation begins later, so its number is higher
+together = functools.partial(zip, strict=True)
+
+
+class Value(cr.Tracer):
+    """Stands for a value; what it carries is its place among the cotangents, or its tangent."""
+
+    __payload__ = level = None
+
+    def __init__(self, payload, trace, carried):
+        self.__payload__, self.trace, self.level = payload, trace, trace.level
+        self.carried = carried
+
+    def __getattr__(self, name):
+        if name in ("shape", "ndim", "size", "dtype", "device"):
+            return getattr(self.__payload__, name)
+        raise AttributeError(name)
+
+    def __trace__(self, word, operands, options, primal=None):
+        """Run a call of which this differentiation is the innermost."""
+        parts = [self.trace.split(x) for x in operands]
+        values = [of.join([x.__payload__ for x in found]) for found, of in parts]
+        types, wanted = tuple(map(type, values)), tuple([bool(found) for found, _ in parts])
+        if cr.find_rule(word, types, config) is None and word.has_body and not word.opaque:
+            return word.__wrapped__(*operands, **options)  # look into it
+        rule = demand_rule(word, types, config, self.trace.mode)
+        bound = cr.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
+        if bound is None:  # no derivative flows
+            return (primal or word)(*values, **options)
+        active = [part for part, w in together(parts, bound.wanted) if w]
+        return self.trace.run(bound, active, values, options)
+
+    def __array_ufunc__(self, ufunc, method, *operands, **options):
+        f = ufunc if method == "__call__" else getattr(ufunc, method)
+        return self.__array_function__(f, (), operands, options)
+
+    def __array_function__(self, f, types, operands, options):
+        return aliases[f].call(operands, options)()
+
+    __getitem__ = v.index
+
+
+def operator(word, swapped=False):
+    return lambda *operands: word(*(operands[::-1] if swapped else operands))
+
+
+for name, (word, _) in (*v.unary_operators.items(), *v.binary_operators.items()):
+    setattr(Value, name, operator(word))
+    setattr(Value, f"__r{name[2:]}", operator(word, swapped=True))
+
+
+@functools.cache
+def class_for(cls):  # rules are chosen by the type of the innermost payload
+    cls = getattr(cls, "__dispatch_type__", cls)
+    return type("Value", (Value,), {"__dispatch_type__": cls})
+
+
+moves = lambda x: kind_of(x) in ("real", "complex")
+dense = lambda t, x: cr.zero_tangent(x) if cr.is_zero(t) else cr.unthunk(t)
+
+
+class Trace:
+    """One differentiation, in one mode."""
+
+    def __init__(self, mode):
+        self.mode, self.level, self.records, self.count = mode, next(numbers), [], 0
+
+    def split(self, x):
+        """The values of this differentiation in something, and the rest."""
+        return Layout.split(x, lambda x: getattr(x, "trace", None) is self)
+
+    def enter(self, x, dots=None):
+        """Something with values for all in it that moves."""
+        leaves, of = Layout.split(x, moves)
+        carried = range(self.count, self.count + of.count)
+        if self.mode == "forward":
+            carried = [dense(t, leaf) for t, leaf in together(of.read(dots), leaves)]
+        self.count += of.count
+        values = [class_for(type(x))(x, self, c) for x, c in together(leaves, carried)]
+        return of.join(values), of, carried
+
+    def run(self, bound, active, values, options):
+        """The result of a call, with values for what moves in it."""
+        if self.mode == "forward":
+            dots = tuple([of.tangent([x.carried for x in found]) for found, of in active])
+            return self.enter(*bound.run(dots, *values, **options))[0]
+        y, (pull, _, *saved) = bound.run(None, *values, **options)
+        result, *entered = self.enter(y)
+        links = [(of, [x.carried for x in found]) for found, of in active]
+        self.records.append((pull, saved, links, *entered))
+        return result
+
+    def backward(self, bars):
+        """Add up all cotangents by place, in reverse order of record."""
+        for pull, saved, links, result, places in reversed(self.records):
+            if not all([cr.is_zero(bars[i]) for i in places]):
+                answer = pull(result.tangent([bars[i] for i in places]), *saved)
+                for (of, into), bar in together(links, answer if len(links) > 1 else [answer]):
+                    for i, part in together(into, of.read(bar)):
+                        bars[i] = cr.add_tangents(bars[i], part)
+
+
+def vjp(f, *xs):
+    """The value, and the pullback: one tangent per operand for a cotangent of the value."""
+    trace = Trace("reverse")
+    entered = [trace.enter(x) for x in xs]
+    found, out = trace.split(f(*[x for x, _, _ in entered]))
+    y = out.join([value.__payload__ for value in found])
+
+    def pullback(y_bar):
+        bars = [cr.ZeroTangent()] * trace.count
+        for value, t in together(found, out.read(check_cotangent(y, y_bar))):
+            bars[value.carried] = cr.add_tangents(bars[value.carried], t)
+        trace.backward(bars)
+        return tuple([of.tangent([bars[i] for i in places]) for _, of, places in entered])
+
+    return y, pullback
+
+
+def jvp(f, xs, dots):
+    """The value and its tangent, for one tangent per operand."""
+    trace = Trace("forward")
+    entered = [trace.enter(x, cr.canonicalize(x, t))[0] for x, t in together(xs, dots)]
+    found, out = trace.split(f(*entered))
+    return out.join([x.__payload__ for x in found]), out.tangent([x.carried for x in found])
+
+
+class Engine(cr.Config):
+    """What rules can ask for that are given functions."""
+
+    capabilities = frozenset({cr.ReverseMode, cr.ForwardMode})
+    rrule_via_ad = staticmethod(vjp)
+    frule_via_ad = staticmethod(lambda dots, f, *xs: jvp(f, xs, dots))
+
+
+config = Engine()

@@ -1,0 +1,197 @@
+"""The thin adapters to MyGrad, PyTensor and tinygrad: each does what its engine can."""
+
+import os
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoRuleError, NotDifferentiableError, export
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.battery import CONSTANT, ONE_MODE, points, softplus
+from chainrules_tape import grad
+
+X = np.array([0.3, -0.7, 1.2])
+A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, -0.2], [0.0, 0.3, 1.1]])
+S = np.exp(X) / (1 + np.exp(X))  # the slope of softplus
+
+# Functions of functions are none of arrays alone, and complex numbers are not taken by these.
+REAL = points(complex=False)
+FUNCTIONS = ("root", "fixed_point", "linear_solve", "odeint", "map", "reduce")
+PLAIN = [p for p in REAL if p.entry.name not in FUNCTIONS]
+
+
+def wanted(point):
+    """The gradient in all that moves, and a loss for it: the tape's, which is tested elsewhere."""
+    places = tuple(range(len(point.xs)))
+    total = lambda y: y if np.ndim(y) == 0 else v.sum(y)
+    return grad(lambda *xs: total(point.call(point.entry.f, *xs)), places)(*point.xs)
+
+
+def gives_one(point):
+    y = point.call(point.entry.f, *point.xs)
+    return not (isinstance(y, tuple) or np.iscomplexobj(y))
+
+
+ONE = [p for p in PLAIN if gives_one(p)]
+
+
+class TestMyGrad:
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.mygrad = pytest.importorskip("mygrad")
+        self.adapter = pytest.importorskip("chainrules_mygrad")
+
+    @pytest.mark.parametrize("point", ONE, ids=lambda p: p.name)
+    def test_battery(self, point):
+        xs = [self.mygrad.tensor(x) for x in point.xs]
+        y = point.call(self.adapter.export(point.entry.f), *xs)
+        assert np.array_equal(y.data, point.call(point.entry.f, *point.xs))
+        self.mygrad.sum(y).backward()
+        for x, bar in zip(xs, wanted(point), strict=True):
+            assert np.allclose(x.grad, bar)
+
+    def test_captured_tensors_are_seen_by_none(self):
+        root = self.adapter.export(v.root)
+        a = self.mygrad.tensor(2.0)
+        root(lambda x, a: x * x - a, 1.0, a).backward()
+        assert a.grad == pytest.approx(0.5 / np.sqrt(2))
+
+    def test_it_is_called_like_the_function(self):
+        x = self.mygrad.tensor(A)
+        (export(np.sum, to="mygrad")(x, axis=0, where=A > 0) ** 2).sum().backward()
+        assert np.allclose(x.grad, 2 * np.sum(A, axis=0, where=A > 0) * (A > 0))
+
+    def test_constants_need_no_rule(self):
+        y = self.adapter.export(ONE_MODE["forward"].f)(self.mygrad.tensor(X, constant=True))
+        assert y.constant
+        assert np.array_equal(y.data, X * X)
+
+    def test_what_it_cannot(self):
+        with pytest.raises(NoRuleError, match="no rrule for only_forward"):
+            self.adapter.export(ONE_MODE["forward"].f)(self.mygrad.tensor(X))
+        with pytest.raises(NotDifferentiableError, match="gives one array"):
+            self.adapter.export(np.linalg.slogdet)(self.mygrad.tensor(A))
+        said = self.adapter.supports(softplus, X)
+        assert (said.grad, said.jvp, said.order) == (True, False, 1)
+        assert not self.adapter.supports(ONE_MODE["forward"].f, X).grad
+
+
+@pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
+class TestPyTensor:
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.pytensor = pytest.importorskip("pytensor")
+        self.pt = pytest.importorskip("pytensor.tensor")
+        self.adapter = pytest.importorskip("chainrules_pytensor")
+        with self.pytensor.config.change_flags(mode="FAST_COMPILE"):
+            yield
+
+    def variables(self, xs):
+        found = [self.pt.as_tensor_variable(np.asarray(x)).type() for x in xs]
+        return found, dict(zip(found, map(np.asarray, xs), strict=True))
+
+    @pytest.mark.parametrize("point", ONE, ids=lambda p: p.name)
+    def test_battery(self, point):
+        xs, values = self.variables(point.xs)
+        y = point.call(self.adapter.export(point.entry.f), *xs)
+        total = self.pt.sum(y)
+        found = [bar.eval(values) for bar in self.pytensor.grad(total, xs)]
+        assert np.allclose(y.eval(values), point.call(point.entry.f, *point.xs))
+        for bar, want in zip(found, wanted(point), strict=True):
+            assert np.allclose(bar, want)
+
+    def test_second_order_and_forward_mode(self):
+        a, x, u = self.pt.matrix("a"), self.pt.vector("x"), self.pt.vector("u")
+        values = {a: A, x: X, u: X + 1.0}
+        y = self.adapter.export(v.solve)(a, x)
+        (hessian,) = self.pytensor.gradient.hessian(self.pt.sum(y * y), [x])
+        inverse = np.linalg.inv(A)
+        assert np.allclose(hessian.eval({a: A, x: X}), 2 * inverse.T @ inverse)
+        y_dot = self.pytensor.gradient.pushforward(y, [x], [u])
+        assert np.allclose(y_dot.eval(values), np.linalg.solve(A, X + 1.0), atol=1e-12)
+
+    def test_a_rule_of_ones_own_counts_at_second_order(self):
+        x = self.pt.scalar("x", dtype="float64")
+        f = self.adapter.export(softplus)
+        slope = self.pytensor.grad(f(x), x)
+        curvature = self.pytensor.grad(slope, x)
+        s = 1 / (1 + np.exp(-0.3))
+        assert slope.eval({x: 0.3}) == pytest.approx(s)
+        assert curvature.eval({x: 0.3}) == pytest.approx(s * (1 - s))
+
+    def test_several_results(self):
+        a = self.pt.matrix("a")
+        sign, logdet = self.adapter.export(np.linalg.slogdet)(a)
+        assert sign.eval({a: A}) == 1.0
+        assert np.allclose(self.pytensor.grad(logdet, a).eval({a: A}), np.linalg.inv(A).T)
+
+    def test_what_it_cannot(self):
+        x, z = self.pt.vector("x"), self.pt.zvector("z")
+        with pytest.raises(NotDifferentiableError, match="no convention"):
+            self.pytensor.grad(self.pt.sum(self.adapter.export(np.abs)(z)), z)
+        f = self.adapter.export(ONE_MODE["forward"].f)
+        assert np.array_equal(f(x).eval({x: X}), X * X)
+        with pytest.raises(NoRuleError, match="no rrule for only_forward"):
+            self.pytensor.grad(self.pt.sum(f(x)), x).eval({x: X})
+        y = self.adapter.export(ONE_MODE["reverse"].f)(x)
+        y_dot = self.pytensor.gradient.pushforward(y, [x], [x])
+        assert np.allclose(y_dot.eval({x: X}), 2 * X * X)  # the engine transposes it
+        assert self.adapter.supports(softplus, X).jvp
+
+
+SEEN = (
+    *("sin", "log", "tanh", "multiply", "divide", "pow", "maximum", "expit", "sum", "reshape"),
+    *("permute_dims", "broadcast_to", "concat", "matmul", "scalar_rule", "linear_rule"),
+    "custom_vjp",
+)
+
+
+class TestTinygrad:
+    @pytest.fixture(autouse=True)
+    def library(self):
+        # Without a compiler of C it computes in Python.
+        os.environ.setdefault("DEV", "PYTHON")
+        self.tinygrad = pytest.importorskip("tinygrad")
+        self.adapter = pytest.importorskip("chainrules_tinygrad")
+
+    @pytest.mark.parametrize("point", [p for p in REAL if p.name in SEEN], ids=lambda p: p.name)
+    def test_battery(self, point):
+        xs = [self.tinygrad.Tensor(np.asarray(x)) for x in point.xs]
+        y = point.call(self.adapter.export(point.entry.f), *xs)
+        want = point.call(point.entry.f, *point.xs)
+        assert np.allclose(y.numpy(), want, rtol=1e-4, atol=1e-5)
+        found = y.sum().gradient(*xs)
+        for bar, want in zip(found, wanted(point), strict=True):
+            assert np.allclose(bar.numpy(), want, rtol=1e-4, atol=1e-5)
+
+    def test_it_is_the_rule_that_is_used(self):
+        from chainrules_py import primitive, scalar_rule
+
+        @primitive
+        def planted(x):
+            return x * 1.0
+
+        scalar_rule(planted, lambda _y, _x: 10.0)
+        x = self.tinygrad.Tensor([1.0, 2.0])
+        (found,) = self.adapter.export(planted)(x).sum().gradient(x)
+        assert found.tolist() == [10.0, 10.0]
+
+    def test_second_order_and_one_tensor_twice(self):
+        x = self.tinygrad.Tensor(X.astype(np.float32))
+        (slope,) = self.adapter.export(v.sin)(x).sum().gradient(x)
+        (curvature,) = slope.sum().gradient(x)
+        assert np.allclose(curvature.numpy(), -np.sin(X), atol=1e-5)
+        (slope,) = self.adapter.export(v.multiply)(x, x).sum().gradient(x)
+        assert np.allclose(slope.numpy(), 2 * X, atol=1e-5)
+
+    def test_what_it_cannot(self):
+        x = self.tinygrad.Tensor(X.astype(np.float32))
+        with pytest.raises(NoRuleError, match="no rrule for only_forward"):
+            self.adapter.export(ONE_MODE["forward"].f)(x)
+        with pytest.raises(NoRuleError, match="nothing computes gammaln"):
+            self.adapter.export(v.gammaln)(x)
+        with pytest.raises(NotDifferentiableError, match="several words"):
+            self.adapter.export(lambda x: v.sin(v.cos(x)))(x)
+        f = self.adapter.export(CONSTANT.f)
+        assert f(x).sum().gradient(x)[0].tolist() == [0.0, 0.0, 0.0]
+        assert self.adapter.supports(v.sin, x).grad

@@ -1,0 +1,84 @@
+"""The engine of the documentation does all that engines do, in fewer than 150 lines."""
+
+import importlib.util
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoRuleError, zero_tangent
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.battery import CONSTANT, ONE_MODE, points
+from chainrules_py.testing.differences import derivative
+
+PATH = Path(__file__).resolve().parents[2] / "examples" / "engine.py"
+spec = importlib.util.spec_from_file_location("engine", PATH)
+engine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(engine)
+X = np.array([0.3, -0.7, 1.2])
+
+
+def grad(f):
+    def gradient(*xs):
+        y, pullback = engine.vjp(f, *xs)
+        return pullback(zero_tangent(y) + 1.0)
+
+    return gradient
+
+
+def test_it_is_short():
+    assert len(PATH.read_text(encoding="utf-8").splitlines()) < 150
+
+
+def along(f, us, mode):
+    def reverse(*xs):
+        total = 0.0
+        for bar, u in zip(grad(f)(*xs), us, strict=True):
+            product = v.real(v.multiply(v.conj(bar), u))
+            total = total + (v.sum(product) if np.ndim(u) else product)
+        return total
+
+    return reverse if mode == "r" else lambda *xs: engine.jvp(f, xs, us)[1]
+
+
+@pytest.mark.parametrize("point", points(), ids=lambda p: p.name)
+def test_battery(point):
+    rng = np.random.default_rng(2)
+
+    def direction(x):
+        u = rng.standard_normal(np.shape(x)) * (1 + 0.5j if np.iscomplexobj(x) else 1)
+        return u if isinstance(x, np.ndarray) else u.item() if hasattr(u, "item") else u
+
+    us = tuple(map(direction, point.xs))
+    nested = {"": point.loss(point.entry.f)}
+    for n in (1, 2):
+        f = nested["f" * (n - 1)]
+        line = lambda t, f=f: np.asarray(f(*[x + t * u for x, u in zip(point.xs, us, strict=True)]))
+        truth, error = derivative(line)
+        names = map("".join, itertools.product("rf", repeat=n))
+        nested = {name: along(nested[name[1:]], us, name[0]) for name in names}
+        for name, g in nested.items():
+            found = g(*point.xs)
+            allowed = max(1e-7 * max(1.0, abs(truth)), 50 * error)
+            assert abs(found - truth) <= allowed, (name, found, truth)
+
+
+def test_functions_of_numpy_and_structures():
+    def energy(params):
+        return np.sum(np.tanh(params["W"] @ X + params["b"])) + np.linalg.norm(params["W"])
+
+    params = {"W": np.ones((2, 3)), "b": np.zeros(2)}
+    (bar,) = grad(energy)(params)
+    slope = 1 - np.tanh(np.sum(X)) ** 2
+    assert np.allclose(bar["b"], slope)
+    assert np.allclose(bar["W"], slope * X + 1 / np.sqrt(6))
+
+
+def test_what_has_no_rule_or_mode():
+    (bar,) = grad(lambda x: v.sum(CONSTANT.f(x)) + x[0])(X)
+    assert np.array_equal(bar, [1.0, 0.0, 0.0])
+    with pytest.raises(NoRuleError, match="no rrule for only_forward"):
+        grad(lambda x: v.sum(ONE_MODE["forward"].f(x)))(X)
+    with pytest.raises(NoRuleError, match="no frule for only_reverse"):
+        engine.jvp(ONE_MODE["reverse"].f, (X,), (X,))

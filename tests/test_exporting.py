@@ -1,0 +1,255 @@
+"""What all exporters share: finding them, what a call is, operands taken apart, opaque kernels."""
+
+import itertools
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import chainrules_autograd
+from chainrules_py import (
+    ContractError,
+    NoRuleError,
+    UnsupportedKeywordError,
+    custom_vjp,
+    export,
+    loading,
+    primitive,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.exporting import (
+    Kernel,
+    Layout,
+    Support,
+    exactly,
+    exporter,
+    exporters,
+    resolved,
+    stated,
+)
+from chainrules_py.known import Known, known_value
+from chainrules_py.tangents import Tangent, ZeroTangent
+from chainrules_py.testing.battery import BATTERY, CONSTANT, ONE_MODE, points
+from chainrules_py.testing.differences import derivative
+
+X = np.array([0.3, -0.7, 1.2])
+
+
+def is_array(x):
+    return isinstance(x, np.ndarray)
+
+
+# -------------------------------------------------------------------------------------- exporters
+
+
+def test_engines_by_name():
+    assert {"autograd", "jax", "torch"} <= set(exporters())
+    f = export(v.sin, to="autograd")
+    assert chainrules_autograd.supports(v.sin, X).grad
+    assert f(0.0) == 0.0
+    several = export(v.sin, to=["autograd"])
+    assert [*several] == ["autograd"]
+
+
+def test_unknown_and_missing_engines(monkeypatch):
+    with pytest.raises(ContractError, match=r"no exporter to 'nothing', only to .*autograd"):
+        exporter("nothing")
+    announced = (("broken", "chainrules_broken"), ("whole", "chainrules_whole"))
+    monkeypatch.setattr(loading, "announced", lambda group: announced)
+    monkeypatch.setattr(loading, "failures", dict(loading.failures))
+    whole = types.ModuleType("chainrules_whole")
+    whole.chainrules_contract, whole.export = 1, lambda f: ("whole", f)
+    monkeypatch.setitem(sys.modules, "chainrules_whole", whole)
+    with pytest.raises(ContractError, match=r"chainrules_broken, .* pip install .*\[broken\]"):
+        export(v.sin, to="broken")
+    assert export(v.sin) == {"whole": ("whole", v.sin)}
+
+
+def test_each_exporter_keeps_the_contract():
+    for name in ("autograd", "mygrad", "pytensor"):
+        pytest.importorskip(name)
+        adapter = exporter(name)
+        assert adapter.chainrules_contract == 1
+        assert adapter.supports(v.sin, X).grad
+        with pytest.raises(UnsupportedKeywordError):
+            resolved(np.sum, (X,), {"out": X})
+        assert callable(adapter.export(v.sin))
+
+
+def test_the_battery_is_what_it_has_to_be():
+    names = [entry.name for entry in BATTERY]
+    assert len(names) == len(set(names)) >= 40
+    assert {"svd", "sort", "getitem array", "einsum", "solve", "root"} <= set(names)
+    pens = {"scalar_rule", "bilinear_rule", "linear_rule", "rule", "frule and rrule"}
+    assert pens | {"custom_vjp", "custom_jvp", "structure"} <= set(names)
+    assert len(points(complex=True)) >= 20
+
+
+# -------------------------------------------------------------------------------- what a call is
+
+
+def test_calls_of_one_word():
+    call = resolved(np.sum, (X,), {"keepdims": True})
+    assert (call.word, call.options) == (v.sum, {"axis": None, "keepdims": True})
+    assert call.operands[0] is X
+    call = resolved(v.softmax, (X,), {})
+    assert call.word is v.softmax
+    assert call.options.keys() == {"axis"}
+
+
+def test_calls_of_methods_and_objects():
+    class Line:
+        def __init__(self, slope):
+            self.slope = slope
+
+        @primitive
+        def __call__(self, x):
+            return self.slope * x
+
+    line = Line(2.0)
+    call = resolved(line, (3.0,), {})
+    assert call.operands == (line, 3.0)
+    assert resolved(line.__call__, (3.0,), {}).word is call.word
+
+
+def test_calls_of_several_words():
+    call = resolved(lambda x, by=1.0: v.sin(x) * by, (0.5,), {"by": 2.0})
+    assert call.word is None
+    assert call.call() == 2 * math.sin(0.5)
+    # A keyword may ask for more after the word.
+    call = resolved(np.sum, (X,), {"initial": 1.0})
+    y = call.word(*call.operands, **call.options)
+    for step in call.after:
+        y = step(y)
+    assert y == np.sum(X, initial=1.0)
+
+
+def test_what_cannot_be_called():
+    with pytest.raises(NoRuleError, match="cannot be called"):
+        resolved(3.0, (), {})
+
+
+def test_what_is_stated():
+    everything = Support(grad=True, jvp=True, vmap=False, jit=False, order=math.inf)
+    assert stated(v.sin, (X,), {}) == everything
+    assert hash(everything) == hash(stated(np.sin, (X,), {}))
+    assert stated(CONSTANT.f, (X,), {}).order == 0
+    assert not stated(ONE_MODE["reverse"].f, (X,), {}).jvp
+    assert not stated(ONE_MODE["forward"].f, (X,), {}).grad
+
+    @primitive
+    def looked_into(x):
+        return x * x
+
+    @custom_vjp
+    def unstated(x):
+        return x * x
+
+    assert stated(looked_into, (X,), {}) == everything
+    assert stated(unstated, (X,), {}).as_dict() == {
+        "grad": False, "jvp": False, "vmap": False, "jit": False, "order": 0
+    }  # fmt: skip
+
+
+# ----------------------------------------------------------------------------- operands taken apart
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        X,
+        2.0,
+        "text",
+        (X, 2.0, X),
+        {"w": [X, {"b": X}], "name": "layer", "n": 3},
+        [(), [], {}],
+    ],
+    ids=str,
+)
+def test_layouts(value):
+    arrays, layout = Layout.split(value, is_array)
+    assert layout.count == len(arrays)
+    assert repr(layout.join(arrays)) == repr(value)
+    tangent = layout.tangent(range(layout.count))
+    assert layout.read(tangent) == [*range(layout.count)]
+    assert all(isinstance(t, ZeroTangent) for t in layout.read(ZeroTangent()))
+
+
+def test_tangents_of_layouts():
+    _, layout = Layout.split({"a": X, "b": 1.0}, is_array)
+    tangent = layout.tangent([2 * X])
+    assert isinstance(tangent, Tangent)
+    assert tangent.primal_type is dict
+    assert tangent["a"] is not None
+    assert isinstance(tangent["b"], ZeroTangent)
+
+
+def test_keys_tell_types_and_signs():
+    values = (1, True, 1.0, "1", None, 0.0, -0.0, (1, 2), (1, True), (0.0,), (-0.0,))
+    keys = [exactly(value) for value in values]
+    assert all(a != b for a, b in itertools.combinations(keys, 2))
+    assert Layout.split(X, is_array)[1].key() == "array"
+    assert Layout.split(1, is_array)[1].key() != Layout.split(True, is_array)[1].key()
+    assert Layout.split([X], is_array)[1].key() is None
+
+
+# ----------------------------------------------------------------------------------- for engines
+
+
+@pytest.mark.parametrize("point", points(complex=False), ids=lambda p: p.name)
+def test_kernels(point):
+    """Pull and push are adjoint to each other, and the push agrees with differences."""
+    kernel = Kernel(lambda *xs: point.call(point.entry.f, *xs), len(point.xs))
+    xs = point.xs
+    rng = np.random.default_rng(0)
+    draw = lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else rng.standard_normal()
+    dots, ys = [draw(x) for x in xs], kernel(*xs)
+    if point.entry.gauge is None and not any(map(np.iscomplexobj, ys)):
+        line = lambda t, i: kernel(*[x + t * d for x, d in zip(xs, dots, strict=True)])[i]
+        for i, y_dot in enumerate(kernel.push()(*xs, *dots)):
+            truth, error = derivative(lambda t, i=i: np.asarray(line(t, i)))
+            assert np.all(np.abs(y_dot - truth) <= np.maximum(1e-7, 50 * error))
+    bars = [draw(y) for y in ys]
+    pulled = kernel.pull(len(ys))(*xs, *bars)
+    pushed = kernel.push()(*xs, *dots)
+    inner = lambda a, b: sum([np.sum(np.conj(s) * t) for s, t in zip(a, b, strict=True)]).real
+    assert inner(pulled, dots) == pytest.approx(inner(bars, pushed), abs=1e-9)
+
+
+def test_kernels_with_constants_and_of_higher_order():
+    kernel = Kernel(lambda x, n, y: v.sin(x) * y**n, 3, moving=(0, 2))
+    x, y = 0.3, 1.5
+    first = kernel.pull(1)
+    assert repr(first).startswith("<kernel pull_of_")
+    assert first(x, 2, y, 1.0) == pytest.approx((math.cos(x) * y**2, 2 * math.sin(x) * y))
+    second = first.pull(2)
+    assert second(x, 2, y, 1.0, 1.0, 0.0) == pytest.approx(
+        (-math.sin(x) * y**2, 2 * math.cos(x) * y, math.cos(x) * y**2)
+    )
+    third = second.push()
+    assert third(x, 2, y, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)[0] == pytest.approx(
+        -math.cos(x) * y**2
+    )
+
+
+def test_without_an_engine(monkeypatch):
+    monkeypatch.setattr(loading, "default_engine", lambda: None)
+    with pytest.raises(ContractError, match="no engine is installed"):
+        Kernel(v.sin, 1).pull(1)(0.0, 1.0)
+
+
+# ------------------------------------------------------------------------------------ known values
+
+
+def test_known_values_nest_and_end():
+    x, y = object(), object()
+    with Known(v.sin, (x,), {}, "outer"):
+        with Known(v.cos, (y,), {}, "inner"):
+            assert known_value(v.cos, (y,), {}).y == "inner"
+            assert known_value(v.sin, (x,), {}).y == "outer"
+            assert known_value(v.sin, (y,), {}) is None
+            assert known_value(v.sin, (x,), {"axis": 0}) is None
+        assert known_value(v.cos, (y,), {}) is None
+    assert known_value(v.sin, (x,), {}) is None
