@@ -68,8 +68,9 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     """
     found = tuple(map(array_of, arrays))
     if check_finite:
-        for x in found:
-            np.asarray_chkfinite(ignore_derivatives(x))
+        for x in map(ignore_derivatives, found):
+            if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
+                np.asarray_chkfinite(x)
     return found
 
 

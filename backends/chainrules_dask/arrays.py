@@ -1,0 +1,60 @@
+"""What Dask's arrays are to the core: their namespace, and when they were written to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dask.array as da
+
+from chainrules_dask import namespace
+from chainrules_py import NotDifferentiableError, register_array_type
+from chainrules_py.calling import register_owner
+from chainrules_py.memory import register_memory
+from chainrules_py.project import kind_of
+
+__all__ = ["check_known"]
+
+# Their tasks run wherever the scheduler says, and chunks are on the device of their library.
+register_array_type(da.Array, namespace, devices=False, by_words=True)
+
+
+def check_known(shape: Any) -> None:
+    """Raise for a length that only computing would tell.
+
+    Raises
+    ------
+    NotDifferentiableError
+        With the line to write.
+    """
+    if any(math.isnan(n) for n in shape):
+        msg = (
+            f"a Dask array of shape {tuple(shape)} has chunks of unknown size, so nobody knows the "
+            f"shape of its derivative; write x = x.compute_chunk_sizes() before differentiating, "
+            f"or np.where(mask, x, 0) in place of x[mask]"
+        )
+        raise NotDifferentiableError(msg)
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Writing to a Dask array changes the object alone."""
+    return x.copy() if any([x is y for y in theirs]) else x
+
+
+register_owner(da.Array, own)
+
+
+def fingerprint(x: Any, full: bool) -> Any:
+    """Its name, which is another one after each write: nothing is computed."""
+    check_known(x.shape)
+    kind_of(x._meta)  # raises for chunks of a class that is refused, as masked arrays are
+    return x.name
+
+
+register_memory(
+    da.Array,
+    owner=lambda x: x,
+    layout=lambda x: None,
+    laid_out=lambda x, like: x,
+    fingerprint=fingerprint,
+)

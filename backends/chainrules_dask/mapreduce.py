@@ -1,0 +1,250 @@
+"""Gradients of sums over blocks: each is differentiated where it lies, and the sum is a tree.
+
+The tree is made of the number of blocks alone. Which of them is finished first, on which machine,
+and how often a task had to be run again, changes no bit of the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import dask.array as da
+import dask.config
+from dask.delayed import Delayed, delayed
+
+from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent, accumulate
+from chainrules_py.loading import default_engine
+from chainrules_py.structure import fields_of, is_structure_type, rebuild
+
+__all__ = ["map_reduce_grad", "row_blocks"]
+
+if TYPE_CHECKING:
+    DaskArray: TypeAlias = Any
+else:
+    DaskArray = da.Array
+
+
+def map_reduce_grad(
+    loss: Callable[..., Any],
+    params: Any,
+    blocks: Any,
+    *,
+    engine: Any = None,
+    has_aux: bool = False,
+    fan_in: int = 8,
+    client: Any = None,
+    progress: bool | None = None,
+) -> Any:
+    """The value and the gradient of a sum of losses over blocks, by Dask's workers.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(params, *block)`` is one real number: the part of the loss that a block has. What is
+        not a sum over blocks, as a penalty on the parameters, is added afterwards.
+    params
+        An array, a number, or a structure of them, of any shapes. It is sent with the graph.
+    blocks : iterable, dask.array.Array, or tuple of dask.array.Array
+        Dask's arrays are cut where the first one is along its first axis (see `row_blocks`). Else
+        one entry per block: a tuple of arguments, or one argument; each may be delayed, or a
+        future, so that a block is loaded or made where it is used.
+    engine : optional
+        What takes the derivative of one block: anything with ``value_and_grad`` as the tape has it,
+        `jax` for instance. By default the engine that is installed.
+    has_aux : bool
+        Whether loss returns ``(value, aux)``.
+    fan_in : int
+        How many partial sums each sum of the tree has.
+    client : distributed.Client, optional
+        Where to compute; by default where Dask would.
+    progress : bool, optional
+        Whether to show a bar; by default if a person looks at the standard error stream.
+
+    Returns
+    -------
+    value
+        The sum of the losses; with ``has_aux``, ``(value, aux)``, where aux is the list of what the
+        blocks gave, in their order.
+    gradient
+        The sum of the gradients, in the structure of ``params``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If there is no block, or no engine.
+    ValueError
+        If ``fan_in`` is less than 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.arange(6.0), 2 * np.arange(6.0)
+    >>> blocks = [(x[:2], y[:2]), (x[2:4], y[2:4]), (x[4:], y[4:])]
+    >>> value, gradient = map_reduce_grad(
+    ...     lambda w, x, y: np.sum((w * x - y) ** 2), 1.0, blocks, progress=False
+    ... )
+    >>> float(value), float(gradient)
+    (55.0, -110.0)
+    """
+    if fan_in < 2:
+        msg = f"fan_in={fan_in}: a sum of the tree has at least 2 parts"
+        raise ValueError(msg)
+    if engine is None and (engine := default_engine()) is None:
+        msg = "no engine is installed to differentiate a block with; pass engine="
+        raise NotDifferentiableError(msg)
+    job = delayed(_Job(engine, loss, has_aux), traverse=False)
+    shared = delayed(_Kept(params), traverse=False)
+    parts = [delayed(_differentiate)(job, shared, *block) for block in _arguments(blocks)]
+    if not parts:
+        msg = "map_reduce_grad was given no block, so there is nothing to differentiate"
+        raise NotDifferentiableError(msg)
+    value, gradient, aux = _run(_tree(parts, fan_in), client, progress)
+    return ((value, aux) if has_aux else value), gradient
+
+
+def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
+    """Cut Dask's arrays along their first axis, as the first one is.
+
+    Parameters
+    ----------
+    *arrays : dask.array.Array
+        All of one length.
+
+    Returns
+    -------
+    list of tuple of Delayed
+        For each chunk the blocks of all the arrays, with their other axes whole.
+
+    Raises
+    ------
+    ValueError
+        If an array has no axis, or they have different lengths.
+
+    Examples
+    --------
+    >>> x, y = da.ones((6, 2), chunks=(2, 1)), da.zeros(6, chunks=3)
+    >>> [[part.compute().shape for part in block] for block in row_blocks(x, y)]
+    [[(2, 2), (2,)], [(2, 2), (2,)], [(2, 2), (2,)]]
+    """
+    if not all([x.ndim for x in arrays]):
+        msg = "an array without axes cannot be cut into blocks; pass it to the loss by itself"
+        raise ValueError(msg)
+    first, columns = arrays[0], []
+    for x in arrays:
+        whole = (
+            x if max((1, *x.numblocks[1:])) == 1 else x.rechunk(dict.fromkeys(range(1, x.ndim), -1))
+        )
+        if not _cut_alike(whole, first):
+            if x.shape[0] != first.shape[0]:
+                msg = f"blocks of arrays of lengths {first.shape[0]} and {x.shape[0]}"
+                raise ValueError(msg)
+            whole = whole.rechunk({0: first.chunks[0]})
+        columns.append(whole)
+    # Not optimized, or each would fuse, and so make again, what they are all made from.
+    parts = [x.to_delayed(optimize_graph=False).reshape(-1).tolist() for x in columns]
+    return list(zip(*parts, strict=True))
+
+
+def _cut_alike(x: Any, y: Any) -> bool:
+    """Whether two arrays have the same first chunks; of unknown sizes, as many."""
+    if x.chunks[0] == y.chunks[0]:
+        return True
+    unknown = any([n != n for n in (*x.chunks[0], *y.chunks[0])])
+    return unknown and x.numblocks[0] == y.numblocks[0]
+
+
+def _arguments(blocks: Any) -> Iterable[tuple[Any, ...]]:
+    if isinstance(blocks, da.Array):
+        return row_blocks(blocks)
+    if type(blocks) is tuple and blocks and all([isinstance(x, da.Array) for x in blocks]):
+        return row_blocks(*blocks)
+    return [block if type(block) is tuple else (block,) for block in blocks]
+
+
+# --------------------------------------------------------------------------- what workers run
+
+
+class _Kept:
+    """Parameters, which Dask is not to look into: a list would be taken for a list of tasks."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Job:
+    """How one block is differentiated: sent once, for all of them."""
+
+    def __init__(self, engine: Any, loss: Callable[..., Any], has_aux: bool) -> None:
+        self.engine = engine
+        self.loss = loss
+        self.has_aux = has_aux
+
+    def __call__(self, params: Any, *block: Any) -> tuple[Any, Any, list[Any]]:
+        """The value and gradient of a block, and what else it gave."""
+        options = {"has_aux": True} if self.has_aux else {}
+        value, gradient = self.engine.value_and_grad(self.loss, **options)(params, *block)
+        value, aux = (value[0], [value[1]]) if self.has_aux else (value, [])
+        return value, gradient, aux
+
+
+def _differentiate(job: _Job, params: _Kept, *block: Any) -> tuple[Any, Any, list[Any]]:
+    return job(params.value, *block)
+
+
+def _add_up(*parts: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
+    """The sums of values and gradients, from the first to the last."""
+    values, gradients, aux = zip(*parts, strict=True)
+    return _total(values), _total(gradients), [x for list_ in aux for x in list_]
+
+
+def _total(parts: Sequence[Any]) -> Any:
+    first = parts[0]
+    if is_structure_type(type(first)) and not isinstance(first, Tangent):
+        fields = zip(*[[t for _, t in fields_of(part)] for part in parts], strict=True)
+        return rebuild(first, [_total(field) for field in fields])
+    total: Any = ZeroTangent()
+    owned: Any = False
+    for part in parts:  # only what was made here is added into: the parts belong to the scheduler
+        total, owned = accumulate(total, part, owned)
+    return total
+
+
+# ---------------------------------------------------------------------------------- the graph
+
+
+def _tree(parts: list[Delayed], fan_in: int) -> Delayed:
+    add = delayed(_add_up)
+    while True:
+        parts = [add(*parts[i : i + fan_in]) for i in range(0, len(parts), fan_in)]
+        if len(parts) == 1:
+            return parts[0]
+
+
+def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
+    shown = sys.stderr.isatty() if progress is None else progress
+    client = _default_client() if client is None else client
+    if client is None:
+        bar: Any = contextlib.nullcontext()
+        if shown:
+            bar = importlib.import_module("dask.diagnostics").ProgressBar()
+        with bar:
+            return total.compute()
+    future = client.compute(total)
+    if shown:
+        importlib.import_module("distributed").progress(future, notebook=False)
+    return client.gather(future)
+
+
+def _default_client() -> Any:
+    """The client that Dask would use, if there is one and nobody said otherwise."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or dask.config.get("scheduler", None) not in (None, "dask.distributed"):
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None

@@ -1,0 +1,81 @@
+"""Dask's arrays as the array-API standard has them: array-api-compat's, where that is lazy.
+
+Left out are functions that take other parameters than the word of their name, so that words are put
+together of other words, and those that would compute: nothing is computed while a program is
+recorded.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from chainrules_py import NotDifferentiableError
+
+__all__ = ["refusal"]
+
+compat: Any = importlib.import_module("array_api_compat.dask.array")
+
+# Of the name of a word, and with other parameters.
+_OTHER = frozenset(
+    {
+        *("bincount", "choose", "diagonal", "dot", "einsum", "interp", "inner", "linspace"),
+        *("nan_to_num", "outer", "pad", "partition", "polyval", "trace", "unwrap"),
+    }
+)
+
+_MATRIX = "write np.linalg.{name}(x.compute()), if one machine holds the matrix"
+_VALUES = "write x.compute() before, or leave it out"
+_REFUSED = {
+    **dict.fromkeys(("svd", "svdvals", "qr", "lstsq", "pinv", "matrix_rank"), _MATRIX),
+    **dict.fromkeys(("eig", "eigvals", "lu_factor", "qr_raw", "matrix_norm"), _MATRIX),
+    **dict.fromkeys(("real_if_close", "complex_outside", "bessel_i"), _VALUES),
+    "bincount": "write np.sum(np.where(labels == k, weights, 0.0)) for each k",
+    "linspace": "write start + (stop - start) * da.linspace(0, 1, n), with numbers there",
+    "reduce": "write the loop, or chainrules_dask.map_reduce_grad over blocks",
+    "map": "write da.stack([f(x[i]) for i in range(n)]), or map_reduce_grad over blocks",
+    "roots": _VALUES,
+    "unique_values": "write np.unique(x.compute())",
+}
+
+
+def refusal(name: str, instead: str) -> NotDifferentiableError:
+    """The error for a function that Dask's arrays do not have here."""
+    msg = (
+        f"{name} of a Dask array has no derivative here: Dask has no such function that is lazy, "
+        f"or needs to see values first; {instead}"
+    )
+    return NotDifferentiableError(msg)
+
+
+def _refused(name: str, instead: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise refusal(name, instead.format(name=name))
+
+    return refuse
+
+
+class _Part:
+    """One of the standard's extensions, without what is left out."""
+
+    def __init__(self, space: Any) -> None:
+        self._space = space
+
+    def __getattr__(self, name: str) -> Any:
+        return _found(self._space, name)
+
+
+def _found(space: Any, name: str) -> Any:
+    if name in _REFUSED:
+        return _refused(name, _REFUSED[name])
+    if name in _OTHER:
+        msg = f"Dask has no {name} that takes what the word does"
+        raise AttributeError(msg)
+    return getattr(space, name)
+
+
+linalg, fft = _Part(compat.linalg), _Part(compat.fft)
+
+
+def __getattr__(name: str) -> Any:
+    return _found(compat, name)

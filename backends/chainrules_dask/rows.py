@@ -1,0 +1,149 @@
+"""The rows of Dask's functions and methods, which are NumPy's as far as names and parameters agree.
+
+NumPy's functions are what a program calls: ``np.sum(x)`` asks its arguments what they are, and
+``da.sum(x)`` does not. The rows of Dask's functions are for `rrule` and `frule`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import dask.array as da
+import numpy as np
+from dask.tokenize import normalize_token
+
+from chainrules_py import Tracer, TracerError, alias, linear_rule, primitive
+from chainrules_py.arrays import Array
+from chainrules_py.errors import describe, register_adviser
+from chainrules_py.kinship import derive, rows_of
+from chainrules_py.loading import see, see_all
+from chainrules_py.primitive import register_static
+from chainrules_py.tracers import find_tracers
+
+__all__ = ["left_out", "rechunk"]
+
+_METHODS = (
+    *("all", "any", "argmax", "argmin", "astype", "clip", "conj", "copy", "cumprod", "cumsum"),
+    *("dot", "flatten", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round"),
+    *("squeeze", "std", "sum", "swapaxes", "trace", "transpose", "var", "T", "real", "imag"),
+)
+left_out: list[str] = []
+"""The functions of NumPy with a row that Dask has with other parameters."""
+
+
+def _enter(path: str, native: Any, row: Any) -> None:
+    if not callable(native):
+        made = derive(native, row, parameters={"self": None})
+    elif type(native) is type(da.sin):
+        made = derive(native, row, parameters=dict.fromkeys(row.positional))
+    else:
+        made = derive(native, row)
+    if made is None:
+        left_out.append(path)
+
+
+def _enter_all() -> None:
+    see(None, (np.ndarray,))
+    see_all("numpy")  # the rows of NumPy wait to be asked for
+    for path, row in rows_of("numpy").items():
+        first, _, name = path.rpartition(".")
+        if first == "ndarray" and name in _METHODS:
+            _enter(path, vars(da.Array)[name], row)
+        elif not first and getattr(da, name, None) not in (None, getattr(np, name, None)):
+            _enter(path, getattr(da, name), row)
+
+
+_enter_all()
+
+
+# ------------------------------------------------------------------------------------- chunks
+
+
+class Chunks:
+    """How an array is to be cut: whatever Dask takes, as an option."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.given = args, keywords
+
+    def __repr__(self) -> str:
+        args, keywords = self.given
+        return ", ".join([*map(repr, args), *[f"{k}={value!r}" for k, value in keywords.items()]])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chunks) and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+register_static(Chunks)
+
+
+@primitive
+def rechunk(x: Array, /, *, how: Chunks) -> Any:
+    """The same array, cut otherwise."""
+    args, keywords = how.given
+    return da.Array.rechunk(x, *args, **keywords)  # type: ignore[arg-type]
+
+
+linear_rule(rechunk, lambda y_bar, x, *, how: y_bar, batched=True)
+
+
+def _rechunk(self: Any, chunks: Any = "auto", **keywords: Any) -> Any:
+    return rechunk(self, how=Chunks(chunks, **keywords))
+
+
+alias(da.Array.rechunk, to=_rechunk, parameters={})
+
+
+# ------------------------------------------------------------ what cannot be seen being called
+
+
+def _instead(frame: Any) -> str | None:
+    """What to write in place of the outermost function of Dask's under a frame, if one is."""
+    name = None
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("dask.array") and not frame.f_code.co_name.startswith(("_", "<")):
+            name = frame.f_code.co_name
+        elif name is not None and not module.startswith(("dask", "toolz", "tlz", "functools")):
+            break
+        frame = frame.f_back
+    if name is None:
+        return None
+    by_numpy = f"write np.{name}" if hasattr(np, name) else "write it with NumPy's functions, or"
+    by_blocks = "" if hasattr(np, name) else " block by block with map_reduce_grad"
+    return (
+        f"da.{name} takes arrays of Dask's alone; {by_numpy}{by_blocks}: NumPy asks arguments what "
+        f"they are, so that what is traced can be differentiated"
+    )
+
+
+def _refuse(x: Tracer) -> NoReturn:
+    """Raise: Dask would take what is traced for a constant, and lose its derivative in silence."""
+    instead = _instead(sys._getframe(1)) or "pass x.value, which is a constant"
+    what = describe(x.__payload__)
+    msg = f"{what}, which is being differentiated, is no part of a graph; {instead}"
+    raise TracerError(msg)
+
+
+# What becomes part of a graph is given a name, which is made of it.
+normalize_token.register(Tracer, _refuse)
+
+
+def _advice(error: BaseException) -> str | None:
+    """Where a function of Dask's was given what is being differentiated, and found out itself."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or isinstance(error, TracerError):
+        return None
+    return (
+        _instead(trace.tb_frame) if find_tracers(tuple(trace.tb_frame.f_locals.values())) else None
+    )
+
+
+register_adviser(_advice)

@@ -1,0 +1,496 @@
+"""Where Dask computes a word otherwise than by the standard's function of its name."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import dask.array as da
+import numpy as np
+
+from chainrules_dask.arrays import check_known
+from chainrules_dask.namespace import refusal
+from chainrules_py import Primitive, Scalar
+from chainrules_py import vocabulary as v
+from chainrules_py.vocabulary import reporting
+
+__all__ = ["of_blocks"]
+
+if TYPE_CHECKING:
+    DaskArray: TypeAlias = Any
+    Operand: TypeAlias = Any
+else:
+    DaskArray, Operand = da.Array, da.Array | np.ndarray | Scalar
+
+core: Any = importlib.import_module("dask.array.core")
+
+# ------------------------------------------------------------------- words that blocks compute
+
+
+def of_blocks(name: str, *operands: Any, **options: Any) -> Any:
+    """A word by its name, of NumPy's or CuPy's arrays: what the tasks of a graph call."""
+    return getattr(v, name)(*operands, **options)
+
+
+def _enter(word: Primitive[..., Any], implementation: Callable[..., Any]) -> None:
+    """For each mixture of operands of which one is Dask's."""
+    functools.update_wrapper(implementation, word, assigned=("__name__", "__doc__"))
+    n = len(word.operands)
+    for first in range(n):
+        types = (*[np.ndarray | Scalar] * first, DaskArray, *[Operand] * (n - first - 1))
+        word.implement(implementation, types=types)
+
+
+def _elementwise(word: Primitive[..., Any]) -> None:
+    of = functools.partial(of_blocks, word.__name__)
+
+    def elementwise_dask(*operands: Any) -> Any:
+        return core.elemwise(of, *operands)
+
+    _enter(word, elementwise_dask)
+
+
+def _along_cores(word: Primitive[..., Any], signature: str) -> None:
+    """A word of vectors or matrices, one for each place of the other axes.
+
+    ``signature`` is that of a generalised ufunc.
+    """
+    name, results = word.__name__, signature.partition("->")[2].count("(")
+
+    def cores_dask(*operands: Any, **options: Any) -> Any:
+        operands = tuple([da.asarray(x) for x in operands])
+        text = signature
+        if "k)" in text and operands[-1].ndim == 1:  # one vector in place of columns
+            text = text.replace(",k)", ")")
+        cores = [side.count(",") + 1 for side in text.partition("->")[0].split("),(")]
+        for x, core in zip(operands, cores, strict=True):
+            if any([n > 1 for n in x.numblocks[x.ndim - core :]]):
+                raise refusal(
+                    name,
+                    f"the last {core} axes of x have to lie in one chunk, as after "
+                    f"x.rechunk({dict.fromkeys(range(-core, 0), -1)})",
+                )
+        of = functools.partial(of_blocks, name, **options)
+        made = of(*[np.ones((1,) * x.ndim, x.dtype) for x in operands])
+        tuples = type(made) is not np.ndarray and results > 1
+        dtypes = [part.dtype for part in made] if tuples else made.dtype
+        take = functools.partial(_plain, of) if tuples else of
+        y = da.apply_gufunc(take, text, *operands, output_dtypes=dtypes)
+        return type(made)(*y) if tuples else y
+
+    _enter(word, cores_dask)
+
+
+def _plain(of: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
+    """Several results in a plain tuple."""
+    return tuple(of(*operands))
+
+
+_ELEMENTWISE: tuple[Any, ...] = (
+    *(v.erf, v.erfc, v.erfcinv, v.erfcx, v.erfi, v.erfinv, v.dawsn, v.wofz, v.spence),
+    *(v.gamma, v.gammaln, v.loggamma, v.rgamma, v.digamma, v.polygamma, v.gammasgn, v.zeta),
+    *(v.beta, v.betaln, v.betainc, v.binom, v.gammainc, v.gammaincc, v.exp1, v.expi),
+    *(v.expit, v.logit, v.log_expit, v.ndtr, v.ndtri, v.log_ndtr, v.exprel, v.exp10, v.cosm1),
+    *(v.entr, v.rel_entr, v.kl_div, v.xlogy, v.xlog1py, v.huber, v.pseudo_huber),
+    *(v.boxcox, v.boxcox1p, v.inv_boxcox, v.inv_boxcox1p),
+    *(v.i0, v.i0e, v.i1, v.i1e, v.iv, v.ive, v.j0, v.j1, v.jv, v.k0, v.k0e, v.k1, v.k1e),
+    *(v.kv, v.kve, v.y0, v.y1, v.yv, v.ellipe, v.ellipk, v.ellipkm1),
+    *(v.hyp0f1, v.hyp1f1, v.hyp2f1, v.lambertw, v.owens_t),
+    *(v.strong_multiply, v.tie_share, v.clip),
+)
+for _word in _ELEMENTWISE:
+    _elementwise(_word)
+_CORES: dict[Any, str] = {
+    v.inv: "(n,n)->(n,n)",
+    v.cholesky: "(n,n)->(n,n)",
+    v.solve: "(n,n),(n,k)->(n,k)",
+    v.solve_again: "(n,n),(n,k)->(n,k)",
+    v.slogdet: "(n,n)->(),()",
+    v.det: "(n,n)->()",
+    v.adjugate: "(n,n)->(n,n)",
+    v.eigh: "(n,n)->(n),(n,n)",
+    v.eigvalsh: "(n,n)->(n)",
+    v.expm: "(n,n)->(n,n)",
+}
+for _word, _signature in _CORES.items():
+    _along_cores(_word, _signature)
+
+
+# ------------------------------------------------------------------------------ along an axis
+
+
+def _whole_along(axis: int, *arrays: Any) -> tuple[Any, ...]:
+    """Arrays with that axis in one chunk."""
+    return tuple([x if x.numblocks[axis] == 1 else x.rechunk({axis: -1}) for x in arrays])
+
+
+def _along_axis(name: str, signature: str, axis: int, *operands: Any) -> Any:
+    """A word with one axis of each operand in it, block by block along the others."""
+    arrays = _whole_along(axis, *map(da.asarray, operands))
+    letters = [
+        [-1 - k if a == axis % x.ndim else a for a in range(x.ndim)] for k, x in enumerate(arrays)
+    ]
+    pairs = [part for pair in zip(arrays, letters, strict=True) for part in pair]
+    _, arrays = core.unify_chunks(*pairs)
+    of = functools.partial(of_blocks, name, axis=-1)
+    dtype = of(*[np.zeros((1,) * x.ndim, x.dtype) for x in arrays]).dtype
+    axes = [(axis,)] * (len(arrays) + 1)
+    return da.apply_gufunc(of, signature, *arrays, axes=axes, output_dtypes=dtype)
+
+
+@v.take_along_axis.implement
+def take_along_axis_dask(x: DaskArray, indices: DaskArray | np.ndarray, *, axis: int = -1) -> Any:
+    """Block by block, with the axis in one chunk."""
+    return _along_axis("take_along_axis", "(n),(m)->(m)", axis, x, indices)
+
+
+@v.put_along_axis_add.implement
+def put_along_axis_add_dask(
+    x: DaskArray, y: Any, indices: DaskArray | np.ndarray, *, axis: int = -1
+) -> Any:
+    """As `take_along_axis_dask`; the function of NumPy's name would write nowhere, in silence."""
+    y = da.asarray(y)
+    y = y if y.ndim == x.ndim else da.broadcast_to(y, indices.shape)
+    return _along_axis("put_along_axis_add", "(n),(m),(m)->(n)", axis, x, y, indices)
+
+
+def _maximum(x: Any, axis: Any) -> Any:
+    """The largest element, and 0 where that is not finite: what exponents are shifted by."""
+    if 0 in x.shape:
+        return 0.0
+    top = da.max(x, axis=axis, keepdims=True)
+    return da.where(da.isfinite(top), top, 0)
+
+
+@v.logsumexp.implement
+def logsumexp_dask(x: DaskArray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Shifted by the largest element."""
+    top = _maximum(x.real if x.dtype.kind == "c" else x, axis)
+    y = da.log(da.sum(da.exp(x - top), axis=axis, keepdims=True)) + top
+    return y if keepdims else da.squeeze(y, axis)
+
+
+@v.softmax.implement
+def softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    shares = da.exp(x - _maximum(x, axis))
+    return shares / da.sum(shares, axis=axis, keepdims=True)
+
+
+@v.log_softmax.implement
+def log_softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    x = x - _maximum(x, axis)
+    return x - da.log(da.sum(da.exp(x), axis=axis, keepdims=True))
+
+
+def _transform(word: Primitive[..., Any]) -> None:
+    def transform_dask(
+        x: DaskArray, *, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Any:
+        (x,) = _whole_along(axis, x)
+        of = functools.partial(of_blocks, word.__name__, n=n, axis=axis, norm=norm)
+        alone = tuple([m if a == axis % x.ndim else 1 for a, m in enumerate(x.shape)])
+        made = of(np.zeros(alone))
+        chunks = list(x.chunks)
+        chunks[axis] = (made.shape[axis],)
+        dtype = of(np.zeros(made.shape, x.dtype)).dtype
+        return da.map_blocks(of, x, dtype=dtype, chunks=tuple(chunks))
+
+    word.implement(transform_dask, types=(DaskArray,))
+
+
+for _word in (v.fft, v.ifft, v.rfft, v.irfft):
+    _transform(_word)
+
+
+@v.searchsorted.implement
+def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
+    """Of numbers as well."""
+    return da.searchsorted(x1, da.asarray(x2), side)
+
+
+# ------------------------------------------------------------------------------------ creation
+
+
+@v.full_like.implement
+def full_like_dask(x: DaskArray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
+    """One number, spread: other arrays' chunks then cut it, and it takes no memory."""
+    check_known(shape)
+    number = da.full((), fill, dtype=x.dtype if dtype is None else dtype)
+    return da.broadcast_to(number, shape) if shape else number
+
+
+@v.broadcast_to.implement
+def broadcast_to_dask(x: DaskArray, *, shape: Any) -> Any:
+    """Of known shape."""
+    check_known(shape)
+    return da.broadcast_to(x, shape)
+
+
+@v.arange_like.implement
+def arange_like_dask(x: DaskArray, *, stop: int, start: int = 0, step: int = 1) -> Any:
+    """Beside any chunk."""
+    return da.arange(start, stop, step)
+
+
+@v.eye_like.implement
+def eye_like_dask(
+    x: DaskArray, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
+) -> Any:
+    """Dask's has square chunks alone."""
+    down, right = da.arange(rows)[:, None], da.arange(rows if columns is None else columns)
+    return da.equal(down + diagonal, right).astype(x.dtype if dtype is None else dtype)
+
+
+@v.astype.implement
+def astype_dask(x: DaskArray, *, dtype: Any) -> Any:
+    """The method."""
+    return x.astype(dtype)
+
+
+@v.copy.implement
+def copy_dask(x: DaskArray) -> Any:
+    """The method."""
+    return x.copy()
+
+
+@v.to_device.implement
+def to_device_dask(x: DaskArray, *, device: Any) -> Any:
+    """Chunks are where their library has them."""
+    return x
+
+
+@v.lift.implement
+def lift_dask(x: DaskArray, *, to: Any) -> Any:
+    """It is no number."""
+    return x
+
+
+@reporting.report.implement
+def report_dask(condition: DaskArray, *, message: str) -> None:
+    """To read the condition would be to compute it."""
+
+
+# ------------------------------------------------------------------------------- manipulation
+
+
+@v.reshape.implement
+def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
+    """Where Dask can only merge axes, or only split them, first the one and then the other."""
+    check_known(x.shape)
+    if not x.size and -1 not in shape:
+        return da.zeros(shape, x.dtype)
+    try:
+        return x.reshape(shape)
+    except NotImplementedError:
+        return x.reshape(-1).rechunk().reshape(shape)
+
+
+@v.repeat.implement
+def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
+    """As `take`, of places that are known."""
+    if isinstance(repeats, da.Array):
+        raise refusal("np.repeat by a Dask array", "write np.repeat(x, repeats.compute())")
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    return take_dask(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
+
+
+@v.diagonal.implement
+def diagonal_dask(x: DaskArray, *, offset: int = 0) -> Any:
+    """Of the last two axes."""
+    return da.diagonal(x, offset, -2, -1)
+
+
+@v.trace.implement
+def trace_dask(x: DaskArray, *, offset: int = 0) -> Any:
+    """Of the last two axes."""
+    return da.diagonal(x, offset, -2, -1).sum(-1)
+
+
+@v.pad.implement
+def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
+    """Joined to blocks of one value."""
+    value = da.asarray(value).astype(x.dtype)
+    y = x
+    for axis, (before, behind) in enumerate(widths):
+        shapes = [(*y.shape[:axis], n, *y.shape[axis + 1 :]) for n in (before, behind)]
+        ends = [da.broadcast_to(value, shape) if 0 not in shape else None for shape in shapes]
+        parts = [part for part in (ends[0], y, ends[1]) if part is not None]
+        y = da.concatenate(parts, axis) if len(parts) > 1 else y
+    return y
+
+
+@v.einsum.implement
+def einsum_dask(*operands: Operand, subscripts: str, optimize: bool | str = False) -> Any:
+    """Dask's takes the letters first."""
+    return da.einsum(subscripts, *operands)
+
+
+# ------------------------------------------------------------------------------------ indexing
+
+
+def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
+    """The one array of places in an index, or None; numbers among the arrays become part of it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        For what Dask cannot follow, or not without knowing values.
+    """
+    rest, places, pattern = iter(arrays), [], []
+    for e in index:
+        if type(e) is tuple and e[0] is bool:  # Dask takes True for the number 1
+            raise refusal("x[True]", "write x[None]")
+        a = next(rest) if e is v.Index.HOLE else None
+        if a is None or getattr(a, "ndim", 0) != 0:
+            pattern.append(e)
+            places += [] if a is None else [a]
+        elif isinstance(a, da.Array):
+            raise refusal("x[place]", "write x[int(place.compute())]")
+        else:
+            pattern.append(int(a))
+    if any(a.dtype.kind == "b" for a in places):
+        msg = "a mask picks out as many elements as are true; write np.where(mask, x, 0)"
+        raise refusal("x[mask]", msg)
+    numbers = any([type(e) is int for e in pattern])
+    if len(places) > 1 or (places and numbers):
+        msg = "one array of places can be followed, beside slices: x[places], x[:, places]"
+        raise refusal("x[places, ...]", msg)
+    return (places[0] if places else None), v.Index(pattern)
+
+
+@v.getitem.implement
+def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any:
+    """As subscripting with slices, numbers, and one array of places."""
+    places, index = _followed(arrays, index)
+    if places is None:
+        return da.asarray(x)[index.join(())]
+    y = da.asarray(x)[index.join((places.reshape(-1),))]
+    if places.ndim == 1:
+        return y
+    axis = _axes_of(index, x.ndim).index(v.Index.HOLE)
+    return reshape_dask(y, shape=(*y.shape[:axis], *places.shape, *y.shape[axis + 1 :]))
+
+
+@v.take.implement
+def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
+    """As subscripting along the axis."""
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    index, arrays = v.Index.split((*(slice(None),) * (axis % x.ndim), indices))
+    return getitem_dask(x, *arrays, index=index)
+
+
+def _axes_of(index: v.Index, ndim: int) -> list[Any]:
+    """The entries of an index with a slice for each axis that it leaves out, and for ``...``."""
+    named = sum(1 for e in index if e is not None and e is not Ellipsis)
+    rest = [(slice, None, None, None)] * (ndim - named)
+    entries: list[Any] = []
+    for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
+        entries += rest if e is Ellipsis else [e]
+    return entries
+
+
+def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
+    """Zeros in the shape of x, with y where the index reads; places that repeat add."""
+    check_known(x.shape)
+    places, index = _followed(arrays, index)
+    entries = _axes_of(index, x.ndim)
+    reads = _reads([e for e in entries if e is not None], x.shape)
+    lengths: list[Any] = [len(r) for r in reads]
+    hole = -1
+    if places is not None:
+        hole = [e for e in entries if e is not None].index(v.Index.HOLE)
+        lengths[hole] = math.prod(places.shape)
+    y = reshape_dask(_in_full(y, entries, lengths, places), shape=tuple(lengths))
+    for axis, read in enumerate(reads):
+        y = da.flip(y, axis) if read.step < 0 else y
+        y = _dilated(y, axis, abs(read.step)) if len(read) > 1 and abs(read.step) > 1 else y
+    if places is not None:
+        y = _summed(y, places.reshape(-1), hole, x.shape[hole])
+    ends = [(min(r[0], r[-1]), max(r[0], r[-1]) + 1) if r else (0, 0) for r in reads]
+    widths = [(a, n - b) for (a, b), n in zip(ends, x.shape, strict=True)]
+    return pad_dask(y, 0, widths=widths) if any(map(any, widths)) else y
+
+
+def _reads(entries: list[Any], shape: Any) -> list[range]:
+    """What each entry reads of its axis; an array of places stands for all of it."""
+    found = []
+    for e, n in zip(entries, shape, strict=True):
+        if type(e) is int:
+            found.append(range(e % n, e % n + 1))
+        else:
+            found.append(range(n) if e is v.Index.HOLE else range(*slice(*e[1:]).indices(n)))
+    return found
+
+
+def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any:
+    """What is added, or written, with each of the axes that reading would give."""
+    rest, shape = iter(lengths), []
+    for e in entries:
+        n = 1 if e is None else next(rest)
+        if e is v.Index.HOLE:
+            shape += [*places.shape]
+        elif type(e) is not int:
+            shape.append(n)
+    y = da.asarray(y)
+    while y.ndim > len(shape):  # NumPy writes an array with more axes, if they have length one
+        y = y[0]
+    return da.broadcast_to(y, shape)
+
+
+def _dilated(y: Any, axis: int, step: int) -> Any:
+    """With zeros between the elements along an axis."""
+    gaps = da.broadcast_to(da.zeros((), y.dtype), (*y.shape, step - 1))
+    apart = da.concatenate([y[..., None], gaps], -1)
+    apart = da.moveaxis(apart, -1, axis + 1)
+    n = y.shape[axis] * step
+    merged = reshape_dask(apart, shape=(*y.shape[:axis], n, *y.shape[axis + 1 :]))
+    return merged[(*(slice(None),) * axis, slice(n - step + 1))]
+
+
+def _summed(y: Any, places: Any, axis: int, length: int) -> Any:
+    """Rows of y added up at their places along an axis: each block by itself, then all of them."""
+    own = [y.ndim + 1 if a == axis else a for a in range(y.ndim)]
+    parts = da.blockwise(
+        _block_sum,
+        (axis, *own),
+        y,
+        tuple(range(y.ndim)),
+        da.asarray(places),
+        (axis,),
+        new_axes={y.ndim + 1: length},
+        adjust_chunks={axis: 1},
+        axis=axis,
+        length=length,
+        dtype=y.dtype,
+    )
+    return parts.sum(0)
+
+
+def _block_sum(y: Any, places: Any, *, axis: int, length: int) -> Any:
+    shape = [*y.shape]
+    shape[axis] = length
+    zeros = v.full_like(y, shape=tuple(shape), fill=0)
+    pattern, arrays = v.Index.split((*(slice(None),) * axis, places))
+    return v.expand_dims(v.scatter_add(zeros, y, *arrays, index=pattern), axis=0)
+
+
+@v.scatter_add.implement
+def scatter_add_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
+    """x, and zeros with y in them."""
+    return x + _spread(x, y, arrays, index)
+
+
+@v.put_at.implement
+def put_at_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
+    """Chosen element by element."""
+    if _followed(arrays, index)[0] is not None:
+        msg = "of places that repeat, only their values tell which is written last; write np.where"
+        raise refusal("x[places] = y", msg)
+    written = _spread(x, np.ones((), dtype=bool), arrays, index)
+    return da.where(written, _spread(x, da.asarray(y).astype(x.dtype), arrays, index), x)

@@ -1,0 +1,27 @@
+"""What every function of numpy.ma is, or calls, on its way to make a plain array of a tracer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy.masked import INSTEAD
+from chainrules_py.advice import advise
+
+__all__: list[str] = []
+
+_core: Any = np.ma.core
+for _entrance in (
+    np.ma.MaskedArray.__new__,
+    np.ma.getdata,
+    np.ma.masked_where,
+    np.ma.masked_invalid,
+    np.ma.where,
+    np.ma.concatenate,
+    np.ma.dot,
+    _core._MaskedUnaryOperation.__call__,
+    _core._MaskedBinaryOperation.__call__,
+    _core._DomainedBinaryOperation.__call__,
+):
+    advise(_entrance, f"a masked array holds plain numbers alone: {INSTEAD}")

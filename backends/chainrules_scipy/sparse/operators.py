@@ -1,0 +1,37 @@
+"""SciPy's operators, passed by what is traced: they would make plain arrays of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from scipy.sparse._base import _spbase
+
+from chainrules_py import Tracer
+from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.traced import TracedSparse, product
+
+__all__: list[str] = []
+
+
+def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The product of a sparse array with whatever it is; with what is traced, by our words.
+
+    ``x @ A`` comes here as well, with both transposed.
+    """
+
+    @functools.wraps(dispatch)
+    def _matmul_dispatch(self: Any, other: Any) -> Any:
+        if isinstance(other, (Tracer, TracedSparse)):
+            a = self if self.format in ("csr", "csc", "coo") else self.tocsr()
+            return product(a.data, other, Pattern.of(a))
+        return dispatch(self, other)
+
+    return _matmul_dispatch
+
+
+_base: Any = _spbase
+for _cls in {_base, *_base.__subclasses__()}:
+    if "_matmul_dispatch" in vars(_cls):
+        _cls._matmul_dispatch = _let_tracers_answer(_cls._matmul_dispatch)

@@ -1,0 +1,135 @@
+"""Where the stored elements of a sparse array stand: all of it but the numbers."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py.primitive import register_static
+
+__all__ = ["Pattern"]
+
+_TRANSPOSED = {"csr": "csc", "csc": "csr", "coo": "coo"}
+_ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
+
+
+@final
+class Pattern:
+    """The places of the stored elements of a sparse array, in the order of its ``data``.
+
+    Attributes
+    ----------
+    cls : type
+        The class of the array, or matrix.
+    format : str
+        ``"csr"``, ``"csc"`` or ``"coo"``.
+    places : tuple of array
+        ``(indices, indptr)``, or the two coordinates.
+    shape : tuple of int
+        That of the array.
+    """
+
+    __slots__ = ("_factored", "_rows_columns", "_transposed", "cls", "format", "places", "shape")
+
+    def __init__(
+        self, cls: type, format: str, places: tuple[Any, ...], shape: tuple[int, ...]
+    ) -> None:
+        self.cls = cls
+        self.format = format
+        self.places = places
+        self.shape = shape
+        self._rows_columns: Any = None
+        self._transposed: Pattern | None = None
+        self._factored: Any = None
+
+    @classmethod
+    def of(cls, x: Any) -> Pattern:
+        """That of a sparse array.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If it is stored in another way, or has not two axes.
+        """
+        if x.format not in _TRANSPOSED or len(x.shape) != 2:
+            msg = (
+                f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
+                f"elements of csr, csc and coo arrays with two axes; write x.tocsr()"
+            )
+            raise NotDifferentiableError(msg)
+        places = x.coords if x.format == "coo" else (x.indices, x.indptr)
+        return cls(type(x), x.format, tuple(places), x.shape)
+
+    def array(self, data: Any) -> Any:
+        """The sparse array, or matrix, with these elements."""
+        return self._made(self.cls, data)
+
+    def _made(self, cls: Any, data: Any) -> Any:
+        places = self.places if self.format == "coo" else None
+        given = (data, places) if places is not None else (data, *self.places)
+        return cls(given, shape=self.shape, copy=False)
+
+    def operator(self, data: Any) -> Any:
+        """The same as an array: its operators are those of arrays."""
+        return self._made(_ARRAYS[self.format], data)
+
+    @property
+    def T(self) -> Pattern:  # noqa: N802
+        """That of the transposed array, whose data are in the same order."""
+        if self._transposed is None:
+            format = _TRANSPOSED[self.format]
+            places = self.places[::-1] if format == "coo" else self.places
+            kind = f"{format}_{'matrix' if self.is_matrix else 'array'}"
+            made = Pattern(getattr(sparse, kind), format, places, self.shape[::-1])
+            made._transposed = self
+            self._transposed = made
+        return self._transposed
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is one of the older classes, for which ``*`` is the product of matrices."""
+        return issubclass(self.cls, sparse.spmatrix)
+
+    @property
+    def rows_columns(self) -> tuple[Any, Any]:
+        """The row and the column of each stored element."""
+        if self._rows_columns is None:
+            if self.format == "coo":
+                self._rows_columns = self.places
+            else:
+                inner, starts = self.places
+                outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+                self._rows_columns = (outer, inner) if self.format == "csr" else (inner, outer)
+        return self._rows_columns  # type: ignore[no-any-return]
+
+    def solved(self, data: Any, b: Any) -> Any:
+        """The x with A x = b; the factors are kept, and serve the transposed system as well."""
+        mine, other = (
+            self._factored,
+            None if self._transposed is None else self._transposed._factored,
+        )
+        if mine is not None and np.array_equal(mine[0], data):
+            return _solve(mine[1], b, "N")
+        if other is not None and np.array_equal(other[0], data):
+            return _solve(other[1], b, "T")
+        factors = splu(self.operator(data).tocsc())
+        self._factored = data.copy(), factors  # who writes to data gets other factors
+        return _solve(factors, b, "N")
+
+    def __repr__(self) -> str:
+        return f"<pattern of {self.cls.__name__}, {self.shape}>"
+
+
+def _solve(factors: Any, b: Any, trans: str) -> Any:
+    """As SuperLU does, which takes real systems real sides only."""
+    real = factors.L.dtype.kind != "c"
+    if real and np.iscomplexobj(b):
+        return _solve(factors, b.real, trans) + 1j * _solve(factors, b.imag, trans)
+    return factors.solve(np.ascontiguousarray(b, dtype=factors.L.dtype), trans)
+
+
+register_static(Pattern)

@@ -1,0 +1,60 @@
+"""Systems of linear equations with sparse arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.common import array_of
+from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.traced import TracedSparse
+from chainrules_scipy.sparse.words import sparse_solve
+
+__all__ = ["spsolve"]
+
+
+def spsolve(A: Any, b: Any) -> Any:
+    """The x with A x = b, by a sparse LU factorization that derivatives share.
+
+    Parameters
+    ----------
+    A : sparse array or matrix of shape (n, n)
+        In csr, csc or coo format; it may be traced.
+    b : array of shape (n,) or (n, k)
+        The right sides; a dense array, which may be traced.
+
+    Returns
+    -------
+    array of shape (n,) or (n, k)
+        As `scipy.sparse.linalg.spsolve` has it: of shape (n,) for a b of shape (n, 1).
+
+    Raises
+    ------
+    RuntimeError
+        If A is exactly singular.
+
+    Notes
+    -----
+    M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
+    algorithmic differentiation" (2008), section 2.3.1, on the pattern of A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from chainrules_tape import grad
+    >>> A = csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> grad(lambda A: spsolve(A, np.array([2.0, 9.0]))[1])(A).data
+    array([ 0.125, -0.25 , -0.5  ])
+    """
+    if isinstance(A, TracedSparse):
+        data, pattern = A.data, A.pattern
+    else:
+        data, pattern = A.data, Pattern.of(A)
+    if pattern.shape[0] != pattern.shape[1] or b.shape[0] != pattern.shape[0]:
+        msg = f"spsolve of arrays of shapes {pattern.shape} and {b.shape}"
+        raise ValueError(msg)
+    data, b = array_of(data), array_of(b)
+    if b.ndim == 2 and b.shape[1] == 1:
+        b = v.reshape(b, shape=(b.shape[0],))
+    return sparse_solve(data, b, pattern=pattern)

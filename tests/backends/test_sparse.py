@@ -1,0 +1,418 @@
+"""scipy.sparse: products and systems, with derivatives in the stored elements, to any order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import linalg
+
+from chainrules_py import ChainRulesError, ProjectionError, Tangent, rrule
+from chainrules_py.structure import fields_of, rebuild
+from chainrules_py.testing import check_rule
+from chainrules_scipy.sparse import (
+    Pattern,
+    TracedSparse,
+    sampled,
+    sparse_product,
+    sparse_solve,
+    spsolve,
+    with_data,
+)
+from chainrules_tape import Tape, grad, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+
+FORMATS = ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
+ROWS, COLUMNS = np.array([0, 0, 1, 2, 2, 4, 4]), np.array([0, 2, 1, 0, 3, 3, 2])
+
+
+def drawn(*shape, complex=False, seed=0):
+    rng = np.random.default_rng((seed, *shape))
+    x = rng.standard_normal(shape)
+    return x + 1j * rng.standard_normal(shape) if complex else x
+
+
+def array(format="csr_array", complex=False, dtype=None):
+    """Five rows, one of them empty, and four columns."""
+    data = drawn(len(ROWS), complex=complex)
+    data = data if dtype is None else data.astype(dtype)
+    return getattr(sparse, format)((data, (ROWS, COLUMNS)), shape=(5, 4))
+
+
+def square(format="csc_array", complex=False):
+    a = sparse.random_array((6, 6), density=0.4, rng=np.random.default_rng(1)).toarray()
+    a = a + 3.0 * np.eye(6) + (0.5j * a.T if complex else 0.0)
+    return getattr(sparse, format)(a)
+
+
+def dense(a, data):
+    """The array with these elements, in NumPy's operations: what derivatives are compared with."""
+    rows, columns = Pattern.of(a).rows_columns
+    full = np.zeros(a.shape, like=data) + 0.0 * data[0]
+    return full + scattered(a, data, rows, columns)
+
+
+def scattered(a, data, rows, columns):
+    places = np.zeros((len(rows), *a.shape))
+    places[np.arange(len(rows)), rows, columns] = 1.0
+    return np.tensordot(data, places, 1)
+
+
+LOSSES = {
+    "A @ x": (lambda a, x: np.sum(np.sin(a @ x)), (4,)),
+    "A @ X": (lambda a, x: np.sum(np.sin(a @ x)), (4, 3)),
+    "x @ A": (lambda a, x: np.sum(np.sin(x @ a)), (5,)),
+    "X @ A": (lambda a, x: np.sum(np.sin(x @ a)), (3, 5)),
+    "A.T @ x": (lambda a, x: np.sum(np.sin(a.T @ x)), (5,)),
+    "A.dot(x)": (lambda a, x: np.sum(np.sin(a.dot(x))), (4,)),
+    "quadratic": (lambda a, x: x[:5] @ a @ x[5:], (9,)),
+    "twice": (lambda a, x: np.sum(a.T @ (a @ x) ** 2), (4,)),
+    "scaled": (lambda a, x: np.sum(((-a * 2.0 / x[0]) @ x) ** 2), (4,)),
+    "one column": (lambda a, x: np.sum(np.sin(a @ x)), (4, 1)),
+}
+
+
+def real(f):
+    """A real loss of complex operands too."""
+    return lambda a, x: np.real(f(a, x)) + 0.5 * np.imag(f(a, x))
+
+
+def agree(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_products_have_the_derivatives_of_dense_ones(name, format, complex):
+    f, shape = LOSSES[name]
+    f = real(f)
+    a, x = array(format, complex), drawn(*shape, complex=complex)
+    by_hand = lambda data, x: f(dense(a, data), x)
+    value, (a_bar, x_bar) = value_and_grad(f, (0, 1))(a, x)
+    expected, (data_bar, other_bar) = value_and_grad(by_hand, (0, 1))(a.data, x)
+    agree(value, expected)
+    agree(a_bar.data, data_bar)
+    agree(x_bar, other_bar)
+    a_dot, x_dot = drawn(a.nnz, complex=complex, seed=5), drawn(*shape, complex=complex, seed=6)
+    tangents = Tangent[type(a)](data=a_dot), x_dot
+    agree(jvp(f, (a, x), tangents)[1], jvp(by_hand, (a.data, x), (a_dot, x_dot))[1])
+
+
+@pytest.mark.parametrize("format", ["csr_array", "coo_array", "csc_matrix"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_products_have_second_derivatives(name, format):
+    f, shape = LOSSES[name]
+    a, x = array(format), drawn(*shape)
+    by_hand = lambda data, x: f(dense(a, data), x)
+    a_dot, x_dot = drawn(a.nnz, seed=5), drawn(*shape, seed=6)
+    a_bar, x_bar = hvp(f, (a, x), (Tangent[type(a)](data=a_dot), x_dot))
+    data_bar, other_bar = hvp(by_hand, (a.data, x), (a_dot, x_dot))
+    agree(a_bar.data, data_bar)
+    agree(x_bar, other_bar)
+
+    def slope(f, a, x):
+        return np.sum(grad(f, 1)(a, x) ** 2)
+
+    reverse_twice = grad(lambda a: slope(f, a, x))(a)
+    agree(reverse_twice.data, grad(lambda data: slope(by_hand, data, x))(a.data))
+
+
+@pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("shape", [(6,), (6, 2), (6, 1)])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_systems_have_the_derivatives_of_dense_ones(format, shape, complex):
+    a, b = square(format, complex), drawn(*shape, complex=complex)
+
+    def f(a, b):
+        y = spsolve(a, b)
+        return np.sum(np.real(y) ** 2 + np.imag(y) ** 3)
+
+    def by_hand(data, b):
+        y = np.linalg.solve(dense(a, data), b)
+        return np.sum(np.real(y) ** 2 + np.imag(y) ** 3)
+
+    agree(spsolve(a, b), linalg.spsolve(a, b))
+    value, (a_bar, b_bar) = value_and_grad(f, (0, 1))(a, b)
+    expected, (data_bar, other_bar) = value_and_grad(by_hand, (0, 1))(a.data, b)
+    agree(value, expected)
+    agree(a_bar.data, data_bar)
+    agree(b_bar, other_bar)
+    a_dot, b_dot = drawn(a.nnz, complex=complex, seed=5), drawn(*shape, complex=complex, seed=6)
+    tangents = Tangent[type(a)](data=a_dot), b_dot
+    agree(jvp(f, (a, b), tangents)[1], jvp(by_hand, (a.data, b), (a_dot, b_dot))[1])
+    if not complex:
+        a_bar, b_bar = hvp(f, (a, b), tangents)
+        data_bar, other_bar = hvp(by_hand, (a.data, b), (a_dot, b_dot))
+        agree(a_bar.data, data_bar)
+        agree(b_bar, other_bar)
+
+
+@pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+def test_the_rules_by_the_judge(complex):
+    a, p = array(complex=complex), Pattern.of(array(complex=complex))
+    check_rule(sparse_product, a.data, drawn(4, 2, complex=complex), pattern=p, vary=False)
+    check_rule(sparse_product, a.data, drawn(5, complex=complex), pattern=p.T, vary=False)
+    check_rule(
+        sampled, drawn(5, 2, complex=complex), drawn(4, 2, complex=complex), pattern=p, vary=False
+    )
+    s = square(complex=complex)
+    check_rule(sparse_solve, s.data, drawn(6, complex=complex), pattern=Pattern.of(s), vary=False)
+
+
+def test_elements_are_factored_once(monkeypatch):
+    from chainrules_scipy.sparse import patterns
+
+    calls = []
+    monkeypatch.setattr(patterns, "splu", lambda a: calls.append(1) or linalg.splu(a))
+    a, b = square(), drawn(6)
+    value_and_grad(lambda a, b: np.sum(spsolve(a, b) ** 2), (0, 1))(a, b)
+    assert len(calls) == 1
+
+
+def test_factors_of_elements_that_were_written_over_are_not_used():
+    a, b = square(), drawn(6)
+    pattern = Pattern.of(a)
+    sparse_solve(a.data, b, pattern=pattern)
+    a.data *= 2.0
+    agree(sparse_solve(a.data, b, pattern=pattern), np.linalg.solve(a.toarray(), b))
+
+
+def test_single_precision_stays():
+    a = array(dtype=np.float32)
+    a_bar, x_bar = grad(lambda a, x: np.sum((a @ x) ** 2), (0, 1))(a, drawn(4).astype(np.float32))
+    assert a_bar.data.dtype == x_bar.dtype == np.float32
+    a_bar, x_bar = grad(lambda a, x: np.sum((a @ x) ** 2), (0, 1))(a, drawn(4))
+    assert (a_bar.data.dtype, x_bar.dtype) == (np.float32, np.float64)
+
+
+def test_real_elements_have_real_gradients():
+    a_bar = grad(lambda a: np.sum(np.abs(a @ drawn(4, complex=True)) ** 2))(array())
+    assert a_bar.data.dtype == np.float64
+
+
+def test_elements_that_repeat_have_each_their_own():
+    a = sparse.coo_array((np.array([1.0, 2.0, 3.0]), ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    x = np.array([5.0, 7.0])
+    agree(grad(lambda a: np.sum((a @ x) ** 2))(a).data, [2 * 21 * 7, 2 * 21 * 7, 2 * 15 * 5])
+    agree(grad(lambda a: np.sum(a.toarray() ** 2))(a).data, [6, 6, 6])
+
+
+def test_parts_and_sums():
+    a, x = square(), drawn(6)
+    for f in (
+        lambda a: np.sum(a.diagonal() ** 2),
+        lambda a: a.sum() ** 2,
+        lambda a: np.sum(a.sum(axis=0) ** 2 * x),
+        lambda a: np.sum(a.sum(axis=-1) ** 2 * x),
+        lambda a: np.sum(a.toarray() ** 3 * x),
+        lambda a: np.sum(a.data**2),
+        lambda a: np.sum(np.matmul(a, x) ** 2) + np.sum(np.matmul(x, a)),
+    ):
+        agree(grad(f)(a).data, grad(lambda data, f=f: f(Dense(a, data)))(a.data))
+
+
+class Dense:
+    """The members of a sparse array, on a dense one."""
+
+    def __init__(self, a, data):
+        self.full, self.data = dense(a, data), data
+        self.toarray, self.sum, self.diagonal = lambda: self.full, self.full.sum, self.full.diagonal
+
+    def __array_ufunc__(self, ufunc, method, *xs):
+        return ufunc(*[x.full if isinstance(x, Dense) else x for x in xs])
+
+
+def test_every_way_to_ask():
+    a, x = array(), drawn(4)
+    f = lambda a: np.sum((a @ x) ** 2)
+    slope = grad(f)(a).data
+    y, pullback = vjp(lambda a: a @ x, a)
+    agree(pullback(2 * y)[0].data, slope)
+    _, push = linearize(f, a)
+    t = drawn(a.nnz, seed=7)
+    agree(push(Tangent[sparse.csr_array](data=t)), slope @ t)
+    agree(jacobian(lambda a: a @ x)(a).data, np.eye(5)[:, rows_of(a)] * x[a.indices])
+    with Tape() as tape:
+        traced = tape.variable(a, "A")
+        loss = f(traced)
+    assert isinstance(traced, TracedSparse)
+    assert "csr_array" in repr(traced)
+    agree(tape.grad(loss, traced).data, slope)
+    params = {"A": a, "b": x[0]}
+    found = grad(lambda p: np.sum((p["A"] @ x + p["b"]) ** 2))(params)
+    assert isinstance(found["A"], Tangent[sparse.csr_array])
+
+
+def rows_of(a):
+    return Pattern.of(a).rows_columns[0]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_step_down_the_gradient_gives_the_class_back(format):
+    a, x = array(format), drawn(4)
+    stepped = a - 0.1 * grad(lambda a: np.sum((a @ x) ** 2))(a)
+    assert type(stepped) is type(a)
+    agree(stepped.toarray(), a.toarray() - 0.1 * (a.toarray() != 0) * np.outer(2 * (a @ x), x))
+
+
+def test_results_that_are_sparse():
+    a = array()
+    y, y_dot = jvp(lambda a: a * 3.0, (a,), (Tangent[sparse.csr_array](data=np.ones(a.nnz)),))
+    assert type(y) is sparse.csr_array
+    agree(y.data, 3 * a.data)
+    agree(y_dot.data, np.full(a.nnz, 3.0))
+
+
+def test_other_elements_on_a_pattern():
+    a, x = array(), drawn(4)
+    agree(
+        grad(lambda c: np.sum((with_data(a, c * a.data) @ x) ** 2))(2.0),
+        4 * np.sum((a @ x) ** 2),
+    )
+    assert type(with_data(a, np.ones(a.nnz))) is sparse.csr_array
+    with pytest.raises(ValueError, match="elements"):
+        with_data(a, np.ones(3))
+
+
+def test_it_is_a_structure_of_its_elements():
+    for format in FORMATS:
+        a = array(format)
+        ((name, data),) = fields_of(a)
+        assert name == "data"
+        assert data is a.data
+        assert type(rebuild(a, [data * 2])) is type(a)
+        agree(rebuild(a, [data * 2]).toarray(), 2 * a.toarray())
+
+
+@pytest.mark.parametrize("format", ["bsr_array", "dia_array", "dok_array", "lil_array"])
+def test_other_formats(format):
+    """As a constant they multiply what is traced; elements to differentiate in they have none."""
+    a, x = square("csr_array").asformat(format.split("_")[0]), drawn(6)
+    agree(
+        grad(lambda x: np.sum((a @ x) ** 2))(x), grad(lambda x: np.sum((a.toarray() @ x) ** 2))(x)
+    )
+    agree(
+        grad(lambda x: np.sum((x @ a) ** 2))(x), grad(lambda x: np.sum((x @ a.toarray()) ** 2))(x)
+    )
+    with pytest.raises(ChainRulesError, match="tocsr"):
+        grad(lambda a: np.sum(a @ x))(a)
+
+
+# ------------------------------------------------------------------------------------ refusals
+
+A, B, X = array(), square(), drawn(4)
+OF_TRACED = {
+    "sparse @ sparse": lambda a: np.sum(a @ a.T @ X),
+    "plain sparse @": lambda a: np.sum((B @ a) @ X),
+    "@ plain sparse": lambda a: np.sum((a @ A.T) @ X),
+    "sum of two": lambda a: (a + a).sum(),
+    "difference": lambda a: (A - a).sum(),
+    "plain sum": lambda a: (A + a).sum(),
+    "element by element": lambda a: (a * drawn(5, 4)).sum(),
+    "multiply": lambda a: a.multiply(2.0).sum(),
+    "power": lambda a: a.power(2).sum(),
+    "**": lambda a: (a**2).sum(),
+    "quotient": lambda a: (a / drawn(5, 4)).sum(),
+    "compare": lambda a: (a > 0).sum(),
+    "row": lambda a: a[0].sum(),
+    "loop": lambda a: sum(row.sum() for row in a),
+    "tocsc": lambda a: (a.tocsc() @ X).sum(),
+    "max": lambda a: a.max(),
+    "abs": lambda a: abs(a).sum(),
+    "np.sin": lambda a: np.sin(a).sum(),
+    "np.sum": lambda a: np.sum(a),
+    "np.dot": lambda a: np.dot(a, X).sum(),
+    "np.asarray": lambda a: np.asarray(a).sum(),
+    "truth": lambda a: a.sum() if a else 0.0,
+    "norm": lambda a: linalg.norm(a),
+    "cg": lambda a: linalg.cg(a, drawn(5))[0].sum(),
+    "scipy's spsolve": lambda a: linalg.spsolve(a.T @ a, X).sum(),
+    "vstack": lambda a: (sparse.vstack([a, a]) @ X).sum(),
+    "write": lambda a: a.__setitem__((0, 0), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_TRACED)
+def test_what_traced_sparse_arrays_cannot_do_is_an_error(name):
+    with pytest.raises((ChainRulesError, TypeError)) as caught:
+        grad(OF_TRACED[name])(A)
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert name == "abs" or "toarray()" in text or "plain arrays" in text
+
+
+BESIDE = {
+    "A * x": (lambda x: (A * x).sum(), "A @ x"),
+    "x * A": (lambda x: (x * A).sum(), "A @ x"),
+    "A + x": (lambda x: (A + x).sum(), "unsupported operand"),
+    "np.multiply": (lambda x: np.multiply(x, A).sum(), "csr_array"),
+    "np.dot": (lambda x: np.dot(A, x).sum(), "csr_array"),
+    "scipy's spsolve": (lambda x: linalg.spsolve(B, np.tile(x, 2)[:6]).sum(), "chainrules_scipy"),
+    "cg": (lambda x: linalg.cg(B, np.tile(x, 2)[:6])[0].sum(), "linear_solve"),
+    "splu": (lambda x: linalg.splu(B).solve(np.tile(x, 2)[:6]).sum(), "Variable"),
+    "coo_array": (
+        lambda x: (sparse.coo_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ X).sum(),
+        "with_data",
+    ),
+    "csr_array with starts": (
+        lambda x: (sparse.csr_array((x, [0, 1, 2, 3], [0, 1, 2, 3, 4])) @ X).sum(),
+        "with_data",
+    ),
+    "3 axes": (lambda x: (A @ x.reshape(4, 1, 1)).sum(), "shape"),
+    "other lengths": (lambda x: (A @ x[:3]).sum(), "shape"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_sparse_arrays_do_with_traced_ones_is_an_error(name):
+    f, line = BESIDE[name]
+    with pytest.raises((ChainRulesError, ValueError, TypeError), match=line):
+        grad(f)(X)
+
+
+def test_a_sparse_array_is_no_tangent():
+    """It may have another pattern, of as many elements."""
+    with pytest.raises(ProjectionError, match="one number for each stored element"):
+        jvp(lambda a: a @ X, (A,), (A,))
+    with pytest.raises(ProjectionError):
+        rrule(sparse_product, A.data, X, pattern=Pattern.of(A))[1](A)
+
+
+def test_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match="spsolve"):
+        spsolve(A, drawn(5))
+    with pytest.raises(ValueError, match="spsolve"):
+        spsolve(B, drawn(5))
+    with pytest.raises(ChainRulesError, match="two axes"):
+        grad(lambda a: np.sum(a.data))(sparse.coo_array(np.array([1.0, 0.0, 2.0])))
+
+
+PROGRAM = """
+import numpy as np
+from scipy import sparse
+from chainrules_tape import grad
+A, x = sparse.csr_array(np.eye(2)), np.ones(2)
+{lines}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines, says",
+    [
+        ("print(grad(lambda A: (A @ x).sum())(A).data)", "[1. 1.]"),
+        ("import chainrules_scipy.sparse; print(grad(lambda x: (A @ x).sum())(x))", "[1. 1.]"),
+        ("grad(lambda x: (A @ x).sum())(x)", "import chainrules_scipy.sparse"),
+    ],
+    ids=["an argument brings it", "imported", "not imported"],
+)
+def test_when_it_is_there(lines, says):
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(lines=lines)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert says in run.stdout + run.stderr
