@@ -4,7 +4,9 @@
 #   make test-all    the slow ones too                       make bench      the benchmarks
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-nightly   every sample in twenty more draws, 20,000 random programs
-#   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv
+#   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
+#                    every rule in every library, and `make adapters`, of rules in other engines
+#   make bench-compare BASE=main   what became slower since        make dashboard   results over commits, as a page
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
@@ -23,10 +25,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-nightly test-gpu lint format docs coverage bench hooks clean
+.PHONY: help demo test test-all test-nightly test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,7s/^# *//p' Makefile
+	@sed -n '2,9s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -55,7 +57,7 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-project $(VENV)/.stamp-torch
 	$(PIP) --group test
 	@touch $@
 
-$(VENV)/.stamp-docs: $(VENV)/.stamp-project
+$(VENV)/.stamp-docs: $(VENV)/.stamp-project $(VENV)/.stamp-torch
 	$(PIP) --group docs
 	@touch $@
 
@@ -80,6 +82,12 @@ test-nightly: $(VENV)/.stamp-test
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)
 
+# Thunder reads names of PyTorch that the pinned version has dropped: it has an environment of its own.
+test-thunder:
+	$(PYTHON) -m venv .venv-thunder
+	.venv-thunder/bin/python -m pip install --quiet -r tests/adapters/requirements-thunder.txt -e .
+	.venv-thunder/bin/python -m pytest tests/adapters/test_thin_thunder.py $(ARGS)
+
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -98,22 +106,40 @@ docs: $(VENV)/.stamp-docs
 coverage: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.coverage docs/coverage.csv
 
-# asv writes its machine file into HOME, which is therefore .asv. Results are kept per commit, if there is one.
+adapters: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.adapters docs/adapters.csv
+
+libraries: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.libraries docs/libraries.csv
+
+# What measures, compares and draws is in benchmarks/; docs/benchmarks.md tells how. asv keeps results under .asv,
+# per commit, if there is one; it writes its machine file into HOME.
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null)
 ASV = HOME="$(abspath .asv)" $(ONE_THREAD) "$(abspath $(BIN))/python" -m asv
+RANGE ?= HEAD
+BASE ?= HEAD
 
 bench: $(VENV)/.stamp-bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-full: $(VENV)/.stamp-bench
 	@mkdir -p .asv
 	cd benchmarks && $(ASV) machine --yes --config asv.conf.json >/dev/null
 	cd benchmarks && $(ASV) run --config asv.conf.json --show-stderr \
 		--environment existing:$(abspath $(BIN))/python \
 		$(if $(COMMIT),--set-commit-hash $(COMMIT)) $(ARGS)
 
+bench-compare: $(VENV)/.stamp-bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.against $(BASE) $(ARGS)
+
+dashboard: $(VENV)/.stamp-bench
+	$(BIN)/python -m benchmarks.dashboard $(RANGE) $(ARGS)
+
 hooks: $(VENV)/.stamp-test
 	$(PIP) pre-commit
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
+	rm -rf $(VENV) .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""From a function and types to a rule: found, missed, the first time; registering; importing."""
+"""From a function and types to a rule: found, missed, the first time; registering."""
 
 from __future__ import annotations
 
@@ -65,20 +65,3 @@ class Registration:
 
     def time_rule(self) -> None:
         state(next(self.fresh))
-
-
-class Import:
-    """Importing in a new process."""
-
-    def timeraw_core(self) -> str:
-        return "import chainrules_py"
-
-    def timeraw_numpy(self) -> str:
-        return "import numpy"
-
-    def timeraw_core_and_tape_and_first_gradient(self) -> str:
-        return """
-import numpy as np
-from chainrules_tape import grad
-grad(lambda x: np.sum(np.sin(x)))(np.ones(4))
-"""

@@ -1,5 +1,7 @@
 """One table of the numbers that have to hold, each beside what it is compared with.
 
+The peers and whole programs have a table of their own: ``python -m benchmarks.peers``.
+
 Ratios come from medians of functions that take turns, so that they hold on a machine that is busy
 with other things as well.
 """
@@ -7,47 +9,29 @@ with other things as well.
 from __future__ import annotations
 
 import argparse
-import compileall
 import os
 import platform
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
-from benchmarks import derivatives
+from benchmarks import derivatives, facts
 from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer
-from benchmarks.families import FAMILIES
-from benchmarks.programs import ENGINES, PROGRAMS, engine
+from benchmarks.families import FAMILIES, family
+from benchmarks.programs import OURS, PROGRAMS, engine
 from benchmarks.registries import Own, many_words, state, word
 from benchmarks.timing import medians
 from chainrules_py import find_rule
-from chainrules_py import vocabulary as v
 
-ROOT = Path(__file__).resolve().parents[1]
 Row = tuple[str, str, str]
 
 
 def lookups(rounds: int) -> Iterator[Row]:
     """What it takes to find a rule."""
-    array, text = (np.ndarray,), (str,)
-    unknown = lambda x: x
-    found = medians(
-        {
-            "hot": lambda: find_rule(np.sin, array),
-            "miss": lambda: find_rule(v.sum, text),
-            "unknown": lambda: find_rule(unknown, text),
-            "empty": lambda: None,
-        },
-        rounds=4 * rounds,
-        pick=min,
-    )
-    nanoseconds = {name: 1e9 * (t - found["empty"]) for name, t in found.items()}
+    nanoseconds = facts.lookup_times(4 * rounds)
     yield "hot lookup", f"{nanoseconds['hot']:.0f} ns", "200 ns"
     yield "cached miss", f"{nanoseconds['miss']:.0f} ns", "300 ns"
     yield "cached miss, function without any rule", f"{nanoseconds['unknown']:.0f} ns", "300 ns"
@@ -69,29 +53,23 @@ def lookups(rounds: int) -> Iterator[Row]:
 
 def imports(rounds: int) -> Iterator[Row]:
     """What it takes to import, in new processes, compiled as an installation is."""
-    compileall.compile_dir(ROOT / "chainrules_py", quiet=2)
-    codes = {"nothing": "pass", "numpy": "import numpy", "core": "import chainrules_py"}
-    times: dict[str, list[float]] = {name: [] for name in codes}
-    for _ in range(rounds):
-        for name, code in codes.items():
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-            times[name].append(time.perf_counter() - start)
-    median = {name: statistics.median(values) for name, values in times.items()}
+    median = facts.import_times(rounds)
     core, numpy = (1e3 * (median[name] - median["nothing"]) for name in ("core", "numpy"))
     yield "import chainrules_py", f"{core:.0f} ms, {core / numpy:.2f} × import numpy", "1 ×"
 
 
 def rules(rounds: int) -> Iterator[Row]:
     """What a rule takes, beside the NumPy calls that it makes."""
-    for name, family in FAMILIES.items():
+    for name in FAMILIES:
+        of = family(name)
+        base = "NumPy" if of.pull is not None else "the value"
         for mode, ours, numpy in (
-            ("frule", family.frule, family.push),
-            ("rrule and pullback", family.rrule, family.pull),
+            ("frule", of.frule, of.push or of.value),
+            ("rrule and pullback", of.rrule, of.pull or of.value),
         ):
             found = medians({"ours": ours, "numpy": numpy}, rounds=rounds)
             budget = "5 ×" if (name, mode) == ("sin", "rrule and pullback") else ""
-            yield f"{name}: {mode}", f"{found['ours'] / found['numpy']:.1f} × NumPy", budget
+            yield f"{name}: {mode}", f"{found['ours'] / found['numpy']:.1f} × {base}", budget
 
 
 def chains(rounds: int) -> Iterator[Row]:
@@ -163,27 +141,14 @@ def whole_derivatives(rounds: int) -> Iterator[Row]:
 
 
 def programs(rounds: int) -> Iterator[Row]:
-    """Whole programs, as multiples of the same by hand; the first of the eager ones is marked."""
+    """Whole programs by ours, as multiples of the same by hand."""
     for name, program in PROGRAMS.items():
         arguments = program.inputs()
-        runs = {}
-        for by in ENGINES:
-            if by == "JAX, eager":  # minutes, and a hundred times the others
-                continue
-            try:
-                runs[by] = engine(by, program, arguments)
-            except (ImportError, NotImplementedError):
-                continue
+        runs = {by: engine(by, program, arguments) for by in ("NumPy by hand", OURS)}
         found = medians(runs, rounds=max(3, rounds // 4), seconds=0.02)
         base = found["NumPy by hand"]
-        eager = {by: t for by, t in found.items() if "hand" not in by and "jit" not in by}
-        first = min(eager, key=lambda by: eager[by])
         yield f"{name}: by hand", f"{1e3 * base:.3g} ms", ""
-        for by, t in found.items():
-            if by != "NumPy by hand":
-                mark = " <" if by == first else ""
-                budget = f"{program.budget:g} ×" if by == "chainrules_tape" else ""
-                yield f"{name}: {by}", f"{t / base:.2f} × by hand{mark}", budget
+        yield f"{name}: {OURS}", f"{found[OURS] / base:.2f} × by hand", f"{program.budget:g} ×"
 
 
 PARTS = {

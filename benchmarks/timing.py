@@ -3,51 +3,104 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["medians", "ratio"]
+__all__ = ["CLOCKS", "interval", "medians", "ratio", "turns"]
+
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "process": time.process_time}
+"""`process` counts the time of all threads, and none while the process waits for a processor."""
+
+
+def turns(
+    functions: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 25,
+    seconds: float = 2e-3,
+    limit: float = math.inf,
+    clock: Callable[[], float] = time.perf_counter,
+    collecting: bool = False,
+) -> dict[str, list[float]]:
+    """The times of one call of each function, in seconds, one per round.
+
+    The functions take turns, so that what slows the machine down slows all of them; each turn
+    lasts about ``seconds``. After ``limit`` seconds no round is begun, if there were three. Before
+    its turn a function's attribute ``before``, if it has one, is called.
+
+    Garbage is collected before each turn. With ``collecting`` it is collected during the turns as
+    well, as in a program; otherwise a collection would be paid by whoever happens to be running.
+    What was there before the turns is never walked.
+    """
+    numbers = {}
+    for name, f in functions.items():
+        getattr(f, "before", _nothing)()
+        f()
+        start = clock()
+        f()
+        numbers[name] = max(1, int(seconds / max(clock() - start, 1e-9)))
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    end = time.perf_counter() + limit
+    try:
+        for done in range(rounds):
+            if done >= 3 and time.perf_counter() > end:
+                break
+            for name, f in functions.items():
+                gc.collect()
+                getattr(f, "before", _nothing)()
+                if collecting:
+                    gc.enable()
+                calls = range(numbers[name])
+                start = clock()
+                for _ in calls:
+                    f()
+                times[name].append((clock() - start) / numbers[name])
+                gc.disable()
+    finally:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
+    return times
+
+
+def _nothing() -> None:
+    pass
 
 
 def medians(
     functions: Mapping[str, Callable[[], Any]],
     *,
-    rounds: int = 25,
-    seconds: float = 2e-3,
     pick: Callable[[list[float]], float] = statistics.median,
+    **keywords: Any,
 ) -> dict[str, float]:
-    """The median time of one call of each function, in seconds.
+    """The median time of one call of each function, in seconds; the keywords are those of `turns`.
 
-    The functions take turns, so that what slows the machine down slows all of them; each turn
-    lasts about ``seconds``. ``pick=min`` gives the time of the least disturbed turn instead.
+    ``pick=min`` gives the time of the least disturbed turn instead.
     """
-    numbers = {}
-    for name, f in functions.items():
-        f()
-        start = time.perf_counter()
-        f()
-        numbers[name] = max(1, int(seconds / max(time.perf_counter() - start, 1e-9)))
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()  # a collection would be paid by whoever happens to be running
-    try:
-        for _ in range(rounds):
-            for name, f in functions.items():
-                turns = range(numbers[name])
-                start = time.perf_counter()
-                for _ in turns:
-                    f()
-                times[name].append((time.perf_counter() - start) / numbers[name])
-    finally:
-        if enabled:
-            gc.enable()
-    return {name: pick(values) for name, values in times.items()}
+    return {name: pick(values) for name, values in turns(functions, **keywords).items()}
 
 
 def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], **keywords: Any) -> float:
     """How many times longer ours takes."""
     found = medians({"ours": ours, "theirs": theirs}, **keywords)
     return found["ours"] / found["theirs"]
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Where the median lies with 95 % confidence, whatever the values are distributed like.
+
+    The order statistics that a binomial distribution gives; with less than six values, all of them.
+    """
+    ordered, n = sorted(values), len(values)
+    below, k = 0.5**n, 0
+    while below + math.comb(n, k + 1) * 0.5**n <= 0.025:
+        k += 1
+        below += math.comb(n, k) * 0.5**n
+    k = k if below <= 0.025 else -1
+    return ordered[max(k, 0)], ordered[min(n - 1 - k, n - 1)]

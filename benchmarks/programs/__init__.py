@@ -1,23 +1,30 @@
 """Whole programs, each written once for every engine, and by hand in NumPy with its gradient."""
 
-from benchmarks.programs import dense, likelihood, mixture, recurrent, small
-from benchmarks.programs.program import ENGINES, Program, engine
+from benchmarks.programs import camera, dense, likelihood, many, mixture, recurrent, small
+from benchmarks.programs.program import ENGINES, OURS, Program, engine, leaves
 
-__all__ = ["ENGINES", "PROGRAMS", "Program", "engine"]
+__all__ = ["ENGINES", "OURS", "PROGRAMS", "Program", "engine", "leaves"]
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (
-        dense.SMALL,
-        dense.LARGE,
-        dense.LOGISTIC,
-        likelihood.CHOLESKY,
-        recurrent.LSTM,
-        mixture.GMM,
+        many.CHAIN,
+        many.TREE,
         small.ROSENBROCK,
-        small.SLICES,
-        small.FAN_OUT,
         small.SCALARS,
+        small.SLICES,
+        many.GATHERS,
+        dense.SMALL,
+        recurrent.LSTM,
+        likelihood.SMALL,
+        camera.BUNDLE,
+        mixture.SMALL,
+        many.CHAIN_OF_THOUSANDS,
+        dense.LOGISTIC,
+        small.FAN_OUT,
+        mixture.GMM,
+        likelihood.CHOLESKY,
+        dense.LARGE,
     )
 }
-"""The programs by their names."""
+"""The programs by their names; those of few elements first."""

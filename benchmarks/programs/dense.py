@@ -73,6 +73,7 @@ SMALL = Program(
     perceptron_by_hand,
     budget=1.5,
     aim=1.5,
+    elements=1024,
 )
 LARGE = Program(
     "MLP 784-512-512-10, batch 1024",
@@ -82,6 +83,7 @@ LARGE = Program(
     perceptron_by_hand,
     budget=1.05,
     aim=1.05,
+    elements=1024 * 512,
 )
 
 
@@ -116,4 +118,5 @@ LOGISTIC = Program(
     logistic_by_hand,
     budget=1.05,
     aim=1.05,
+    elements=20000,
 )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from benchmarks.programs.program import Program
 
-__all__ = ["CHOLESKY"]
-
-POINTS = 500
+__all__ = ["CHOLESKY", "SMALL"]
 
 
 def likelihood(xp: Any) -> Callable[..., Any]:
@@ -40,6 +38,8 @@ def by_hand(
     One factorisation gives the value, the solution and the inverse; of symmetric matrices one
     triangle is computed.
     """
+    from scipy.linalg import lapack
+
     scale = np.exp(2.0 * length)
     k = np.exp(2.0 * amplitude - 0.5 * distances / scale)
     factor, _ = lapack.dpotrf(k + np.exp(2.0 * noise) * eye, lower=1, clean=0)
@@ -57,16 +57,27 @@ def by_hand(
     )
 
 
-def inputs() -> tuple[Any, ...]:
+def inputs(points: int) -> tuple[Any, ...]:
     """The three parameters, squared distances of points, the identity, and observations."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(POINTS, 3))
+    x = rng.normal(size=(points, 3))
     distances = np.sum((x[:, None] - x[None]) ** 2, axis=-1)
-    y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=POINTS)
+    y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=points)
     parameters = [np.asarray(p) for p in (0.1, -0.2, -1.5)]
-    return (*parameters, distances, np.eye(POINTS), y)
+    return (*parameters, distances, np.eye(points), y)
 
 
-CHOLESKY = Program(
-    f"Cholesky log-likelihood n = {POINTS}", inputs, 3, likelihood, by_hand, budget=2.6, aim=1.8
+CHOLESKY, SMALL = (
+    Program(
+        f"Cholesky log-likelihood n = {points}",
+        functools.partial(inputs, points),
+        3,
+        likelihood,
+        by_hand,
+        budget=budget,
+        aim=aim,
+        elements=points * points,
+        without={"MyGrad": "has no Cholesky factorisation"},
+    )
+    for points, budget, aim in ((500, 2.6, 1.8), (50, 4.0, 3.0))
 )

@@ -1,17 +1,19 @@
-"""What a program is, and how each engine is asked for its value and gradient."""
+"""What a program is, and how each engine is asked for its value and gradient.
+
+Nothing here imports an engine before it is asked for one: the time to a first gradient is measured
+in new processes, and each pays for its own imports.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-import chainrules_tape
-
-__all__ = ["ENGINES", "Program", "engine"]
+__all__ = ["ENGINES", "OURS", "Program", "engine", "leaves"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +34,15 @@ class Program:
         Takes the arguments; value and gradients as one would write them knowing the program.
     budget, aim : float
         How many times the hand-written program ours may take, and is to take.
-    without : tuple of str
-        The engines that cannot run it, or that nobody would wait for.
+    elements : int
+        How many elements an operation makes at most.
+    without : mapping
+        The engines that cannot run it, or that nobody would wait for, with the reason.
     rtol : float
         How well gradients agree.
+    scanned : callable or None
+        ``scanned(jax)`` is the same function with its loop as a `jax.lax.scan`, which is compiled
+        once and not unrolled. Data are arguments of it as well.
     """
 
     name: str
@@ -45,13 +52,19 @@ class Program:
     by_hand: Callable[..., tuple[Any, tuple[Any, ...]]]
     budget: float
     aim: float
-    without: tuple[str, ...] = ()
+    elements: int
+    without: Mapping[str, str] = dataclasses.field(default_factory=dict)
     rtol: float = 1e-7
+    scanned: Callable[[Any], Callable[..., Any]] | None = None
+
+
+Prepare = Callable[[Program, tuple[Any, ...]], Callable[[], Any]]
 
 
 def ours(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     """By `chainrules_tape`."""
-    both = chainrules_tape.value_and_grad(program.loss(np), argnums=tuple(range(program.moving)))
+    tape = importlib.import_module("chainrules_tape")
+    both = tape.value_and_grad(program.loss(np), argnums=tuple(range(program.moving)))
     return lambda: both(*arguments)
 
 
@@ -64,28 +77,44 @@ def by_autograd(program: Program, arguments: tuple[Any, ...]) -> Callable[[], An
     return lambda: both(tuple(arguments[:n]))
 
 
-def by_torch(threads: int) -> Callable[[Program, tuple[Any, ...]], Callable[[], Any]]:
+def by_mygrad(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    """By MyGrad, whose tensors keep their gradients."""
+    mygrad = importlib.import_module("mygrad")
+    loss = program.loss(mygrad)
+    n = program.moving
+    moving = [_each(lambda x: mygrad.tensor(x, dtype=float), x) for x in arguments[:n]]
+
+    def run() -> Any:
+        y = loss(*moving, *arguments[n:])
+        y.backward()
+        return y.data, tuple(_each(lambda x: x.grad, x) for x in moving)
+
+    return run
+
+
+def by_torch(threads: int) -> Prepare:
     """By PyTorch, eager, on so many threads."""
 
     def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         torch = importlib.import_module("torch")
         loss = program.loss(torch)
         given = [_tensor(torch, x, i < program.moving) for i, x in enumerate(arguments)]
-        leaves = [t for x in given[: program.moving] for t in (x if isinstance(x, list) else [x])]
+        moving = [t for x in given[: program.moving] for t in (x if isinstance(x, list) else [x])]
 
         def run() -> Any:
-            torch.set_num_threads(threads)
             y = loss(*given)
-            bars = list(torch.autograd.grad(y, leaves))
-            grouped = [
-                [bars.pop(0) for _ in x] if isinstance(x, list) else bars.pop(0)
-                for x in given[: program.moving]
-            ]
-            return y, tuple(grouped)
+            bars = iter(torch.autograd.grad(y, moving))
+            return y, tuple(_each(lambda _: next(bars), x) for x in given[: program.moving])
 
+        run.before = lambda: torch.set_num_threads(threads)  # type: ignore[attr-defined]
+        run.before()  # type: ignore[attr-defined]
         return run
 
     return prepare
+
+
+def _each(f: Callable[[Any], Any], x: Any) -> Any:
+    return [f(item) for item in x] if isinstance(x, list) else f(x)
 
 
 def _tensor(torch: Any, x: Any, moves: bool) -> Any:
@@ -96,19 +125,25 @@ def _tensor(torch: Any, x: Any, moves: bool) -> Any:
     return x
 
 
-def by_jax(jit: bool) -> Callable[[Program, tuple[Any, ...]], Callable[[], Any]]:
-    """By JAX, eager or compiled, in double precision."""
+def by_jax(how: str) -> Prepare:
+    """By JAX in double precision: eager, compiled, or compiled with its loop as a scan."""
 
     def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         jax = importlib.import_module("jax")
         jax.config.update("jax_enable_x64", True)
-        given = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        # A list of numbers is one array where JAX is to be at its best.
+        kinds = (np.ndarray, list) if how == "scan" else np.ndarray
+        given = [jax.numpy.asarray(x) if isinstance(x, kinds) else x for x in arguments]
         n = program.moving
-        loss = program.loss(jax.numpy)
-        both: Any = jax.value_and_grad(
-            lambda *xs: loss(*xs, *given[n:]), argnums=tuple(range(program.moving))
-        )
-        both = jax.jit(both) if jit else both
+        if how == "scan":
+            if program.scanned is None:
+                msg = "has no loop"
+                raise NotImplementedError(msg)
+            loss = program.scanned(jax)
+        else:
+            loss = program.loss(jax.numpy)
+        both: Any = jax.value_and_grad(lambda *xs: loss(*xs, *given[n:]), argnums=tuple(range(n)))
+        both = both if how == "eager" else jax.jit(both)
         return lambda: jax.block_until_ready(both(*given[:n]))
 
     return prepare
@@ -119,14 +154,17 @@ def by_hand(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     return lambda: program.by_hand(*arguments)
 
 
-ENGINES: dict[str, Callable[[Program, tuple[Any, ...]], Callable[[], Any]]] = {
+OURS = "chainrules_tape"
+ENGINES: dict[str, Prepare] = {
     "NumPy by hand": by_hand,
-    "chainrules_tape": ours,
+    OURS: ours,
     "autograd": by_autograd,
+    "MyGrad": by_mygrad,
     "PyTorch, 1 thread": by_torch(1),
     "PyTorch, 2 threads": by_torch(2),
-    "JAX, eager": by_jax(jit=False),
-    "JAX, jit": by_jax(jit=True),
+    "JAX, eager": by_jax("eager"),
+    "JAX, jit": by_jax("jit"),
+    "JAX, jit, scan": by_jax("scan"),
 }
 """What prepares a program and its arguments for an engine: a call gives value and gradients."""
 
@@ -137,6 +175,14 @@ def engine(name: str, program: Program, arguments: tuple[Any, ...]) -> Callable[
     ImportError where it is not installed, NotImplementedError where the program is not for it.
     """
     if name in program.without:
-        msg = f"{program.name} is not run by {name}"
-        raise NotImplementedError(msg)
+        raise NotImplementedError(program.without[name])
     return ENGINES[name](program, arguments)
+
+
+def leaves(answer: Any) -> list[Any]:
+    """The arrays in what an engine answers, as NumPy's; a list is one array of its items."""
+    if isinstance(answer, tuple):
+        return [leaf for item in answer for leaf in leaves(item)]
+    if isinstance(answer, list):
+        return [np.stack([leaf for item in answer for leaf in leaves(item)])]
+    return [np.asarray(answer.detach() if hasattr(answer, "detach") else answer)]

@@ -13,6 +13,10 @@ from benchmarks.programs.program import Program
 __all__ = ["FAN_OUT", "ROSENBROCK", "SCALARS", "SLICES"]
 
 NUMBERS, SLICES_TAKEN, LENGTH, USES, DEEP = 1000, 500, 100_000, 1000, 100_000
+SCALARS_IN_JAX = {
+    "JAX, eager": "minutes: each operation on a number is dispatched to a device",
+    "JAX, jit": "unrolled, it compiles for minutes",
+}
 
 
 def rosenbrock(xp: Any) -> Callable[..., Any]:
@@ -23,6 +27,16 @@ def rosenbrock(xp: Any) -> Callable[..., Any]:
         for a, b in itertools.pairwise(x):
             total = total + (100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
         return total
+
+    return loss
+
+
+def rosenbrock_of_an_array(jax: Any) -> Callable[..., Any]:
+    """The same of one array with all numbers, as JAX wants them."""
+
+    def loss(x: Any) -> Any:
+        a, b = x[:-1], x[1:]
+        return jax.numpy.sum(100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
 
     return loss
 
@@ -47,7 +61,9 @@ ROSENBROCK = Program(
     rosenbrock_by_hand,
     budget=60,
     aim=25,
-    without=("JAX, jit", "JAX, eager"),
+    elements=1,
+    without=SCALARS_IN_JAX,
+    scanned=rosenbrock_of_an_array,
 )
 
 
@@ -60,6 +76,19 @@ def slices(xp: Any) -> Callable[..., Any]:
             part = x[100 * i : 100 * i + 50]
             total = total + xp.sum(part * part)
         return total
+
+    return loss
+
+
+def slices_scanned(jax: Any) -> Callable[..., Any]:
+    """The same, its loop a scan."""
+
+    def loss(x: Any) -> Any:
+        def body(total: Any, i: Any) -> tuple[Any, None]:
+            part = jax.lax.dynamic_slice(x, (100 * i,), (50,))
+            return total + jax.numpy.sum(part * part), None
+
+        return jax.lax.scan(body, 0.0, jax.numpy.arange(SLICES_TAKEN))[0]
 
     return loss
 
@@ -83,7 +112,9 @@ SLICES = Program(
     slices_by_hand,
     budget=5,
     aim=3.5,
-    without=("JAX, jit",),
+    elements=50,
+    without={"JAX, jit": "unrolled, it compiles for minutes"},
+    scanned=slices_scanned,
 )
 
 
@@ -95,6 +126,16 @@ def fan_out(xp: Any) -> Callable[..., Any]:
         for i in range(USES):
             total = total + xp.sum(x * (1.0 + 0.001 * i))
         return total
+
+    return loss
+
+
+def fan_out_scanned(jax: Any) -> Callable[..., Any]:
+    """The same, its loop a scan."""
+
+    def loss(x: Any) -> Any:
+        body = lambda total, i: (total + jax.numpy.sum(x * (1.0 + 0.001 * i)), None)
+        return jax.lax.scan(body, 0.0, jax.numpy.arange(USES))[0]
 
     return loss
 
@@ -117,7 +158,9 @@ FAN_OUT = Program(
     fan_out_by_hand,
     budget=4,
     aim=3,
-    without=("JAX, jit",),
+    elements=LENGTH,
+    without={"JAX, jit": "unrolled, it compiles for minutes"},
+    scanned=fan_out_scanned,
     rtol=1e-6,
 )
 
@@ -131,6 +174,16 @@ def scalars(xp: Any) -> Callable[..., Any]:
             y = y * 0.999
             y = y + x
         return y
+
+    return loss
+
+
+def scalars_scanned(jax: Any) -> Callable[..., Any]:
+    """The same, its loop a scan."""
+
+    def loss(x: Any) -> Any:
+        body = lambda y, _: (y * 0.999 + x, None)
+        return jax.lax.scan(body, jax.numpy.asarray(x), length=DEEP // 2)[0]
 
     return loss
 
@@ -156,5 +209,7 @@ SCALARS = Program(
     scalars_by_hand,
     budget=60,
     aim=30,
-    without=("JAX, jit", "JAX, eager"),
+    elements=1,
+    without=SCALARS_IN_JAX,
+    scanned=scalars_scanned,
 )

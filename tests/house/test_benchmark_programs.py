@@ -12,56 +12,58 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 try:
     from benchmarks.bench_programs import Programs
-    from benchmarks.programs import ENGINES, PROGRAMS, engine
+    from benchmarks.peers import differs
+    from benchmarks.programs import ENGINES, OURS, PROGRAMS, engine, leaves
 finally:
     sys.path.remove(str(ROOT))
 
-HEAVY = ("MLP 784", "logistic", "1000 uses", "chain of")
+HEAVY = ("MLP 784", "logistic", "1000 uses", "chain of 1e+05", "Rosenbrock", "chain of 300")
 PEERS = [name for name in ENGINES if name != "NumPy by hand"]
-
-
-def leaves(x):
-    if isinstance(x, (tuple, list)):
-        return [leaf for item in x for leaf in leaves(item)]
-    return [np.asarray(x.detach() if hasattr(x, "detach") else x)]
+COMPILED = (
+    ("MLP 10-32-32-10, batch 32", "JAX, jit"),
+    ("chain of 1000 operations, length 4", "JAX, jit, scan"),
+)
 
 
 def cases():
     for name in PROGRAMS:
         for peer in PEERS:
-            light = peer == "chainrules_tape" or not (
-                name.startswith(HEAVY) or (peer == "JAX, eager" and not name.startswith("MLP"))
-            )
+            if peer.startswith("JAX"):  # it compiles for seconds
+                light = (name, peer) in COMPILED
+            else:
+                light = peer == OURS or not (name.startswith(HEAVY) or peer == "PyTorch, 2 threads")
             marks = [] if light else [pytest.mark.slow]
             yield pytest.param(name, peer, id=f"{name} by {peer}", marks=marks)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name, peer", list(cases()))
 def test_every_engine_computes_what_is_computed_by_hand(name, peer):
     program = PROGRAMS[name]
-    if peer in program.without:
+    if peer in program.without or (peer == "JAX, jit, scan" and program.scanned is None):
         pytest.skip("not for this engine; asv skips it too")
-    if peer != "chainrules_tape":
+    if peer != OURS:
         pytest.importorskip(peer.partition(",")[0].lower().replace("pytorch", "torch"))
     arguments = program.inputs()
-    expected = leaves(engine("NumPy by hand", program, arguments)())
+    wanted = leaves(engine("NumPy by hand", program, arguments)())
     if peer.startswith("JAX"):
         import jax
 
         with jax.enable_x64(True):
-            found = leaves(engine(peer, program, arguments)())
+            found = engine(peer, program, arguments)()
     else:
-        found = leaves(engine(peer, program, arguments)())
-    for a, b in zip(expected, found, strict=True):
-        scale = max(1.0, float(np.max(np.abs(a), initial=0.0)))
-        np.testing.assert_allclose(b, a, rtol=program.rtol, atol=1e-9 * scale)
+        try:
+            found = engine(peer, program, arguments)()
+        except RecursionError:
+            pytest.skip("walks programs by recursion; the table says so")
+    assert differs(program, wanted, found) == ""
 
 
 def test_the_gradients_by_hand_are_right():
     """Against differences along a random direction: what all engines are compared with."""
     rng = np.random.default_rng(1)
     for program in PROGRAMS.values():
-        if program.name.startswith(HEAVY):
+        if program.name.startswith(HEAVY) and "Rosenbrock" not in program.name:
             continue
         arguments = program.inputs()
         moving = arguments[: program.moving]
@@ -71,7 +73,7 @@ def test_the_gradients_by_hand_are_right():
 
         def along(h, moving=moving, ts=ts, loss=loss, arguments=arguments):
             moved = [
-                (np.asarray(x) + h * t).tolist() if isinstance(x, list) else x + h * t
+                list(np.asarray(x) + h * t) if isinstance(x, list) else x + h * t
                 for x, t in zip(moving, ts, strict=True)
             ]
             return loss(*moved, *arguments[len(moving) :])

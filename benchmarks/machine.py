@@ -1,0 +1,94 @@
+"""What a measurement depends on: when, which commit, which versions, which machine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ROOT", "describe", "sentence"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = {
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "torch": "PyTorch",
+    "jax": "JAX",
+    "autograd": "autograd",
+    "mygrad": "MyGrad",
+    "plum-dispatch": "plum-dispatch",
+}
+
+
+def describe() -> dict[str, Any]:
+    """All of it, ready to be kept as JSON."""
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": {"CPython": platform.python_version(), **dict(versions())},
+        "machine": {
+            "processor": processor(),
+            "architecture": platform.machine(),
+            "cores": os.cpu_count(),
+            "memory, GiB": memory(),
+            "system": platform.system(),
+        },
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def versions() -> list[tuple[str, str]]:
+    """Of what is installed, without what a build is called by."""
+    found = []
+    for package, name in PACKAGES.items():
+        try:
+            found.append((name, importlib.metadata.version(package).partition("+")[0]))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str:
+    """The commit, with a plus where files differ from it; empty outside of a repository."""
+    try:
+        name = _git("rev-parse", "--short=10", "HEAD")
+        changed = _git("status", "--porcelain", "--", "chainrules_py", "backends")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return name + ("+" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def processor() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), "")
+
+
+def memory() -> int | None:
+    """How much there is, in GiB."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def sentence(found: dict[str, Any]) -> str:
+    """The same for people."""
+    machine, versions = found["machine"], found["versions"]
+    names = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        f"{found['date']}, commit {found['commit'] or 'unknown'}: {machine['cores']} cores, "
+        f"{machine['architecture']} ({machine['processor']}), {names}"
+    )

@@ -1,0 +1,128 @@
+"""The page of results: complete without a network, looked at in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+try:
+    from benchmarks import dashboard, keeping, machine
+    from benchmarks.programs import OURS
+finally:
+    sys.path.remove(str(ROOT))
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+COMMITS = ("a" * 40, "b" * 40, "c" * 40)
+COLUMNS = ["result", "params", "version", "stats_ci_99_a", "stats_ci_99_b"]
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Three runs of asv, as it keeps them; in the second one benchmark failed."""
+    about = {
+        "bench_tape.Chain.time_tape": {"unit": "seconds"},
+        "bench_tape.PerOperation.track_python_calls": {"unit": "calls"},
+        "version": 2,
+    }
+    (tmp_path / "here").mkdir()
+    (tmp_path / "benchmarks.json").write_text(json.dumps(about))
+    (tmp_path / "here" / "machine.json").write_text("{}")
+    for i, commit in enumerate(COMMITS):
+        times = [None, 2e-3] if i == 1 else [1e-3 * (i + 1), 2e-3]
+        spread = [[t and 0.99 * t for t in times], [t and 1.01 * t for t in times]]
+        run = {
+            "commit_hash": commit,
+            "date": 1000 * i,
+            "result_columns": COLUMNS,
+            "results": {
+                "bench_tape.Chain.time_tape": [
+                    times,
+                    [["'same shape'", "'</script>'"]],
+                    "1",
+                    *spread,
+                ],
+                "bench_tape.PerOperation.track_python_calls": [[5.9], [], "1"],
+            },
+        }
+        (tmp_path / "here" / f"{i}.json").write_text(json.dumps(run))
+    return tmp_path
+
+
+def test_results_are_collected_by_commit_and_parameters(found):
+    data = dashboard.collected(found)
+    assert [c["name"] for c in data["commits"]] == ["a" * 10, "b" * 10, "c" * 10]
+    times = data["benchmarks"]["bench_tape.Chain.time_tape"]["series"]
+    assert [p and p[0] for p in times["same shape"]] == [1e-3, None, 3e-3]
+    calls = data["benchmarks"]["bench_tape.PerOperation.track_python_calls"]
+    assert calls == {"unit": "calls", "series": {"": [[5.9, None, None]] * 3}}
+
+
+def test_combinations_of_parameters_are_in_the_order_of_asv():
+    assert dashboard._labels([["'a'", "'b'"], ["1", "2"]]) == ["a, 1", "a, 2", "b, 1", "b, 2"]
+    assert dashboard._labels([]) == [""]
+
+
+def kept():
+    ratios = {"NumPy by hand": 1.0, OURS: 2.0, "autograd": 9.0}
+    entries = {name: {"seconds": 1e-3, "ratio": ratio} for name, ratio in ratios.items()}
+    return {**machine.describe(), "programs": {"chain of 1000 operations, length 4": entries}}
+
+
+def test_the_page_loads_nothing(found):
+    text = dashboard.page(dashboard.collected(found), kept())
+    links = set(re.findall(r"https?://[^\"' <)]+", text))
+    assert links <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", text)
+    assert text.count("</script>") == 1  # also where a parameter is called so
+
+
+@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
+def test_a_browser_shows_the_page(found, tmp_path, monkeypatch):
+    """Without any host; the table, the list, and the chart of the line that was chosen."""
+    monkeypatch.setattr(keeping, "LATEST", tmp_path / "latest")
+    keeping.keep(kept(), keeping.LATEST)
+    path = dashboard.publish(found, tmp_path / "html")
+    run = subprocess.run(
+        [
+            *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"],
+            *["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr"],
+            *[f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000"],
+            f"{path.as_uri()}#bench_tape.Chain.time_tape%7Csame%20shape",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    shown = run.stdout
+    assert "CONSOLE" not in run.stderr, run.stderr
+    assert '<td class="first">2.00</td>' in shown
+    rows = re.search(r'<tbody class="list" id="list">(.*?)</tbody>', shown, re.DOTALL)[1]
+    assert rows.count("<tr") == 3
+    assert "3 ms" in rows
+    assert 'class="more"' in rows  # three times as long, and certain
+    chart = re.search(r'<div id="chart">(.*?)</svg>', shown, re.DOTALL)[1]
+    assert chart.count("<circle") == 5  # two parameters, three commits, one of them failed
+    assert "hidden" not in chart
+
+
+@pytest.mark.slow
+def test_asv_runs_over_a_commit(tmp_path, monkeypatch):
+    pytest.importorskip("asv")
+    try:
+        dashboard.trees.resolved("HEAD")
+    except ValueError:
+        pytest.skip("not a repository")
+    assert dashboard.main(["HEAD", "--bench", "bench_tape.PerOperation", "--quick"]) == 0
+    data = dashboard.collected(dashboard.ASV / "results")
+    assert any("track_python_calls" in name for name in data["benchmarks"])
