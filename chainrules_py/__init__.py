@@ -4,7 +4,7 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 `frule` and `rrule`.
 """
 
-from chainrules_py import builtins, composites, rules, vocabulary
+from chainrules_py import composites, rules, vocabulary
 from chainrules_py.alias import alias
 from chainrules_py.arrays import (
     Array,
@@ -41,6 +41,7 @@ from chainrules_py.errors import (
     TracerError,
     UnsupportedKeywordError,
 )
+from chainrules_py.exporting import export
 from chainrules_py.linear import LinearMap, identity
 from chainrules_py.primitive import Primitive, primitive
 from chainrules_py.project import Space, project, space, zero_tangent
@@ -113,13 +114,13 @@ __all__ = [
     "augmented_rule",
     "bilinear_rule",
     "bind",
-    "builtins",
     "composites",
     "canonicalize",
     "coverage",
     "custom_jvp",
     "custom_vjp",
     "explain",
+    "export",
     "find_rule",
     "frule",
     "identity",

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.loading import BACKENDS, announced, see_roots
+from chainrules_py.loading import BACKENDS, announced, see_about, see_all, see_roots
 
 __all__ = ["advice_at", "advise"]
 
@@ -59,12 +59,16 @@ def advice_at(frame: Any) -> str | None:
     found = None
     while frame is not None and (root := _root_of(frame)) in roots:
         see_roots({root})
+        see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper, which many functions share, holds the one that it is about.
         held = [f for f in frame.f_locals.values() if isinstance(f, types.FunctionType)]
         codes = [frame.f_code, *[inspect.unwrap(f).__code__ for f in held]]
         found = next((_of_code[code] for code in codes if code in _of_code), found)
         frame = frame.f_back
-    return _of_callee(frame) if found is None and frame is not None else found
+    if found is not None or frame is None:
+        return found
+    see_all()  # what is written in C is not known by its module
+    return _of_callee(frame)
 
 
 def _root_of(frame: Any) -> str:

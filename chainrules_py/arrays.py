@@ -12,7 +12,12 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from chainrules_py.errors import RuleError
+from chainrules_py.errors import (
+    NotDifferentiableError,
+    ProjectionError,
+    RuleError,
+    describe,
+)
 
 __all__ = [
     "Array",
@@ -26,6 +31,7 @@ __all__ = [
     "host_of",
     "lazy_array_type",
     "namespace",
+    "refuse_type",
     "register_array_type",
     "register_host",
     "register_scalar_type",
@@ -115,7 +121,7 @@ class Tracer:
         return None
 
 
-Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any]]
+Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
 _namespaces: dict[type, Any] = {}
 _zero_d_types: dict[type, type] = {}
@@ -138,10 +144,11 @@ _ARITHMETIC = (
 
 
 _moved_by_library: set[type] = set()
+_by_words: set[type] = set()
 
 
 def register_array_type(
-    cls: type, namespace: Any, *, kind: type = Array, devices: bool = True
+    cls: type, namespace: Any, *, kind: type = Array, devices: bool = True, by_words: bool = False
 ) -> None:
     """Say that the instances of a class are arrays, and where their functions live.
 
@@ -156,6 +163,9 @@ def register_array_type(
     devices : bool
         Whether a cotangent has to be moved to the device of its primal. Not where the library does
         so itself, or where its tracers have none.
+    by_words : bool
+        Whether functions of other libraries, as ``np.sort``, compute such arrays by the word that
+        they are, where they are traced. By themselves they may do what the library would not.
 
     Examples
     --------
@@ -170,6 +180,8 @@ def register_array_type(
     _namespaces[cls] = namespace
     if not devices:
         _moved_by_library.add(cls)
+    if by_words:
+        _by_words.add(cls)
     for changed in _on_change:
         changed()
 
@@ -179,10 +191,16 @@ def has_device(cls: type) -> bool:
     return not _moved_by_library or registered_base(dispatch_type(cls)) not in _moved_by_library
 
 
+def computed_by_words(classes: tuple[type, ...]) -> bool:
+    """Whether functions of other libraries are left to the words, for operands of these classes."""
+    return bool(_by_words) and any([registered_base(cls) in _by_words for cls in classes])
+
+
 _hosts: dict[type, Host] = {}
+_hidden: set[type] = set()
 
 
-def register_host(cls: type, host: Host) -> None:
+def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
     """Say that calls with operands of a class are to be seen by another engine than ours.
 
     Parameters
@@ -195,6 +213,8 @@ def register_host(cls: type, host: Host) -> None:
         once for these classes. ``implementation`` is what would run otherwise, or None if nothing
         computes it; giving it back leaves the call to the engine's own derivative of it. Of
         operands that are structures with such a value inside, the class is that of the structure.
+    hidden : bool
+        Whether there are no numbers to look at in such a value.
 
     Notes
     -----
@@ -202,8 +222,15 @@ def register_host(cls: type, host: Host) -> None:
     own engine does: a rule is then not lost, at any order.
     """
     _hosts[cls] = host
+    if hidden:
+        _hidden.add(cls)
     for changed in _on_change:
         changed()
+
+
+def is_hidden(cls: type) -> bool:
+    """Whether a class, or what a tracer of it holds, has no numbers that could be looked at."""
+    return bool(_hidden) and not _hidden.isdisjoint(dispatch_type(cls).__mro__)
 
 
 def has_hosts() -> bool:
@@ -333,7 +360,7 @@ def dispatch_type(cls: type) -> type:
 
 def is_tracer_type(cls: type) -> bool:
     """Whether instances are an engine's tracers."""
-    return hasattr(cls, "__dispatch_type__")
+    return issubclass(cls, Tracer)
 
 
 def is_array_type(cls: type) -> bool:
@@ -365,6 +392,54 @@ def is_foreign(cls: type) -> bool:
     if base is None or base is cls or not is_array_type(base):
         return False
     return any(getattr(cls, name, None) is not getattr(base, name, None) for name in _ARITHMETIC)
+
+
+_refused: dict[str, str] = {}
+
+
+def refuse_type(cls: str, instead: str) -> None:
+    """Say that no derivative is taken in instances of a class, nor given as one of them.
+
+    Parameters
+    ----------
+    cls : str
+        The qualified name of a class of arrays that computes otherwise than the one it derives
+        from. Rules do not count for it in any case; it is no input and no tangent either.
+    instead : str
+        What to write, as a part of a sentence.
+    """
+    _refused[cls] = instead
+    for changed in _on_change:
+        changed()
+
+
+def refusal_of(cls: type) -> str | None:
+    """What to write in place of instances of a class that was refused; None if it was not."""
+    for base in dispatch_type(cls).__mro__:
+        if (instead := _refused.get(f"{base.__module__}.{base.__qualname__}")) is not None:
+            return instead
+    return None
+
+
+def check_served(x: Any, cls: type) -> None:
+    """Raise for a value of a class, its own or its payload's, that no derivative is taken in."""
+    if (instead := refusal_of(cls)) is not None:
+        msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
+        raise NotDifferentiableError(msg)
+
+
+_unserved: dict[type, str | None] = {}
+_on_change.append(_unserved.clear)
+
+
+def check_tangent(t: object) -> None:
+    """Raise for a tangent of a class that no derivative is given as."""
+    cls = type(t)
+    if cls not in _unserved:
+        _unserved[cls] = refusal_of(cls)
+    if (instead := _unserved[cls]) is not None:
+        msg = f"a {cls.__qualname__} is never a tangent; {instead}"
+        raise ProjectionError(msg)
 
 
 def type_namespace(cls: type) -> Any | None:

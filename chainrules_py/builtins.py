@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import alias
 from chainrules_py.arrays import Array
 from chainrules_py.primitive import Primitive
 
@@ -323,10 +322,3 @@ def full_like_number(
         msg = f"no array of shape {shape} is made like a number; make it like an array"
         raise TypeError(msg)
     return fill
-
-
-# ---------------------------------------------------------------------------------------- members
-
-for _cls in (int, float, complex):
-    for _name, _word in (("real", v.real), ("imag", v.imag), ("conjugate", v.conj)):
-        alias(vars(_cls)[_name], to=_word, parameters={"self": None}, rename={"self": "x"})

@@ -6,7 +6,9 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.arrays import is_hidden
 from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.structure import flatten
 
 __all__ = ["Capability", "Config", "ForwardMode", "Mutation", "ReverseMode"]
 
@@ -58,7 +60,7 @@ class Config:
 
         There a rule leaves out what it would only check.
         """
-        return True
+        return not any([is_hidden(type(leaf)) for leaf in flatten(x)[0]])
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import ContractError
+from chainrules_py.structure import _when_seen
 
 __all__ = [
     "CONTRACT",
@@ -24,10 +25,15 @@ __all__ = [
     "default_engine",
     "failures",
     "hosted",
+    "late",
+    "later",
     "layer_of",
     "module_of",
     "see",
+    "see_about",
+    "see_all",
     "see_helpers",
+    "see_libraries",
     "see_roots",
 ]
 
@@ -101,11 +107,18 @@ def layer_of(module: str | None) -> Layer:
 def see(f: Any, classes: Iterable[type]) -> bool:
     """Load what announced itself for the libraries of a function and of its operands' classes.
 
+    And what waits for functions of its module.
+
     Returns
     -------
     bool
         Whether anything was imported for the first time.
     """
+    return see_libraries(f, classes) | see_about(module_of(f))
+
+
+def see_libraries(f: Any, classes: Iterable[type]) -> bool:
+    """As `see`, of a function that is known, so that nothing that waits is about it."""
     roots = {_root(f), _root(type(f))}
     for cls in classes:
         roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
@@ -120,6 +133,72 @@ def see_roots(roots: set[str]) -> bool:
             loaded |= _load_announced(group, root)
         _seen.add(root)  # only now: whoever comes in between waits at the import instead
     return loaded
+
+
+_waiting: dict[str, list[str]] = {}
+"""What is imported when something of a module is first seen, by that module."""
+late: dict[str, set[str]] = {}
+"""The modules that are, or were, imported so, and those that they wait for."""
+
+
+def later(module: str, *about: str) -> None:
+    """Import a module not now, but when something of certain others is first looked up.
+
+    It holds rules, rows or implementations of functions that are in these. What is written in it
+    is entered then, whole, and before the lookup goes on; a rule of a user's for one of the
+    functions, entered before, keeps its precedence, which comes from its layer.
+
+    Parameters
+    ----------
+    module : str
+        What is imported.
+    *about : str
+        The modules of the functions, as these have it in ``__module__``.
+
+    Examples
+    --------
+    >>> later("chainrules_py.rules.special", "chainrules_py.vocabulary.special")
+    """
+    for name in about:
+        late.setdefault(module, set()).add(name)
+        _waiting.setdefault(name, []).append(module)
+
+
+def see_about(about: str) -> bool:
+    """Import what waits for something of a module to be seen.
+
+    Returns
+    -------
+    bool
+        Whether anything waited.
+    """
+    modules = _waiting.get(about)
+    if not modules:
+        return False
+    for module in tuple(modules):
+        importlib.import_module(module)
+        with contextlib.suppress(ValueError):  # another thread was as fast
+            modules.remove(module)  # only now: whoever comes in between waits at the import
+    return True
+
+
+def _see_class(cls: type) -> None:
+    """Load what says that instances of a class are structures, as it may of a library's."""
+    root = _root(cls)
+    for name, module in announced(BACKENDS):
+        if name == root and module not in sys.modules:  # else it may be importing this very thing
+            see_roots({root})
+    see_about(cls.__module__)
+
+
+_when_seen.append(_see_class)
+
+
+def see_all(root: str | None = None) -> None:
+    """Import everything that waits, for a library or for any: who lists what there is needs it."""
+    for about in tuple(_waiting):
+        if root in (None, about.partition(".")[0]):
+            see_about(about)
 
 
 def see_helpers(classes: Iterable[type]) -> bool:
@@ -147,12 +226,17 @@ def _load_announced(group: str, root: str) -> bool:
 def module_of(thing: Any) -> str:
     """The module of a function or class; of a ufunc, which names none, where it is found.
 
+    Of one that is found under another name, as CuPy's are, that of its class; of a class's method
+    its module and its name.
+
     Examples
     --------
     >>> import numpy as np, scipy.special
     >>> module_of(np.sin), module_of(scipy.special.erf)
     ('numpy', 'scipy.special')
     """
+    if isinstance(owner := getattr(thing, "__objclass__", None), type):
+        return f"{owner.__module__}.{owner.__qualname__}"
     module = getattr(thing, "__module__", None)
     name = getattr(thing, "__name__", None)
     if module or not (name and callable(thing)):
@@ -163,7 +247,7 @@ def module_of(thing: Any) -> str:
         for where, module in sorted(sys.modules.items())
         if where.partition(".")[0] in roots and getattr(module, "__dict__", {}).get(name) is thing
     ]
-    return min(homes, key=len, default="")
+    return min(homes, key=len, default=type(thing).__module__)
 
 
 def _root(thing: Any) -> str:

@@ -25,7 +25,7 @@ from chainrules_py.dispatch import (
     where_defined,
 )
 from chainrules_py.errors import NoRuleError, RuleError, describe
-from chainrules_py.loading import Layer, layer_of, see
+from chainrules_py.loading import Layer, layer_of, module_of, see, see_about, see_all, see_libraries
 from chainrules_py.primitive import Primitive, primitive
 
 __all__ = [
@@ -342,9 +342,13 @@ def _fill(
     called, _ = unbind(f, ())
     if called is not f:
         return find_rule(called, (type(getattr(f, "__self__", f)), *operands), config)
-    if see(f, operands):
-        cache = _cache_of(can).open()
+    loaded = see_libraries(f, operands)
     primal = primal_of(f)
+    if primal is None and see_about(module_of(f)):
+        loaded, primal = True, primal_of(f)
+    loaded |= primal is not None and see_about(primal.__module__)
+    if loaded:
+        cache = _cache_of(can).open()
     if primal is None:
         # Remembered weakly: a lambda that was asked about once can be collected.
         with contextlib.suppress(TypeError):
@@ -479,8 +483,11 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
                 )
         lines += [
             f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, "
-            f"so its rules do not count; if they should, "
-            f"register_array_type({cls.__qualname__}, namespace)"
+            f"so its rules do not count; "
+            + (
+                arrays.refusal_of(cls)
+                or f"if they should, register_array_type({cls.__qualname__}, namespace)"
+            )
             for cls in operands
             if arrays.is_foreign(arrays.dispatch_type(cls))
         ]
@@ -504,11 +511,13 @@ def rules_for(f: Any) -> list[Statement]:
     primal = primal_of(f)
     if primal is None:
         return []
+    see_about(primal.__module__)
     return sorted(_statements.get(primal, ()), key=lambda s: (-s.layer, str(s.signature)))
 
 
 def coverage() -> dict[str, tuple[str, ...]]:
     """The modes stated for each primitive that has any statement, by name."""
+    see_all()
     listing: dict[str, tuple[str, ...]] = {}
     for primal, statements in _statements.items():
         modes = {m for s in statements if s.recipe is not None for m in s.modes}

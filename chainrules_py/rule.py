@@ -67,7 +67,7 @@ def scalar_rule(
     *partials : callable
         One per operand, of the result and all operands: ``lambda y, x: cos(x)``. A parameter
         whose name starts with ``_`` is not used, so its value need not be saved. None for an
-        operand that cannot be perturbed.
+        operand that f is constant in.
     singular : bool
         Whether a partial can be infinite or NaN where the tangent it meets is zero; the two are
         then multiplied with 0 winning.

@@ -212,8 +212,15 @@ def _structure(x: T) -> Structure[T]:
     return found
 
 
+_when_seen: list[Callable[[type], None]] = []
+"""Called with each class before it is classified: what speaks for it may have to be loaded."""
+
+
 def _classify(cls: type) -> Structure[Any] | None:
     """Find the base that makes a class a structure, nearest first."""
+    if cls.__module__ != "builtins":
+        for see in _when_seen:
+            see(cls)
     for base in cls.__mro__:
         if base in _registered:
             return _registered[base]

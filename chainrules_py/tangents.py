@@ -1038,6 +1038,17 @@ def _check_is_tangent(t: object) -> None:
     if isinstance(t, (str, bytes)):
         msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
         raise ProjectionError(msg)
+    if (check := _check_class) is not None:
+        check(t)
+
+
+_check_class: Callable[[object], None] | None = None
+
+
+def check_tangents_by(check: Callable[[object], None]) -> None:
+    """Have a function raise for tangents whose class does not compute as arrays do."""
+    global _check_class
+    _check_class = check
 
 
 def _check_plain(t: Any) -> None:

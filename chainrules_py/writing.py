@@ -6,6 +6,7 @@ may, and gives the result the derivative of that word.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -40,6 +41,7 @@ __all__ = [
     "depends_on_layout",
     "duplicate",
     "gives_views",
+    "may_be_filled",
     "place",
     "read",
     "rounded",
@@ -77,16 +79,19 @@ def gives_views(primitive: Primitive[..., Any], pen: str) -> bool:
     return pen not in _PENS and primitive not in (*_COPIES, *_NEW)
 
 
-def always_views(word: Primitive[..., Any], options: dict[str, Any]) -> bool:
+def always_views(word: Primitive[..., Any]) -> bool:
     """Whether what a program called gives a view of an array, however that lies in memory."""
-    if word is getitem:
-        return bool(options["index"].is_basic)
     return word in _VIEWS
 
 
 def depends_on_layout(word: Primitive[..., Any]) -> bool:
     """Whether a word gives a view of some arrays, and a copy of others of the same shape."""
     return word is reshape
+
+
+def may_be_filled(word: Primitive[..., Any]) -> bool:
+    """Whether what is a view in NumPy may be a copy here, whose layout says nothing of NumPy's."""
+    return word is broadcast_to
 
 
 def written_through(
@@ -105,9 +110,10 @@ def written_through(
         the places of the elements.
     """
     plain = ignore_derivatives(parent)
-    places = reshape(arange_like(plain, stop=plain.size), shape=plain.shape)
+    size = math.prod(plain.shape)
+    places = reshape(arange_like(plain, stop=size), shape=plain.shape)
     places = reshape(word(places, *rest, **options), shape=(-1,))
-    if places.size > plain.size:
+    if places.shape[0] > size:
         msg = "assignment destination is read-only"  # as what broadcasting gives is in NumPy
         raise ValueError(msg)
     flat = reshape(parent, shape=(-1,))

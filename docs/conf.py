@@ -23,7 +23,9 @@ extensions = [
     "sphinx_copybutton",
     "api_pages",
     "vocabulary_table",
+    "adapters_table",
     "coverage_table",
+    "libraries_table",
     "outputs",
     "offline",
 ]
@@ -71,15 +73,6 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {
-    "index": [],
-    "write-a-rule": [],
-    "test-your-rule": [],
-    "bring-an-array-library": [],
-    "build-an-engine": [],
-    "conventions": [],
-    "coverage": [],
-    "benchmarks": [],
-}
+html_sidebars = {"*": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
+import os
 import pkgutil
 from pathlib import Path
 
 import pytest
 
+from chainrules_py.testing import backend
+
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("DEV", "PYTHON")  # tinygrad needs no compiler of C then
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -17,8 +22,21 @@ def packages():
     """The core, and every package in ``backends`` whose library is there."""
     yield "chainrules_py"
     for folder in sorted((ROOT / "backends").iterdir()):
-        if (folder / "__init__.py").exists():
+        if folder.name == "chainrules_thunder" and importlib.util.find_spec("thunder") is None:
+            continue  # it has an environment of its own
+        if (folder / "__init__.py").exists() and (folder.name != "chainrules_cupy" or has_cupy()):
             yield folder.name
+
+
+def has_cupy():
+    """Whether CuPy is there; without a GPU it runs on the host from now on."""
+    try:
+        on_host = backend("cupy-host")
+    except LookupError:
+        return False
+    if not on_host.missing:
+        on_host.prepare()
+    return True
 
 
 def modules():

@@ -168,3 +168,97 @@ def backend_rule(x: Numeric):
         "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
     )
     assert out == "2.0"
+
+
+# ------------------------------------------------------------------------- what is imported late
+
+
+def test_files_with_rules_come_when_one_of_their_words_is_looked_up(tmp_path):
+    out = run(
+        tmp_path,
+        """
+        import chainrules_py as cr
+        from chainrules_py import vocabulary as v
+
+        def files():
+            names = [m for m in sys.modules if m.startswith("chainrules_py.rules.")]
+            return sorted(m.rpartition(".")[2] for m in names)
+
+        print(files(), len(cr.rules_for(v.erf)), "special" in files(), "svd" in files())
+        print("slogdet" in cr.coverage(), "svd" in files())
+        """,
+    )
+    assert out.splitlines() == ["[] 1 True False", "True True"]
+
+
+@pytest.mark.parametrize("first", ["", "cr.rrule(v.erf, 0.5)"], ids=["before", "after"])
+def test_rules_of_users_keep_their_precedence(tmp_path, first):
+    """Whether the core's rule of the word was there when they were stated, or came after."""
+    out = run(
+        tmp_path,
+        f"""
+        import chainrules_py as cr, chainrules_scipy
+        from chainrules_py import vocabulary as v
+        {first}
+        @cr.rule(v.erf)
+        def mine(x: cr.Numeric):
+            return v.erf(x), (cr.LinearMap(lambda t: 7.0 * t, lambda t: 7.0 * t),)
+
+        print(cr.rrule(v.erf, 0.5)[1](1.0)[0], len(cr.rules_for(v.erf)))
+        text = repr(cr.explain(v.erf, 0.5))
+        print("(user)" in text, "special.py" in text)
+        """,
+    )
+    assert out.splitlines() == ["7.0 2", "True True"]
+
+
+def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
+    out = run(
+        tmp_path,
+        """
+        import threading
+        import chainrules_py as cr, numpy as np, chainrules_numpy
+        from chainrules_py import vocabulary as v
+
+        words = [v.svd, v.det, v.erf, np.fft.fft, np.linalg.qr, np.median, v.svd, np.median] * 2
+        gate, found = threading.Barrier(len(words)), []
+
+        def ask(f):
+            gate.wait()
+            known = cr.find_rule(f, (np.ndarray,)) or f in cr.alias.__globals__["aliases"]
+            found.append(known and v.sum(np.ones(3)) == 3 and v.diagonal(np.eye(3)).sum() == 3)
+
+        sys.setswitchinterval(1e-6)
+        threads = [threading.Thread(target=ask, args=(f,)) for f in words]
+        [t.start() for t in threads]; [t.join(60) for t in threads]
+        print(len(found) == len(words), all(found), any(t.is_alive() for t in threads))
+        """,
+    )
+    assert out == "True True False"
+
+
+def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
+    (tmp_path / "latefile.py").write_text(
+        "import flag\nfrom chainrules_py import scalar_rule\nfrom words import f\n"
+        "scalar_rule(f, lambda y, x: 2.0)\nassert flag.up, 'not yet'\n"
+    )
+    (tmp_path / "flag.py").write_text("up = False\n")
+    (tmp_path / "words.py").write_text(
+        "from chainrules_py import primitive\n@primitive\ndef f(x):\n    return 2.0 * x\n"
+    )
+    out = run(
+        tmp_path,
+        """
+        import chainrules_py as cr, flag
+        from chainrules_py.loading import later
+        from words import f
+        later("latefile", "words")
+        try:
+            cr.rrule(f, 1.0)
+        except AssertionError as error:
+            print(error)
+        flag.up = True
+        print(cr.rrule(f, 1.0)[1](1.0), len(cr.rules_for(f)))
+        """,
+    )
+    assert out.splitlines() == ["not yet", "(2.0,) 1"]

@@ -262,7 +262,8 @@ def test_a_subclass_with_arithmetic_of_its_own_is_a_type_of_its_own():
     for cls in (Odd, np.matrix):
         x = np.ones((2, 2)).view(cls)
         assert find_rule(v.multiply, (cls, cls)) is None
-        with pytest.raises(NoRuleError, match=f"register_array_type\\({cls.__qualname__}"):
+        line = r"register_array_type\(Odd" if cls is Odd else r"np\.asarray"
+        with pytest.raises(NoRuleError, match=line):
             rrule(np.multiply, x, x)
 
 

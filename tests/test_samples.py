@@ -12,13 +12,26 @@ import warnings
 import numpy as np
 import pytest
 
+from chainrules_py import rrule
 from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.testing import backend, sample_tests, to_numpy
+from chainrules_py.testing import backend, backends, sample_tests, to_numpy
 from chainrules_py.testing.build import instances
+from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.gaps import GAPS, gap_of
 from chainrules_py.testing.nesting import Loss, default_engine
 from chainrules_py.testing.run import two_samples, words_of
 
-test_sample = sample_tests()
+
+def is_there(name):
+    """Of an installed CuPy in any case: where there is no GPU the plugin skips it, and says so."""
+    try:
+        return name == backend(name).library == "cupy" or not backend(name).missing
+    except LookupError:
+        return False
+
+
+OTHERS = [name for name in ("cupy-host", "cupy", "torch", "jax") if is_there(name)]
+test_sample = sample_tests(backends=[*backends(), *OTHERS])
 
 
 def with_arrays():
@@ -60,6 +73,29 @@ def test_samples_that_leave_a_library_out_are_refused_by_it():
                 operands, options = instance.build(backend("array_api_strict:device1"))
                 with pytest.raises((TypeError, ValueError, IndexError)):
                     instance.word(*operands, **options)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.gpu] * (n == "cupy")) for n in OTHERS]
+)
+def test_gaps_are_gaps(name):
+    """What a library is said not to compute, or a rule not to pull back there, is an error."""
+    on = backend(name)
+    words = {word.__name__: word for word in words_of()}
+    for word in GAPS.get(on.library, {}):
+        found = [i for i in instances(words[word]) if i.sample.has_arrays and gap_of(on.library, i)]
+        for instance in two_samples(found):
+            with pytest.raises(Exception):  # noqa: B017
+                pull_back(instance, on)
+
+
+def pull_back(instance, on):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        operands, options = instance.build(on)
+        y, pullback = rrule(instance.word, *operands, **options)
+        of = Coordinates(y)
+        pullback(of.tangent(np.ones(of.size)))
 
 
 def derivatives(instance, operands, options):

@@ -1018,7 +1018,7 @@ def test_the_first_addition_allocates_and_later_ones_add_in_place():
         array(1),
         1.0,
         np.float64(1),
-        np.ma.masked_array([1.0, 2.0], [True, False]),
+        array(1, 2).view(np.recarray),
     ],
 )
 def test_in_place_or_not_the_sum_is_the_same(t):

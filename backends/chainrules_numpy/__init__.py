@@ -1,40 +1,66 @@
 """NumPy, as chainrules_py sees it: tables, and the exceptions to them.
 
-Importing this registers them.
+Importing this registers its types, its ufuncs, and the functions that most programs call; the rest
+when something of it is first seen.
 """
 
-from chainrules_numpy import (
-    arrays,
-    decompositions,
-    elementwise,
-    functions,
-    implementations,
-    linalg,
-    memory,
-    methods,
-    products,
-    random,
-    special,
-    statistics,
-    ufuncs,
-    writing,
-)
+from chainrules_numpy import implementations, linalg, masked, memory, ufuncs
+from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
+from chainrules_py.loading import later
 
 __all__ = [
-    "arrays",
-    "decompositions",
     "elementwise",
-    "functions",
     "implementations",
+    "indexing",
+    "joining",
     "linalg",
+    "manipulation",
+    "masked",
     "memory",
-    "methods",
-    "products",
-    "random",
-    "special",
-    "statistics",
+    "reductions",
     "ufuncs",
-    "writing",
 ]
 
 chainrules_contract = 1
+
+WAITING = {
+    "functions.creation": ("numpy",),
+    "functions.decompositions": ("numpy.linalg",),
+    "functions.facts": ("numpy",),
+    "functions.fourier": ("numpy.fft",),
+    "functions.higher_order": ("numpy",),
+    "functions.polynomials": ("numpy", "numpy.polynomial.polynomial"),
+    "functions.products": ("numpy", "numpy.linalg"),
+    "functions.sets": ("numpy",),
+    "functions.sorting": ("numpy",),
+    "functions.statistics": ("numpy",),
+    "masked_entrances": ("numpy.ma.core", "numpy.ma.extras"),
+    "methods": ("numpy.generic", "numpy.ndarray"),
+    "random": ("numpy.random",),
+    "ufunc_methods": ("numpy",),
+    "writing": ("numpy", "numpy.generic", "numpy.ndarray"),
+}
+"""Files with rows, and the modules and classes of NumPy's whose functions these are of."""
+
+COMPUTED = {
+    "arrays": (
+        "creation",
+        "indexing",
+        "joining",
+        "manipulation",
+        "polynomials",
+        "reductions",
+        "sorting",
+    ),
+    "decompositions": ("decompositions",),
+    "elementwise": ("elementwise", "predicates", "selection"),
+    "products": ("contraction",),
+    "special": ("information",),
+    "statistics": ("statistics",),
+}
+"""Files with what NumPy computes in another way than by a function of the same name."""
+
+for _file, _modules in WAITING.items():
+    later(f"{__name__}.{_file}", *_modules)
+for _file, _families in COMPUTED.items():
+    later(f"{__name__}.{_file}", *[f"chainrules_py.vocabulary.{f}" for f in _families])

@@ -307,12 +307,19 @@ def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
 
 
 def _add_rows(buffer: np.ndarray, y: Any, rows: np.ndarray) -> None:
-    # One loop over raveled places is four times as fast as np.add.at with rows.
+    # One loop over raveled places is four times as fast as np.add.at with rows, if they are many:
+    # what it takes to find the places is what 500 elements take.
     n, width = len(buffer), buffer[:1].size
-    if np.any(rows >= n) or np.any(rows < -n):
+    if rows.size * width <= 500:
+        np.add.at(buffer, rows, y)
+        return
+    low = np.minimum.reduce(rows, axis=None)
+    if low < -n or np.maximum.reduce(rows, axis=None) >= n:
         np.add.at(buffer, rows, y)  # raises
         return
-    places = np.where(rows < 0, rows + n, rows).reshape(-1, 1) * width + np.arange(width)
+    if low < 0:
+        rows = np.where(rows < 0, rows + n, rows)
+    places = rows.reshape(-1, 1) * width + np.arange(width)
     y = np.broadcast_to(y, (*rows.shape, *buffer.shape[1:]))
     np.add.at(buffer.reshape(-1), places.reshape(-1), y.reshape(-1))
 
@@ -361,7 +368,7 @@ def concat_numpy(*arrays: np.ndarray | np.generic, axis: int | None = 0) -> Any:
 
 
 @v.stack.implement
-def stack_numpy(*arrays: np.ndarray | np.generic, axis: int = 0) -> Any:
+def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
     """np.stack takes a sequence."""
     return np.stack(arrays, axis)
 

@@ -23,7 +23,7 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     np.vdot is the cheapest question whether all of p is finite: one pass, no temporary, no
     warnings. Where it overflows, the long way gives the same product.
     """
-    if math.isfinite(np.vdot(p, p).real):
+    if math.isfinite(p if type(p) is float else np.vdot(p, p).real):
         return c * p
     with np.errstate(invalid="ignore"):
         product = np.multiply(c, p)

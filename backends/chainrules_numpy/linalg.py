@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, alias
+from chainrules_numpy.rows import alias
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
 

@@ -12,7 +12,8 @@ from chainrules_numpy.functions.common import ignored
 from chainrules_numpy.functions.indexing import out_of_bounds
 from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort
-from chainrules_py import TracerError, alias
+from chainrules_numpy.rows import alias
+from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import aliases
 from chainrules_py.composites import manipulation as m

@@ -14,7 +14,8 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.methods import refused
-from chainrules_py import Tracer, TracerError, alias, ignore_derivatives
+from chainrules_numpy.rows import alias
+from chainrules_py import Tracer, TracerError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.memory import refuse_plain
 

@@ -138,9 +138,9 @@ def solved(columns: list[Flat], rhs: Flat) -> Flat:
         found = v.solve(matrix, both)
     except (ValueError, ArithmeticError, RuntimeError) as error:
         raise ConvergenceError(_singular(math.inf)) from error
-    condition = float(v.max(v.abs(v.index(found, (..., 1))))) if rhs.size else 0.0
-    if not condition * eps < 0.1:
-        raise ConvergenceError(_singular(condition))
+    condition = v.max(v.abs(v.index(found, (..., 1)))) if math.prod(rhs.shape) else 0.0
+    if not bool(condition * eps < 0.1):
+        raise ConvergenceError(_singular(float(condition)))
     return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
 
 

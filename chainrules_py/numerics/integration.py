@@ -13,7 +13,7 @@ from chainrules_py.errors import ConvergenceError
 from chainrules_py.numerics.stepping import METHODS, Tableau, rate_of, stages, weighted
 from chainrules_py.numerics.systems import engine
 from chainrules_py.numerics.trees import Tree, mirrored, plain, started
-from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm
+from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm, number
 from chainrules_py.tangents import ZeroTangent
 
 __all__ = ["Integration"]
@@ -43,7 +43,7 @@ class Integration:
         self.f, self.params = plain(f), plain(params)
         t = plain(t)
         self.tree = started(plain(y0), t)
-        self.times = [float(v.index(t, i)) for i in range(t.shape[0])]
+        self.times = [number(v.index(t, i)) for i in range(t.shape[0])]
         steps = [b - a for a, b in itertools.pairwise(self.times)]
         if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
             msg = "the times of odeint have to increase, or to decrease, from each to the next"

@@ -21,7 +21,7 @@ from chainrules_py.numerics.systems import (
     solve_linear,
 )
 from chainrules_py.numerics.trees import Tree
-from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm, size
+from chainrules_py.numerics.vectors import Vector, combine, eps_of, norm, number, size
 
 __all__ = ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 
@@ -97,7 +97,7 @@ def minimize(
 
     def slope(leaves: Vector) -> tuple[float, Vector]:
         y, g = gradient.with_value(system.tree.build(leaves), *params)
-        return float(refuse_traced(y, f, "minimize")), Tree(g).leaves
+        return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
 
     found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
     if size(found) > SMALL and not batch:

@@ -13,7 +13,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.project import kind_of
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__ = ["combine", "dot", "eps_of", "every", "floating", "norm", "size", "sized"]
+__all__ = ["combine", "dot", "eps_of", "every", "floating", "norm", "number", "size", "sized"]
 
 Vector: TypeAlias = list[Any]
 
@@ -43,8 +43,13 @@ def dot(a: Vector, b: Vector) -> float:
         product = v.conj(x) * y if kind_of(x) == "complex" else x * y
         if getattr(product, "ndim", 0):
             product = v.sum(product)
-        total += float(v.real(product) if kind_of(product) == "complex" else product)
+        total += number(v.real(product) if kind_of(product) == "complex" else product)
     return total
+
+
+def number(x: Any) -> float:
+    """The number in a value without axes. PyTorch warns of ``float(x)`` where x has derivatives."""
+    return float(x.item() if hasattr(x, "item") else x)
 
 
 def norm(a: Vector, batch: int = 0) -> Any:

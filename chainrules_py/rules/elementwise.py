@@ -157,8 +157,19 @@ scalar_rule(log, lambda _y, x: divide(1, x), singular=True, complex="holomorphic
 scalar_rule(log1p, lambda _y, x: divide(1, 1 + x), singular=True, complex="holomorphic")
 scalar_rule(log2, lambda _y, x: divide(1 / math.log(2), x), singular=True, complex="holomorphic")
 scalar_rule(log10, lambda _y, x: divide(1 / math.log(10), x), singular=True, complex="holomorphic")
-scalar_rule(logaddexp, lambda z, x, _y: exp(x - z), lambda z, _x, y: exp(y - z), singular=True)
-scalar_rule(logaddexp2, lambda z, x, _y: exp2(x - z), lambda z, _x, y: exp2(y - z), singular=True)
+# 1 / (1 + e^(y - x)), which neither overflows nor is 0 / 0 where one of them is infinite.
+scalar_rule(
+    logaddexp,
+    lambda _z, x, y: exp(-logaddexp(0.0, y - x)),
+    lambda _z, x, y: exp(-logaddexp(0.0, x - y)),
+    singular=True,
+)
+scalar_rule(
+    logaddexp2,
+    lambda _z, x, y: exp2(-logaddexp2(0.0, y - x)),
+    lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
+    singular=True,
+)
 
 
 # ----------------------------------------------------------------- the parts of complex numbers

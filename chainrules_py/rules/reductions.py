@@ -5,6 +5,7 @@ length one, so that they broadcast against the operand.
 """
 
 import math
+from typing import Any
 
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import linear_rule, non_differentiable, rule
@@ -208,20 +209,23 @@ def _std_pull(y_bar, x, y, axis, correction, keepdims):
 # --------------------------------------------------------------------------------- accumulation
 
 
-def _flat(x, axis):
-    """x and the axis to go along, in C order if there was none."""
-    if axis is None or not x.ndim:
-        return reshape(x, shape=(-1,)), 0
-    return x, axis % x.ndim
+def _along(x, axis) -> Any:
+    """The axis that is gone along, from the end; without one all elements are, in C order."""
+    return -1 if axis is None or not x.ndim else from_end(axis, x.ndim)
+
+
+def _like(t, n, shape):
+    """A tangent of n axes, behind those that count directions, in another shape."""
+    return reshape(t, shape=(*t.shape[: t.ndim - n], *shape))
 
 
 def _cut(x, axis, part):
-    return index(x, (slice(None),) * axis + (part,))
+    return index(x, (..., part, *(slice(None),) * (-axis - 1)))
 
 
 def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
     """x̄_j = Σ_{k≥j} ȳ_k: the sums from the other end."""
-    along = 0 if axis is None or not x.ndim else axis % x.ndim
+    along = _along(x, axis)
     if include_initial:
         y_bar = _cut(y_bar, along, slice(1, None))
     x_bar = flip(cumulative_sum(flip(y_bar, axis=along), axis=along), axis=along)
@@ -231,39 +235,38 @@ def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
 linear_rule(cumulative_sum, cumulative_sum_transpose, batched=along_axis)
 
 
-@rule(cumulative_prod)
+@rule(cumulative_prod, batched=True)
 def cumulative_prod_rule(x, *, axis, include_initial):
     """y_k = y_{k-1} x_k, so ẏ_k = x_k ẏ_{k-1} + y_{k-1} ẋ_k: a recurrence, without a division."""
     y = cumulative_prod(x, axis=axis, include_initial=include_initial)
-    return y, (LinearMap(_cumulative_prod_push, _cumulative_prod_pull, x, axis, include_initial),)
+    flat = x if x.ndim and axis is not None else reshape(x, shape=(-1,))
+    saved = flat, _along(x, axis), x.shape, include_initial
+    return y, (LinearMap(_cumulative_prod_push, _cumulative_prod_pull, *saved),)
 
 
-def _cumulative_prod_push(x_dot, x, axis, include_initial):
-    x, along = _flat(x, axis)
-    x_dot, _ = _flat(x_dot, axis)
-    before = _cut(
-        cumulative_prod(x, axis=along, include_initial=True), along, slice(x.shape[along])
-    )
-    y_dot = recurrence(x, before * x_dot, along)
+def _before(x, axis):
+    """For each element the product of those before it."""
+    return _cut(cumulative_prod(x, axis=axis, include_initial=True), axis, slice(x.shape[axis]))
+
+
+def _cumulative_prod_push(x_dot, x, axis, shape, include_initial):
+    y_dot = recurrence(x, _before(x, axis) * _like(x_dot, len(shape), x.shape), axis)
     if not include_initial:
         return y_dot
-    shape = (*x.shape[:along], 1, *x.shape[along + 1 :])
-    return concat(full_like(y_dot, shape=shape, fill=0), y_dot, axis=along)
+    shape = [*y_dot.shape]
+    shape[axis] = 1  # also where there is no element
+    return concat(full_like(y_dot, shape=tuple(shape), fill=0), y_dot, axis=axis)
 
 
-def _cumulative_prod_pull(y_bar, x, axis, include_initial):
+def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
     """x̄_j = conj(y_{j-1}) s_j with s_j = ȳ_j + conj(x_{j+1}) s_{j+1}."""
-    shape = x.shape
-    x, along = _flat(x, axis)
-    n = x.shape[along]
     if include_initial:
-        y_bar = _cut(y_bar, along, slice(1, None))
-    before = _cut(cumulative_prod(x, axis=along, include_initial=True), along, slice(n))
-    after = _cut(flip(x, axis=along), along, slice(n - 1))
-    first = zeros_like(_cut(x, along, slice(1)))  # there is no x_n; what it multiplies is 0
-    factors = conj(concat(first, after, axis=along))
-    s = flip(recurrence(factors, flip(y_bar, axis=along), along), axis=along)
-    return reshape(conj(before) * s, shape=shape)
+        y_bar = _cut(y_bar, axis, slice(1, None))
+    after = _cut(flip(x, axis=axis), axis, slice(x.shape[axis] - 1))
+    first = zeros_like(_cut(x, axis, slice(1)))  # there is no x_n; what it multiplies is 0
+    factors = conj(concat(first, after, axis=axis))
+    s = flip(recurrence(factors, flip(y_bar, axis=axis), axis), axis=axis)
+    return _like(conj(_before(x, axis)) * s, x.ndim, shape)
 
 
 def recurrence(a, b, axis):

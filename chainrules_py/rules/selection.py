@@ -8,10 +8,12 @@ import math
 from chainrules_py.linear import LinearMap
 from chainrules_py.project import kind_of
 from chainrules_py.rule import linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.rules.leading import from_end
 from chainrules_py.tangents import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
     arange_like,
+    broadcast_to,
     choose,
     clip,
     clip_above,
@@ -84,23 +86,28 @@ def _running_rule(running):
         lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
         own = reshape(arange_like(x, stop=x.shape[axis]), shape=tuple(lengths))
         places = cumulative_max(where(equal(x, y), own, 0), axis=axis)
-        return y, (LinearMap(_read, _put_back, places, axis),)
+        return y, (LinearMap(_read, _put_back, places, from_end(axis, x.ndim)),)
 
     running_rule.__name__ = running_rule.__qualname__ = f"{running.__name__}_rule"
     return running_rule
 
 
 def _read(x_dot, places, axis):
-    return take_along_axis(x_dot, places, axis=axis)
+    return take_along_axis(x_dot, _for_each(places, x_dot), axis=axis)
 
 
 def _put_back(y_bar, places, axis):
-    zeros = full_like(y_bar, shape=places.shape, fill=0)
-    return put_along_axis_add(zeros, y_bar, places, axis=axis)
+    zeros = full_like(y_bar, shape=y_bar.shape, fill=0)
+    return put_along_axis_add(zeros, y_bar, _for_each(places, y_bar), axis=axis)
 
 
-rule(cumulative_max)(_running_rule(cumulative_max))
-rule(cumulative_min)(_running_rule(cumulative_min))
+def _for_each(places, t):
+    """The same places in all directions."""
+    return places if t.ndim == places.ndim else broadcast_to(places, shape=t.shape)
+
+
+rule(cumulative_max, batched=True)(_running_rule(cumulative_max))
+rule(cumulative_min, batched=True)(_running_rule(cumulative_min))
 
 
 # ----------------------------------------------------------------------------------- bounds
@@ -158,6 +165,7 @@ def across_radius(t, y, r):
     return where(r == 0, 0, t - y * real(conj(y) * t)) / where(r == 0, 1, r)
 
 
+# None: constant, but for a jump.
 scalar_rule(copysign, lambda z, x, _y: sign(z) * sign(x), None)
 # The distance to the neighbour is constant between two powers of 2.
 scalar_rule(nextafter, lambda _z, _x, _y: 1, None)

@@ -12,11 +12,15 @@ from chainrules_py.rule import bilinear_rule, linear_rule, rule, scalar_rule
 from chainrules_py.rules.leading import along_axis
 from chainrules_py.tangents import NoTangent, ZeroTangent
 from chainrules_py.vocabulary import (
+    arange_like,
+    argsort,
     astype,
     bincount,
+    broadcast_to,
     concat,
     conj,
     convolve,
+    cumulative_max,
     diff,
     divide,
     equal,
@@ -27,10 +31,13 @@ from chainrules_py.vocabulary import (
     index,
     lerp,
     matmul,
+    ones_like,
     order_statistics,
+    put_along_axis_add,
     reshape,
     sum,
     take,
+    take_along_axis,
     weighted_quantile,
     where,
 )
@@ -51,6 +58,8 @@ scalar_rule(
 def order_statistics_rule(x, ranks, *, skip_nan):
     """Of the elements equal to an order statistic each has an equal share, in push as in pull."""
     y = order_statistics(x, ranks, skip_nan=skip_nan)
+    if y.shape[-1] > _FEW and x.shape[:-1] == y.shape[:-1]:
+        return y, (LinearMap(_runs_push, _runs_pull, x, ranks, y), NoTangent())
     return y, (LinearMap(_selection_push, _selection_pull, x, y), NoTangent())
 
 
@@ -92,6 +101,53 @@ def _shares(x, y, like):
         hits = astype(equal(expand_dims(x, axis=-2), chosen), dtype=like.dtype)
         # Of NaN nothing is equal to it: 0 / 0.
         yield divide(hits, sum(hits, axis=-1, keepdims=True)), some
+
+
+_FEW = 8
+"""Of more order statistics, sorting takes less than to compare each with all elements."""
+
+
+def _runs(x, ranks, y):
+    """The order of x; where in it the run of equal elements starts of each, and of each y."""
+    order = argsort(x, axis=-1)
+    inner = take_along_axis(x, order, axis=-1)
+    left, right = index(inner, (..., slice(-1))), index(inner, (..., slice(1, None)))
+    later = where(equal(left, right), 0, arange_like(x, start=1, stop=x.shape[-1]))
+    first = full_like(later, shape=(*later.shape[:-1], 1), fill=0)
+    start = cumulative_max(concat(first, later, axis=-1), axis=-1)
+    return order, start, take_along_axis(start, broadcast_to(ranks, shape=y.shape), axis=-1)
+
+
+def _lengths(start, own, like):
+    """How long the runs are that start in some places."""
+    zeros = full_like(like, shape=start.shape, fill=0)
+    counts = put_along_axis_add(zeros, ones_like(zeros), start, axis=-1)
+    return take_along_axis(counts, own, axis=-1)
+
+
+def _runs_push(x_dot, x, ranks, y):
+    """ẏ_k = Σ_i ẋ_i / n_k over the run of n_k elements equal to y_k; of NaN it is NaN."""
+    order, start, own = _runs(x, ranks, y)
+    inner = take_along_axis(x_dot, _for_each(order, x_dot), axis=-1)
+    zeros = full_like(x_dot, shape=x_dot.shape, fill=0)
+    sums = put_along_axis_add(zeros, inner, _for_each(start, x_dot), axis=-1)
+    y_dot = take_along_axis(sums, _for_each(own, x_dot), axis=-1)
+    return y_dot / _lengths(start, own, x_dot) + where(equal(y, y), 0, y)
+
+
+def _runs_pull(y_bar, x, ranks, y):
+    """x̄_i = Σ_k ȳ_k / n_k over the y_k that x_i is equal to."""
+    order, start, own = _runs(x, ranks, y)
+    zeros = full_like(y_bar, shape=(*y_bar.shape[:-1], x.shape[-1]), fill=0)
+    sums = put_along_axis_add(zeros, y_bar, _for_each(own, y_bar), axis=-1)
+    inner = take_along_axis(sums, _for_each(start, y_bar), axis=-1) / _lengths(start, start, y_bar)
+    x_bar = put_along_axis_add(zeros, inner, _for_each(order, y_bar), axis=-1)
+    return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
+
+
+def _for_each(places, t):
+    """The same places in all directions."""
+    return broadcast_to(places, shape=(*t.shape[:-1], places.shape[-1]))
 
 
 # --------------------------------------------------------------------------- sums of weights

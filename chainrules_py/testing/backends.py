@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,8 @@ class Backend:
         What is missing for it to be used, where it is installed.
     samples : int
         How many samples of each word are judged where not all are: two, or one where all is slow.
+    slow : frozenset of str
+        Words that take longest, of which all tests are slow ones.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Backend:
     by_request: bool = dataclasses.field(default=False, repr=False)
     lacks: Callable[[], str] | None = dataclasses.field(default=None, repr=False)
     samples: int = dataclasses.field(default=2, repr=False)
+    slow: frozenset[str] = dataclasses.field(default=frozenset(), repr=False)
 
     @property
     def xp(self) -> Any:
@@ -91,15 +95,71 @@ class Backend:
         return self.name
 
 
+def _cupy_on_host() -> None:
+    importlib.import_module("chainrules_py.testing.cupy_on_host").install()
+
+
+def _has_gpu() -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy says that there is no CUDA
+        return bool(importlib.import_module("cupy").is_available())
+
+
+def _jax_in_double_precision() -> None:
+    importlib.import_module("jax").config.update("jax_enable_x64", True)
+
+
+_CUPY = "chainrules_cupy.namespace"
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# JAX compiles each operation for each shape: these are made of many, or of loops.
+_SLOW_ON_JAX = _names(
+    "adjugate bessel_i betainc cholesky_cotangent choose eig eigh eigvals expi expm expm_frechet "
+    "fixed_point interp linear_solve lstsq lu_factor minimize odeint order_statistics partition "
+    "pinv root solve_sylvester unitary_factor weighted_quantile"
+)
 _known = (
     Backend("numpy", "numpy"),
     Backend("array_api_strict", "array_api_strict"),
     Backend("array_api_strict:device1", "array_api_strict", lambda xp: xp.Device("device1")),
+    Backend(
+        "cupy",
+        "cupy",
+        namespace=_CUPY,
+        by_request=True,
+        lacks=lambda: "" if _has_gpu() else "there is no GPU",
+    ),
+    Backend(
+        "cupy-host",
+        "cupy",
+        namespace=_CUPY,
+        prepare=_cupy_on_host,
+        by_request=True,
+        lacks=lambda: "there is a GPU, which CuPy uses" if _has_gpu() else "",
+    ),
+    Backend("torch", "torch", namespace="array_api_compat.torch", by_request=True),
+    Backend(
+        "jax",
+        "jax",
+        namespace="jax.numpy",
+        prepare=_jax_in_double_precision,
+        by_request=True,
+        samples=1,
+        slow=_SLOW_ON_JAX,
+    ),
 )
 
 
 def backends() -> tuple[Backend, ...]:
-    """The array libraries that are installed, with their devices."""
+    """The array libraries that are installed, with their devices.
+
+    There are others to be had by name: ``"cupy"``, which needs a GPU, ``"cupy-host"``, which needs
+    none, ``"torch"`` and ``"jax"``.
+    """
     return tuple(known for known in _known if known.is_installed and not known.by_request)
 
 

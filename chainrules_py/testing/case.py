@@ -71,7 +71,7 @@ class Case:
         self.tolerance = tolerance if tolerance is not None else max(1e-8, 1e4 * self.precision)
         self.few = few
         self.u = self._directions(self.inputs.size)
-        self.pick = self._gauge_matrix()
+        self.pick = self.gauge_matrix(self.raw)
         self.w = self._directions(self.raw.size if self.pick is None else len(self.pick))
         self.has_push = True
         self.has_pull = True
@@ -92,11 +92,11 @@ class Case:
             return self.rng.standard_normal((n, _RANDOM)) / np.sqrt(n)
         return np.concatenate([np.eye(n), self.rng.standard_normal((n, 1))], axis=1)
 
-    def _gauge_matrix(self) -> Any:
-        """The derivative of the gauge at the result, as a matrix; None without a gauge."""
+    def gauge_matrix(self, raw: Coordinates) -> Any:
+        """The derivative of the gauge at a result, as a matrix; None without a gauge."""
         if self.gauge is None:
             return None
-        columns = [self._along(e, self.raw, self.seen)[0] for e in np.eye(self.raw.size)]
+        columns = [self._along(e, raw, self.seen)[0] for e in np.eye(raw.size)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
     @staticmethod

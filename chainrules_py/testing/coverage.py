@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.alias import aliases
-from chainrules_py.loading import see
+from chainrules_py.loading import see, see_all
 from chainrules_py.testing.sample import Sample
 from chainrules_py.testing.surface import (
     Listed,
@@ -122,6 +122,7 @@ def keywords_of(name: str) -> dict[str, str]:
         its own calls; ``"n/a"``, if it is one of `IRRELEVANT`; or ``"gap"``.
     """
     see(None, (np.ndarray,))
+    see_all()
     parameters = _parameters(name)
     row = aliases.get(native_named(name))
     counts: collections.Counter[str] = collections.Counter()

@@ -25,7 +25,7 @@ except ImportError as error:
 from chainrules_py import MutationError, TracerError, loading
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.program_lines import Choices, Line, Maker
-from chainrules_py.testing.program_makers import LINES
+from chainrules_py.testing.program_tables import LINES
 
 __all__ = ["Program", "check_program", "programs"]
 

@@ -330,7 +330,8 @@ def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any
             depth: Depth = "full" if first else "cheap"
             marks = ("gpu",) if library.name == "cupy" else ()
             for instance in found if first else two_samples(found)[: library.samples]:
-                yield _test(instance, library, depth), *marks
+                late = ("slow",) if instance.word.__name__ in library.slow else ()
+                yield _test(instance, library, depth), *late, *marks
             for instance in () if first else found:
                 yield _test(instance, library, "full"), "slow", *marks
             if found:

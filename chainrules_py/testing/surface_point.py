@@ -185,8 +185,9 @@ def parts(y: Any) -> Iterator[Any]:
     """The floating parts of a result, in order."""
     for leaf in leaves(y):
         if not isinstance(leaf, type):
-            kind = np.dtype(getattr(leaf, "dtype", type(leaf))).kind
-            if kind in "fc":
+            # What stands for a number of Python's has no dtype either.
+            cls = getattr(type(leaf), "__dispatch_type__", type(leaf))
+            if np.dtype(getattr(leaf, "dtype", cls)).kind in "fc":
                 yield leaf
 
 

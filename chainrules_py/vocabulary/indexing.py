@@ -6,6 +6,7 @@ operands: they may be data, though no derivative is taken in them.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -100,6 +101,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         made = cls(pattern)
         if joined and not arrays:
             made.where = entries
+            made.is_basic = True
         return made, tuple(arrays)
 
     def join(self, arrays: tuple[Any, ...]) -> Any:
@@ -112,7 +114,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         rest = iter(arrays)
         return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
 
-    @property
+    @functools.cached_property
     def is_basic(self) -> bool:
         """Whether it is integers, slices, None and Ellipsis, and so picks no element twice."""
         return not [e for e in self if type(e) is tuple and e[0] is not slice]

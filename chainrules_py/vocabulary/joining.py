@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Array
+from chainrules_py.arrays import Array, Numeric
 from chainrules_py.primitive import primitive
 
 __all__ = ["concat", "stack"]
@@ -16,5 +16,5 @@ def concat(*arrays: Array, axis: int | None = 0) -> Any:
 
 
 @primitive
-def stack(*arrays: Array, axis: int = 0) -> Any:
+def stack(*arrays: Numeric, axis: int = 0) -> Any:
     """Arrays of one shape one after the other along a new axis."""

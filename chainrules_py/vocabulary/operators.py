@@ -1,4 +1,7 @@
-"""Which word each of Python's operators is, and what computes it where nothing is traced."""
+"""Which word each of Python's operators is, and what computes it where nothing is traced.
+
+And the members of its numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.alias import alias
 from chainrules_py.primitive import Primitive
 from chainrules_py.vocabulary import elementwise as e
 from chainrules_py.vocabulary import linalg
@@ -52,3 +56,7 @@ binary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any, Any], Any]
     "__gt__": (p.greater, operator.gt),
     "__ge__": (p.greater_equal, operator.ge),
 }
+
+for _cls in (int, float, complex):
+    for _name, _word in (("real", e.real), ("imag", e.imag), ("conjugate", e.conj)):
+        alias(vars(_cls)[_name], to=_word, parameters={"self": None}, rename={"self": "x"})

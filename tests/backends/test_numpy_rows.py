@@ -10,11 +10,12 @@ import pytest
 from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError, alias
 from chainrules_py.alias import aliases
 from chainrules_py.errors import RuleError
-from chainrules_py.loading import see
+from chainrules_py.loading import see, see_all
 from chainrules_py.signature import parameters_of
 from chainrules_tape import jvp, vjp
 
 see(None, (np.ndarray,))
+see_all()
 
 
 def is_numpys(f):
@@ -27,7 +28,7 @@ def is_numpys(f):
 
 ROWS = [row for native, row in aliases.items() if is_numpys(native)]
 each_row = pytest.mark.parametrize(
-    "row", ROWS, ids=lambda row: f"{getattr(row.native, '__qualname__', row)}"
+    "row", ROWS, ids=lambda row: getattr(row.native, "__qualname__", None) or row.native.__name__
 )
 
 

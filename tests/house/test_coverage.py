@@ -20,7 +20,7 @@ from numpy.testing import overrides
 
 from chainrules_py import ChainRulesError
 from chainrules_py.alias import aliases
-from chainrules_py.loading import see
+from chainrules_py.loading import see, see_all
 from chainrules_py.testing import coverage
 from chainrules_py.testing.surface import (
     function_named,
@@ -35,6 +35,7 @@ from chainrules_tape import jvp, vjp
 from chainrules_tape.tracing import ArrayLike
 
 see(None, (np.ndarray,))
+see_all()
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "coverage.csv"
 NAMES = [row for row in listed_names() if row.is_there]

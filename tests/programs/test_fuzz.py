@@ -24,9 +24,21 @@ from chainrules_py.linear import LinearMap
 from chainrules_py.tangents import is_zero
 from chainrules_py.testing.program_calls import CALLS
 from chainrules_py.testing.program_lines import is_real
-from chainrules_py.testing.program_makers import LINES, of_one
+from chainrules_py.testing.program_makers import of_one
+from chainrules_py.testing.program_tables import LINES
 from chainrules_py.testing.programs import check_program, programs
-from chainrules_tape import Tape, checkpoint, grad, hessian, hvp, jacobian, jvp, linearize
+from chainrules_py.testing.surface_point import parts
+from chainrules_tape import (
+    Tape,
+    checkpoint,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+)
 
 ALL = (*LINES, CALLS, CALLS)
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
@@ -217,6 +229,34 @@ def test_members_of_numbers_of_pythons():
     for x in (2.0, np.float64(2.0)):
         assert grad(lambda x: (1j * x * 1j).real ** 2)(x) == 4.0
         assert grad(lambda x: (1j * x).imag * x.real + (1j * x).conjugate().imag)(x) == 3.0
+
+
+def test_reshaped_broadcast_is_a_copy():
+    """Of a small array, what broadcasting gives is filled, and has strides that NumPy's has not."""
+
+    def f(x):
+        y = np.sin(x)
+        rows = np.broadcast_to(y, (2, 2)).reshape(-1)
+        y[...] = x
+        return np.sum(rows * np.arange(4.0)) + np.sum(y)
+
+    x = np.array([0.5, -0.9])
+    with pytest.raises(MutationError, match="copy"):
+        value_and_grad(f)(x)
+    squares = grad(lambda x: np.sum(np.broadcast_to(x, (2, 2)).reshape(-1) ** 2))
+    same(squares(x), 4 * x, "without a write")
+
+
+def test_number_of_a_traced_call_is_a_part_of_it():
+    """What stands for a float of Python's has no dtype; programs lost the results that were one."""
+    found = []
+
+    def f(x):
+        found.extend(parts([x, v.root(lambda y, p: y**3 + y - p, 0.5, x)]))
+        return x
+
+    grad(f)(0.3)
+    assert len(found) == 2
 
 
 def test_pushing_several_directions_through_a_linspace_to_a_number():

@@ -18,12 +18,13 @@ from chainrules_py import (
     NoTangent,
     UnsupportedKeywordError,
     ZeroTangent,
+    frule,
     primitive,
     rrule,
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, hessian, jvp, vjp
 
 INF, NAN = math.inf, math.nan
 
@@ -441,6 +442,44 @@ def test_logaddexp_of_far_numbers():
         assert grad(lambda x: np.logaddexp(x, 0.0))(1000.0) == 1
         assert grad(lambda x: np.logaddexp(x, 0.0))(-1000.0) == 0
         assert grad(lambda x: np.logaddexp(x, -INF))(1.0) == 1
+
+
+@pytest.mark.parametrize("f", [np.multiply, np.maximum, np.power, np.hypot, np.add])
+def test_booleans_of_python_are_data(f):
+    x, ones = np.array([1.0, -2.0]), np.ones(2)
+    (bar, nothing), (truth, _) = rrule(f, x, True)[1](ones), rrule(f, x, np.ones(2))[1](ones)
+    assert np.array_equal(bar, truth)
+    assert isinstance(nothing, NoTangent)
+    assert np.array_equal(rrule(f, True, x)[1](ones)[1], rrule(f, np.ones(2), x)[1](ones)[1])
+
+
+@pytest.mark.parametrize("f", [np.copysign, np.nextafter])
+def test_numbers_that_a_function_is_constant_in_have_zero_tangents(f):
+    x, y = np.array([1.0, -2.0]), np.array([-1.0, 2.0])
+    for operands, t in (((x, y), np.ones(2)), ((1.0, 2.0), 1.0)):
+        pullback = rrule(f, *operands)[1]
+        assert isinstance(pullback(t)[1], ZeroTangent)
+        assert isinstance(pullback(t, wanted=(False, True))[1], ZeroTangent)
+        assert isinstance(pullback(ZeroTangent())[1], ZeroTangent)
+        assert isinstance(frule((ZeroTangent(), t), f, *operands)[1], ZeroTangent)
+    assert isinstance(rrule(np.heaviside, x, y)[1](np.ones(2))[0], ZeroTangent)
+
+
+@pytest.mark.parametrize("f", [np.logaddexp, np.logaddexp2])
+def test_logaddexp_of_infinities(f):
+    """The greater one has all of it."""
+    for x, y, bars in (
+        (INF, 0.0, (1, 0)),
+        (0.0, -INF, (1, 0)),
+        (1.0, 1.0, (0.5, 0.5)),
+    ):
+        assert np.array_equal(grad(f, (0, 1))(x, y), bars)
+    assert np.allclose(hessian(lambda x: f(x[0], x[1]))(np.array([INF, 0.0])), 0)
+    far = hessian(lambda x: f(x[0], x[1]))(np.array([0.0, 1000.0]))
+    assert np.allclose(far, 0)
+    near = hessian(lambda x: f(x[0], x[1]))(np.zeros(2))
+    scale = 1.0 if f is np.logaddexp else math.log(2)
+    assert np.allclose(near, scale * np.array([[0.25, -0.25], [-0.25, 0.25]]))
 
 
 def test_fmod_where_the_quotient_is_nearly_whole():

@@ -153,3 +153,11 @@ def test_integers_that_stand_for_themselves_have_no_tangent():
         frule((BOX, 1.0, NoTangent()), np.swapaxes, BOX, 0, 2)
     with pytest.raises(ProjectionError, match="one tangent for each"):
         frule((BOX,), np.swapaxes, BOX, 0, 2)
+
+
+def test_stack_of_numbers_of_python_and_of_numpy():
+    for xs in ((1.0, np.float64(2.0)), (np.float64(1.0), 2.0), (1.0, np.array(2.0))):
+        y, pullback = rrule(v.stack, *xs)
+        assert np.array_equal(y, [1, 2])
+        assert pullback(np.array([3.0, 4.0])) == (3, 4)
+        assert np.array_equal(frule((3.0, 4.0), v.stack, *xs)[1], [3, 4])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from chainrules_py import UnsupportedKeywordError, bind, find_rule, frule, rrule
 from chainrules_py import vocabulary as v
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, jacobian, jvp, vjp
 
 rng = np.random.default_rng(1)
 BOX = rng.standard_normal((2, 3, 4))
@@ -249,3 +251,13 @@ def test_linear_reductions_save_no_array():
         bound = bind(rule, (np.ndarray,), (True,), "reverse")
         _, record = bound.run(None, x, axis=None, keepdims=False)
         assert not any(isinstance(saved, np.ndarray) for saved in record)
+
+
+@pytest.mark.parametrize("include_initial", [False, True])
+@pytest.mark.parametrize("shape, axis", [((2, 0), 1), ((0, 3), 0), ((2, 3), 0), ((2, 3), -1)])
+def test_cumulative_products_of_many_directions_at_once(shape, axis, include_initial):
+    x = np.arange(1.0, 1 + math.prod(shape)).reshape(shape)
+    f = lambda x: np.cumulative_prod(x, axis=axis, include_initial=include_initial)
+    ahead, back = [jacobian(f, mode=mode)(x) for mode in ("forward", "reverse")]
+    assert ahead.shape == back.shape == (*f(x).shape, *shape)
+    assert np.allclose(ahead, back)

@@ -28,7 +28,13 @@ NAN, INF = np.nan, np.inf
 
 # ---------------------------------------------------------------------------- ties, constants
 
+MANY = np.linspace(0, 1, 9)
 KINKS = {
+    "nine quantiles of a tie": (
+        lambda x: np.quantile(x, MANY) @ np.arange(9.0),
+        [3.0, 1.0, 3.0, 0.0],
+        [13.875, 7.125, 13.875, 1.125],
+    ),
     "median of a tie": (np.median, [1.0, 1.0, 2.0], [0.5, 0.5, 0]),
     "median of an even tie": (np.median, [1.0, 2.0, 2.0, 3.0], [0, 0.5, 0.5, 0]),
     "median of half a tie": (np.median, [1.0, 2.0, 2.0, 0.0], [0.5, 0.25, 0.25, 0]),
@@ -413,3 +419,12 @@ def test_words_by_frule_and_rrule():
     assert pullback(np.ones(7))[1] == pytest.approx(-np.sum(np.gradient(LINE, 0.5)) / 0.5)
     y, pullback = rrule(np.var, LINE, where=LINE > 0)
     np.testing.assert_array_equal(pullback(1.0)[0][LINE <= 0], 0)
+
+
+def test_many_order_statistics_cost_what_sorting_does():
+    """And not a comparison of each with all elements: that table would be 4 GB here."""
+    x, many = rng.standard_normal(20_000), np.linspace(0, 1, 25_000)
+    bar = grad(lambda x: np.sum(np.quantile(x, many)))(x)
+    assert np.isclose(np.sum(bar), 25_000)
+    y_dot = jvp(lambda x: np.quantile(x, many), (x,), (np.ones_like(x),))[1]
+    assert np.allclose(y_dot, 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_numpy import lowerings as low
-from chainrules_py import alias
+from chainrules_numpy.rows import alias
 from chainrules_py.alias import Call, Lowering
 
 __all__ = ["axis", "ignored", "row", "shape"]

@@ -12,7 +12,8 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import ignored, row, shape
-from chainrules_py import alias, non_differentiable, primitive
+from chainrules_numpy.rows import alias
+from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.composites import creation as c
 

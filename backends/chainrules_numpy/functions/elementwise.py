@@ -10,7 +10,8 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
-from chainrules_py import UnsupportedKeywordError, alias
+from chainrules_numpy.rows import alias
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
 from chainrules_py.arrays import is_python_number

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import alias, ignore_derivatives, non_differentiable, primitive
+from chainrules_numpy.rows import alias
+from chainrules_py import ignore_derivatives, non_differentiable, primitive
 
 __all__: list[str] = []
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
-from chainrules_py import alias, ignore_derivatives, non_differentiable, primitive
+from chainrules_numpy.rows import alias
+from chainrules_py import ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.alias import Call
 from chainrules_py.arrays import is_tracer_type

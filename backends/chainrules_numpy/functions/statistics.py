@@ -9,7 +9,7 @@ import numpy as np
 from chainrules_numpy import histograms as h
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
-from chainrules_py import alias
+from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
 from chainrules_py.composites import quantiles as q
 from chainrules_py.composites import statistics as s

@@ -34,6 +34,10 @@ enter_samples(
     Sample(_HOLED, _places([0, 3]), skip_nan=True),
     Sample(Draw((2, 4), kind="int", low=0, high=2), _places([1, 2]), smooth=False),
     Sample(Draw((1,)), _places(0, 0)),
+    Sample(_SPREAD, _places([3, 1, 4, 1, 0, 2, 2, 4, 3], [0, 0, 1, 1, 2, 2, 3, 3, 4])),
+    Sample(_HOLED, _places([3, 1, 3, 1, 0, 2, 2, 0, 3], [0] * 9), skip_nan=True),
+    Sample(_SPREAD, _places([3, 1, 4, 1, 0, 2, 2, 4, 3])),
+    Sample(Draw((9,), kind="int", low=0, high=2), _places(*range(9)), smooth=False),
 )
 enter_samples(
     v.weighted_quantile,

@@ -1,0 +1,14 @@
+"""How NumPy's rows are entered: as data, read against a signature when a row is first used.
+
+To read five hundred signatures takes as long as half of the import of NumPy itself.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import chainrules_py
+
+__all__ = ["alias"]
+
+alias = functools.partial(chainrules_py.alias, late=True)

@@ -1,0 +1,120 @@
+"""The rows of the methods `reduce`, `accumulate` and `outer` of NumPy's ufuncs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.rows import alias
+from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
+from chainrules_py import vocabulary as v
+from chainrules_py.alias import UFUNC_KEYWORDS, Call, Lowering
+from chainrules_py.composites import elementwise as e
+
+__all__: list[str] = []
+
+_ufunc: Any
+_word: Any
+
+REDUCE = {
+    "array": None,
+    "axis": 0,
+    "dtype": None,
+    "out": None,
+    "keepdims": False,
+    "initial": None,
+    "where": True,
+}
+ACCUMULATE = {"array": None, "axis": 0, "dtype": None, "out": None}
+
+
+def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction whose axis, if none is given, is the first."""
+
+    def reduce(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
+        axis = low.static(axis) if x.ndim else None
+        return word(x, axis=axis, keepdims=keepdims)
+
+    return reduce
+
+
+def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
+    """As above, for what keeps its axis."""
+
+    def accumulate(x: Any, *, axis: int = 0) -> Any:
+        return word(x, axis=low.static(axis))
+
+    return accumulate
+
+
+def outer_of(ufunc: Any) -> Callable[..., Any]:
+    """The ufunc of each element of A with each of B."""
+
+    def outer(A: Any, B: Any) -> Any:
+        A, B = low.array_of(A), low.array_of(B)
+        return ufunc(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
+
+    return outer
+
+
+def from_first(lower: Lowering) -> Lowering:
+    """A lowering that reads the axis."""
+
+    def lowered(call: Call, value: Any) -> None:
+        call.options.setdefault("axis", 0)
+        lower(call, value)
+
+    return lowered
+
+
+_array = low.as_array("x")
+for _ufunc, _word, _mask, _start in (
+    (np.add, v.sum, low.masked(0), low.started(v.add)),
+    (np.multiply, v.prod, low.masked(1), low.started(v.multiply)),
+    (np.maximum, v.max, low.masked_extreme(-1.0), low.started_extreme(v.maximum, -1.0)),
+    (np.minimum, v.min, low.masked_extreme(1.0), low.started_extreme(v.minimum, 1.0)),
+    (np.fmax, v.nanmax, low.masked_extreme(-1.0), low.started_extreme(v.fmax, -1.0)),
+    (np.fmin, v.nanmin, low.masked_extreme(1.0), low.started_extreme(v.fmin, 1.0)),
+    (np.logaddexp, e.logaddexp_reduce, low.masked(-math.inf), low.started(v.logaddexp)),
+    (np.logaddexp2, e.logaddexp2_reduce, low.masked(-math.inf), low.started(v.logaddexp2)),
+    (np.logical_and, v.all, low.masked(True), low.started(v.logical_and)),
+    (np.logical_or, v.any, low.masked(False), low.started(v.logical_or)),
+):
+    alias(
+        _ufunc.reduce,
+        to=reduces(_word),
+        parameters=REDUCE,
+        refuse=("out",),
+        lower={
+            "array": _array,
+            "dtype": low.converted,
+            "initial": from_first(_start),
+            "where": _mask,
+        },
+    )
+for _ufunc, _word in (
+    (np.add, v.cumulative_sum),
+    (np.multiply, v.cumulative_prod),
+    (np.maximum, v.cumulative_max),
+    (np.minimum, v.cumulative_min),
+):
+    alias(
+        _ufunc.accumulate,
+        to=accumulates(_word),
+        parameters=ACCUMULATE,
+        refuse=("out",),
+        lower={"array": _array, "dtype": low.converted},
+    )
+for _ufunc, _word in (*ARITHMETIC, *OTHERS):
+    if len(_word.operands) == 2:
+        alias(
+            _ufunc.outer,
+            to=outer_of(_ufunc),
+            parameters={"A": None, "B": None} | UFUNC_KEYWORDS,
+            positional=("A", "B"),
+            refuse=tuple(UFUNC_KEYWORDS),
+        )
