@@ -66,7 +66,7 @@ html_theme_options = {
     "show_prev_next": True,
     "show_toc_level": 2,
     "show_nav_level": 1,
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 5,
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],

@@ -57,6 +57,8 @@ def examples():
                 yield pytest.param(test, id=test.name)
 
 
+# PyTorch warns of what it uses itself.
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("example", list(examples()))
 def test_example(example, capsys):
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)

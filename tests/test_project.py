@@ -181,3 +181,19 @@ def test_arrays_without_a_device_have_a_space():
     register_array_type(Bare, np)
     assert space(Bare()).shape == (2,)
     assert space(Bare()) is space(Bare())
+
+
+@pytest.mark.parametrize(
+    "junk", [None, "a", [3.0], object()], ids=["None", "str", "list", "object"]
+)
+@pytest.mark.parametrize("onto", [2.0, np.float32(2.0), np.ones(()), np.ones(1), np.ones((2, 3))])
+def test_what_is_no_tangent_is_refused(junk, onto):
+    """A rule gave it: a number's cotangent was None, an array's an AttributeError."""
+    with pytest.raises(ProjectionError, match="never"):
+        project(junk, onto)
+
+
+def test_a_number_is_no_cotangent_of_a_longer_array():
+    with pytest.raises(ProjectionError, match=r"shape \(\) cannot belong to .* \(2,\)"):
+        project(3.0, np.ones(2))
+    assert type(project(True, 2.0)) is float

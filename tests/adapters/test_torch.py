@@ -324,6 +324,26 @@ def test_what_a_rule_computed_unwatched_is_computed_again():
     same(third, s * (1 - s) * (1 - 6 * s + 6 * s * s))
 
 
+@pytest.mark.parametrize("pen", ["rule", "rrule"])
+def test_what_a_half_keeps_in_its_defaults_is_computed_again(pen):
+    """It was taken for a function that keeps nothing, and the slope for a constant."""
+    cube = primitive(lambda x: x * x * x)
+
+    def maps(x):
+        slope = 3.0 * x * x
+        half = lambda t, slope=slope: slope * t
+        return x * x * x, (LinearMap(half, half),)
+
+    def written_out(x):
+        slope = 3.0 * x * x
+        return x * x * x, lambda bar, slope=slope: (slope * bar,)
+
+    (rule(cube) if pen == "rule" else rrule.register(cube))(maps if pen == "rule" else written_out)
+    x = leaf(0.5, 2.0)
+    (first,) = torch.autograd.grad(export(cube)(x).sum(), x, create_graph=True)
+    same(torch.autograd.grad(first.sum(), x)[0], 6.0 * x.detach())
+
+
 # --------------------------------------------------------------------------------------- memory
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import tracemalloc
+import sys
 
 import numpy as np
 import pytest
@@ -123,17 +122,19 @@ def test_many_reads_build_no_array_each():
         return total
 
     _, pullback = vjp(f, x)
-    tracemalloc.start()
-    (bar,) = pullback(1.0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    made = []
+
+    def count(frame, event, function):
+        if event == "c_call" and function.__name__ in {"zeros", "zeros_like", "copy", "empty"}:
+            made.append(function)
+
+    sys.setprofile(count)
+    try:
+        (bar,) = pullback(1.0)
+    finally:
+        sys.setprofile(None)
     assert bar.sum() == 602
-    assert peak < 4 * x.nbytes
-    start = time.perf_counter()
-    pullback(1.0)
-    assert (
-        time.perf_counter() - start < 0.2
-    )  # 600 vectors would take 30 ms for their first touch alone
+    assert 1 <= len(made) < 5
 
 
 def test_reads_mixed_with_other_uses():
