@@ -88,10 +88,17 @@ def fill(self: Any, value: Any) -> None:
 
 
 def sort(
-    self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    self: Any,
+    axis: int = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = None,
 ) -> None:
-    """np.sort, written back."""
-    self[...] = np.sort(self, axis, kind, order, stable=stable)
+    """np.sort, written back; descending since NumPy 2.5."""
+    since = {} if descending is None else {"descending": descending}
+    self[...] = np.sort(self, axis, kind, order, stable=stable, **since)
 
 
 def partition(

@@ -114,7 +114,12 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
     raise UnsupportedKeywordError(msg)
 
 
-row(np.lib.stride_tricks.as_strided, as_strided, None, refuse=("subok", "writeable"))
+row(
+    np.lib.stride_tricks.as_strided,
+    as_strided,
+    None,
+    refuse=("subok", "writeable", "check_bounds"),  # the last since NumPy 2.5
+)
 
 # --------------------------------------------------------------------------------------- padding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_py.testing.sample import Draw, Sample
-from chainrules_py.testing.surface import enter_calls
+from chainrules_py.testing.surface import enter_calls, function_named
 
 __all__: list[str] = []
 
@@ -30,6 +30,9 @@ enter_calls(
     Sample(_BOX, -1.0, Draw((2,), 0.5, 1.0)),
     Sample(Draw((3,)), Draw((3,), -1.0, -0.5), Draw(())),
 )
+for _name in ("_core.umath.real", "_core.umath.imag"):  # since NumPy 2.5
+    if function_named(_name) is not None:
+        enter_calls(_name, Sample(_BOX, complex=True), Sample(Draw(()), complex=True))
 
 # Keywords of functions whose other calls stand in their family.
 enter_calls("argpartition", Sample(Draw((6,), apart=0.05), 2, kind="introselect"))

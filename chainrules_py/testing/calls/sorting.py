@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from chainrules_py.testing.sample import Draw, Sample
 from chainrules_py.testing.surface import enter_calls
 
@@ -31,6 +33,10 @@ for _name in ("argsort", "ndarray.argsort"):
         Sample(_TIES, stable=True, smooth=False),
         Sample(_LINE, kind="heapsort", smooth=False),
     )
+if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+    enter_calls("sort", Sample(_SPREAD, descending=True), Sample(_LINE, descending=False))
+    for _name in ("argsort", "ndarray.argsort"):
+        enter_calls(_name, Sample(_SPREAD, descending=True, smooth=False))
 enter_calls(
     "sort_complex", Sample(_SPREAD, complex=True), Sample(_LINE), Sample([3, 1, 2], smooth=False)
 )
