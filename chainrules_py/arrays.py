@@ -124,6 +124,7 @@ class Tracer:
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
 _namespaces: dict[type, Any] = {}
+_array_types: set[type] = set()
 _zero_d_types: dict[type, type] = {}
 _take: dict[type, Callable[[Any], Any]] = {}
 _tracer_namespace: list[Any] = []
@@ -178,6 +179,7 @@ def register_array_type(
     """
     kind.register(cls)  # type: ignore[attr-defined]
     _namespaces[cls] = namespace
+    _array_types.add(cls)
     if not devices:
         _moved_by_library.add(cls)
     if by_words:
@@ -365,7 +367,8 @@ def is_tracer_type(cls: type) -> bool:
 
 def is_array_type(cls: type) -> bool:
     """Whether instances are arrays, by themselves or by what they stand for."""
-    return issubclass(dispatch_type(cls), Array)  # type: ignore[misc]
+    # An abstract class takes five times as long to say so.
+    return cls in _array_types or issubclass(dispatch_type(cls), Array)  # type: ignore[misc]
 
 
 def is_number_type(cls: type) -> bool:

@@ -12,12 +12,7 @@ from typing import Any, final
 from chainrules_py import arrays
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.loading import see
-from chainrules_py.structure import (
-    fields_of,
-    is_structure_type,
-    structure_of,
-    when_registered,
-)
+from chainrules_py.structure import fields_of, is_structure_type, structure_of, when_registered
 from chainrules_py.tangents import (
     AbstractTangent,
     AbstractZero,
@@ -27,6 +22,7 @@ from chainrules_py.tangents import (
     canonicalize,
     check_tangents_by,
     is_zero,
+    refuse_tangent,
     unthunk,
 )
 from chainrules_py.vocabulary.creation import full_like
@@ -394,7 +390,9 @@ def _unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum over the axes that an operand of this shape was broadcast along."""
-    have = tuple(t.shape)[batch:]
+    if not hasattr(t, "shape") and kind_of(t) == "none":
+        refuse_tangent(t)
+    have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
     stretched = tuple(
         i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
@@ -419,13 +417,15 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
             return to_device(t, device=onto.device)
         return t
     kind = kind_of(t)
+    if kind == "none":
+        refuse_tangent(t)
     if kind == "complex" and onto.kind != "complex":
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
         if batch:  # several tangents of one Python number are an array
             return t
-        return float(t) if type(t) is int else arrays.as_scalar(t)
+        return float(t) if type(t) in (int, bool) else arrays.as_scalar(t)
     if dtype is None:
         number: Any = t
         if not arrays.is_tracer_type(type(t)):

@@ -57,6 +57,7 @@ __all__ = [
     "is_zero",
     "map_fields",
     "move",
+    "refuse_tangent",
     "register_mutable",
     "scale",
     "unthunk",
@@ -1040,6 +1041,16 @@ def _check_is_tangent(t: object) -> None:
         raise ProjectionError(msg)
     if (check := _check_class) is not None:
         check(t)
+
+
+def refuse_tangent(t: object) -> NoReturn:
+    """Say that what a rule gave for a tangent is no number, array or tangent."""
+    _check_is_tangent(t)
+    msg = (
+        f"{describe(t)} is never the tangent of an array or number; a rule has to give a number, "
+        f"an array or a tangent"
+    )
+    raise ProjectionError(msg)
 
 
 _check_class: Callable[[object], None] | None = None

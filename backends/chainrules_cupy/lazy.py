@@ -329,7 +329,7 @@ def lazily(half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
     try:
         return computed(half(Waiting(y_bar), *wait))
     except Exception:  # if it is an error of the rule's, it comes again
-        if half.__closure__ is None:
+        if getattr(half, "__closure__", half) is None and not half.__defaults__:
             _plain.add(half)
         return half(y_bar, *saved)
 

@@ -76,6 +76,8 @@ def map_reduce_grad(
     ------
     NotDifferentiableError
         If there is no block, or no engine.
+    TypeError
+        If only some of a tuple are Dask's arrays.
     ValueError
         If ``fan_in`` is less than 2.
 
@@ -162,6 +164,14 @@ def _arguments(blocks: Any) -> Iterable[tuple[Any, ...]]:
         return row_blocks(blocks)
     if type(blocks) is tuple and blocks and all([isinstance(x, da.Array) for x in blocks]):
         return row_blocks(*blocks)
+    if type(blocks) is tuple and any([isinstance(x, da.Array) for x in blocks]):
+        kinds = ", ".join([type(x).__name__ for x in blocks])
+        msg = (
+            f"blocks are a tuple of ({kinds}), of which only some are Dask's arrays, to be cut "
+            f"alike; write da.from_array(y, chunks=x.chunks[0]), or a list with a tuple for each "
+            f"block"
+        )
+        raise TypeError(msg)
     return [block if type(block) is tuple else (block,) for block in blocks]
 
 

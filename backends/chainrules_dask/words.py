@@ -294,7 +294,10 @@ def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
 def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
     """As `take`, of places that are known."""
     if isinstance(repeats, da.Array):
-        raise refusal("np.repeat by a Dask array", "write np.repeat(x, repeats.compute())")
+        raise refusal(
+            "np.repeat by a number, a list or a Dask array",
+            "write np.repeat(x, np.asarray(repeats)), of Dask's repeats.compute()",
+        )
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     return take_dask(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
 

@@ -5,6 +5,7 @@ Both are one lazy type, `JaxArray`: rules stated for it, or for ``jax.Array``, a
 
 from __future__ import annotations
 
+import contextvars
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
@@ -18,7 +19,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.calling import register_owner
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__ = ["Concrete", "JaxArray", "is_traced"]
+__all__ = ["Concrete", "JaxArray", "is_traced", "silent"]
 
 _kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", "jax.jaxlib._jax.Array"))
 if TYPE_CHECKING:
@@ -167,10 +168,14 @@ def cumulative_min_jax(x: JaxArray, *, axis: int) -> Any:
     return lax.cummin(x, axis % x.ndim)
 
 
+silent: contextvars.ContextVar[bool] = contextvars.ContextVar("silent", default=False)
+"""Whether nothing is reported."""
+
+
 @v.report.implement
 def report_jax(condition: JaxArray, *, message: str) -> None:
     """At once, where there is a value to look at; a traced program has no way to warn."""
-    if not is_traced(condition):
+    if not silent.get() and not is_traced(condition):
         v.report(bool(jnp.any(condition)), message=message)
 
 
@@ -322,6 +327,12 @@ def diagonal_jax(x: JaxArray, *, offset: int = 0) -> Any:
 def trace_jax(x: JaxArray, *, offset: int = 0) -> Any:
     """jnp.trace takes the first two axes by default."""
     return jnp.trace(x, offset, -2, -1)
+
+
+@v.qr_raw.implement
+def qr_raw_jax(x: JaxArray) -> Any:
+    """A mode of jnp.linalg.qr, which calls the two Q and R."""
+    return tuple(jnp.linalg.qr(x, "raw"))
 
 
 @v.cholesky.implement

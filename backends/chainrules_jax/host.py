@@ -30,9 +30,9 @@ from chainrules_py.registry import Rule, find_rule, rules_for
 __all__ = ["host", "host_of_arrays", "is_native"]
 
 # At kinks JAX takes one side, or the bound's part for half of x's; where it divides by 0, infinity.
-# Of nextafter it has no derivative.
+# Of nextafter, and so of spacing, it has no derivative.
 OURS |= {v.abs, v.clip, v.clip_above, v.clip_below, v.copysign}
-OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder}
+OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder, v.spacing}
 
 _NUMPYS = (np.ndarray, np.generic)
 _JAXS = (jax.core.Tracer, *_NUMPYS)

@@ -18,7 +18,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from chainrules_jax.arrays import Concrete, is_traced
+from chainrules_jax.arrays import Concrete, is_traced, silent
 
 __all__ = ["LinearPair", "as_array", "is_inexact", "linear_p", "is_moved", "spread_over"]
 
@@ -41,7 +41,16 @@ class LinearPair:
         The function whose derivative it is, for listings.
     """
 
-    __slots__ = ("_transposed", "backward", "forward", "ins", "name", "outs", "residuals")
+    __slots__ = (
+        "_silent",
+        "_transposed",
+        "backward",
+        "forward",
+        "ins",
+        "name",
+        "outs",
+        "residuals",
+    )
 
     def __init__(
         self,
@@ -59,6 +68,7 @@ class LinearPair:
         self.residuals = residuals
         self.name = name
         self._transposed: LinearPair | None = None
+        self._silent: LinearPair | None = None
 
     @property
     def transposed(self) -> LinearPair:
@@ -69,6 +79,25 @@ class LinearPair:
             )
             self._transposed, made._transposed = made, self
         return self._transposed
+
+    @property
+    def silent(self) -> LinearPair:
+        """The pair for the derivatives of what it maps, of which nothing is to be reported.
+
+        What the residuals' derivative adds to each is missing, so that alone it may depend on a
+        choice, as of singular vectors, that the sum does not depend on.
+        """
+        if self._silent is None:
+            self._silent = made = LinearPair(
+                _silent(self.forward),
+                _silent(self.backward),
+                self.ins,
+                self.outs,
+                self.residuals,
+                self.name,
+            )
+            made._silent = made
+        return self._silent
 
     def batched(self, size: int, dims: tuple[int | None, ...]) -> LinearPair:
         """The pair for values with a leading axis; of the residuals, some have one as well."""
@@ -93,6 +122,17 @@ class LinearPair:
     def __repr__(self) -> str:
         shown = ", ".join(a.str_short() for a in self.ins)
         return f"<{self.name}: {shown} -> {', '.join(a.str_short() for a in self.outs)}>"
+
+
+def _silent(half: Map) -> Map:
+    def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
+        token = silent.set(True)
+        try:
+            return half(res, ts)
+        finally:
+            silent.reset(token)
+
+    return mapped
 
 
 def _lengthened(avals: tuple[Any, ...], size: int) -> tuple[Any, ...]:
@@ -136,7 +176,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
     terms: list[list[Any]] = []
     if any(type(t) is not ad.Zero for t in tangents[n:]):
         moved = [ad.instantiate_zeros(t) for t in tangents[n:]]
-        terms.append(linear_p.bind(*res, *moved, pair=pair))
+        terms.append(linear_p.bind(*res, *moved, pair=pair.silent))
     places = [i for i, t in enumerate(tangents[:n]) if is_moved(t)]
     if places:
 

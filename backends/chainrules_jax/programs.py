@@ -211,7 +211,8 @@ class Program:
             saved.insert(0, ys)
             push, pull = self._with_value(push), _without_value(pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
-        return ys, self._pair(push, pull, kept, leaves, moves, bound.wanted, ys), kept.residuals
+        pair = self._pair(push, pull, kept, leaves, moves, bound.wanted, ys)
+        return ys, pair, kept.taken()
 
     def _pair(
         self,

@@ -57,6 +57,11 @@ class Kept:
             else:
                 self._frame.append((leaf, 0))
 
+    def taken(self) -> list[Any]:
+        """The arrays, which are not kept here: JAX remembers the functions that fill this one."""
+        residuals, self.residuals = self.residuals, []
+        return residuals
+
     def filled(self, residuals: Sequence[Any]) -> Any:
         """The saved values around these arrays."""
         leaves, start = [], 0

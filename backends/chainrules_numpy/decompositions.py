@@ -46,6 +46,10 @@ def qr_raw_numpy(x: np.ndarray) -> Any:
 
 # Up to here the inverse of a block is cheaper than halving it once more; measured for n = 500.
 _BLOCK = 32
+# Rows and columns, up to which eliminating (nothing) costs less than halving.
+_FEW = 100
+# Rows and columns, up to which a factorisation costs less than looking for an upper triangle.
+_UNSEEN = 180
 
 
 @v.solve_triangular.implement
@@ -63,7 +67,9 @@ def solve_triangular_numpy(
 
 
 def _substituted(a: Any, b: Any, upper: bool) -> Any:
-    n = a.shape[-1]
+    n, columns = a.shape[-1], b.shape[-1]
+    if columns <= n <= max(_BLOCK, _FEW - columns):
+        return _eliminated(a, b, upper)
     if n <= _BLOCK:
         return np.matmul(_inverse(a, upper), b)
     h = n // 2
@@ -77,6 +83,13 @@ def _substituted(a: Any, b: Any, upper: bool) -> Any:
     return np.concatenate((y1, y2), -2)
 
 
+def _eliminated(a: Any, b: Any, upper: bool) -> Any:
+    """As `_inverse`; a lower triangle is an upper one, read backwards."""
+    if upper:
+        return np.linalg.solve(np.triu(a), b)
+    return np.linalg.solve(np.triu(a[..., ::-1, ::-1]), b[..., ::-1, :])[..., ::-1, :]
+
+
 def _inverse(a: Any, upper: bool) -> Any:
     """LAPACK's pivots of an upper triangle are its diagonal: finding them rounds nothing."""
     return np.linalg.inv(np.triu(a)) if upper else np.linalg.inv(np.triu(a.mT)).mT
@@ -86,10 +99,12 @@ def _inverse(a: Any, upper: bool) -> Any:
 def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
     """Triangular matrices, which elements in the corners give away, need no factorisation."""
     a = np.asarray(x1)
-    if a.ndim == 2 and a.shape[-1] > _BLOCK:
+    if a.ndim == 2 and (n := a.shape[-1]) > _BLOCK:
         if a[0, -1] == 0 and not np.triu(a, 1).any():
             return solve_triangular_numpy(a, x2)
-        if a[-1, 0] == 0 and not np.tril(a, -1).any():
+        # LAPACK's pivots of an upper triangle are its diagonal, whether one knows it or not.
+        columns = x2.shape[-1] if x2.ndim > 1 else 1
+        if n + columns > _UNSEEN and a[-1, 0] == 0 and not np.tril(a, -1).any():
             return solve_triangular_numpy(a, x2, upper=True)
     return np.linalg.solve(x1, x2)
 
@@ -109,12 +124,13 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     if factor.shape[-1] != factor.shape[-2]:
         msg = f"a factor of shape {factor.shape}, which is not square"
         raise ValueError(msg)
-    shape = np.broadcast_shapes(y_bar.shape, factor.shape)
-    # What stands above the diagonal of the cotangent, of zeros, may be infinite.
-    a_bar = np.tril(np.broadcast_to(y_bar, shape)).astype(np.result_type(y_bar, factor), copy=False)
     n = factor.shape[-1]
+    # What stands above the diagonal of the cotangent, of zeros, may be infinite.
     if n <= _PANEL:
-        return _corner_cotangent(a_bar, np.tril(factor))[0]
+        lower = _lower(n)
+        return _corner_cotangent(np.where(lower, y_bar, 0), np.where(lower, factor, 0))[0]
+    shape = np.broadcast_shapes(y_bar.shape, factor.shape)
+    a_bar = np.tril(np.broadcast_to(y_bar, shape)).astype(np.result_type(y_bar, factor), copy=False)
     for start in range(0, n, _PANEL)[::-1]:
         stop = min(n, start + _PANEL)
         before, panel, behind = slice(start), slice(start, stop), slice(stop, n)
@@ -142,6 +158,12 @@ def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
     middle = (_adjoint(factor) @ y_bar) * phi
     both = _adjoint(inverse) @ (middle + _adjoint(middle)) @ inverse
     return both * phi, both
+
+
+@functools.lru_cache(maxsize=64)
+def _lower(n: int) -> Any:
+    """Where the lower triangle is: to make it costs np.tril as much as to use it."""
+    return np.tri(n, dtype=bool)
 
 
 @functools.lru_cache(maxsize=512)

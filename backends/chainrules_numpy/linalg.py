@@ -36,10 +36,11 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
         matrix_text = f"diagonal {offset} of a {rows} x {columns} matrix"
         msg = f"{matrix_text} has {length} elements, not {x.shape[-1]}"
         raise ValueError(msg)
-    matrix = np.zeros((*x.shape[:-1], rows, columns), x.dtype)
-    i = np.arange(x.shape[-1])
-    matrix[..., i + max(0, -offset), i + max(0, offset)] = x
-    return matrix
+    matrix = np.zeros((*x.shape[:-1], rows * columns), x.dtype)
+    if length:  # else the first may lie behind the last
+        first = offset if offset >= 0 else -offset * columns
+        matrix[..., first : first + length * (columns + 1) : columns + 1] = x
+    return matrix.reshape(*x.shape[:-1], rows, columns)
 
 
 # ---------------------------------------------------------------- rows
@@ -124,23 +125,26 @@ alias(
 )
 
 
-def _matrices_last(x: Any, axis1: int, axis2: int) -> Any:
-    """x with the two axes of its matrices in the last places."""
-    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
-    if (axis1, axis2) == (x.ndim - 2, x.ndim - 1):
-        return x
-    rest = [i for i in range(x.ndim) if i not in (axis1, axis2)]
-    return v.permute_dims(x, axes=(*rest, axis1, axis2))
+def _of_matrices(word: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """A word of the diagonals of matrices, which need not lie in the last two axes."""
+    ndim = x.ndim
+    axis1, axis2 = axis1 % ndim, axis2 % ndim
+    if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above is the one below
+        return word(x, offset=-offset)
+    if (axis1, axis2) != (ndim - 2, ndim - 1):
+        rest = [i for i in range(ndim) if i not in (axis1, axis2)]
+        x = v.permute_dims(x, axes=(*rest, axis1, axis2))
+    return word(x, offset=offset)
 
 
 def diagonal_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """NumPy's diagonal: of the first two axes by default."""
-    return v.diagonal(_matrices_last(a, axis1, axis2), offset=offset)
+    return _of_matrices(v.diagonal, a, offset, axis1, axis2)
 
 
 def trace_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """NumPy's trace: of the first two axes by default."""
-    return v.trace(_matrices_last(a, axis1, axis2), offset=offset)
+    return _of_matrices(v.trace, a, offset, axis1, axis2)
 
 
 _METHOD = {"self": None, "offset": 0, "axis1": 0, "axis2": 1}

@@ -155,6 +155,7 @@ def jvp(
     y_leaves, dots = zip(*map(opened, traced), strict=True) if traced else ((), ())
     if not all(map(is_zero, dots)):
         y = values_of(y_tree, y_leaves)
+        y_tree = flatten(y, [])  # what is traced may stand for a structure of another class
     y_dot = tangents_of(y_tree, own_all(y_leaves, dots, (*leaves, *ts, *y_leaves)))
     if not has_aux:
         return y, y_dot

@@ -123,7 +123,11 @@ class Into:
             total = bars[link]
             if total is None:
                 bars.own(link, of.zeros())
-            elif not is_tracer_type(type(total)):
+            elif is_tracer_type(type(total)):
+                pass
+            elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
+                bars.own(link, duplicate(total))
+            else:
                 bars.add(link, of.zeros())
         return link in bars.plain
 

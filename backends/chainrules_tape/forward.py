@@ -61,13 +61,15 @@ class Dual(ArrayLike):
             push = table[primitive, primal, classes] = _pusher(primitive, primal, classes)
         return push(self._level, operands, options)
 
-    def _read(self, pattern: Any) -> Any:
+    def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
+        if arrays:
+            return super()._read(pattern, arrays)
         cls = type(self)
         try:
             push = _pushers.table[cls]
         except KeyError:
             if cls.__trace__ is not Dual.__trace__:
-                return super()._read(pattern)
+                return super()._read(pattern, arrays)
             table = _pushers.open()
             push = table[cls] = _pusher(read, None, (cls,))
         return push(self._level, (self,), {"index": pattern})

@@ -74,8 +74,10 @@ class Guard:
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
-        if any([s is x for s in record[2:]]):
-            self.hold(x, record[:1])
+        for saved in record:
+            if saved is x:
+                self.hold(x, record[:1])
+                return
 
     def check(self, name_of: Callable[[Any], str | None] = lambda x: None) -> None:
         """Raise if an array was written to since it is held.

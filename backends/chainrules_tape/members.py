@@ -26,7 +26,7 @@ from chainrules_py.arrays import (
 )
 from chainrules_py.loading import see
 from chainrules_py.structure import is_structure_type
-from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
+from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.writing import Index, rounded
 from chainrules_tape.inplace import in_place, put
 from chainrules_tape.protocols import refuse_exchange
@@ -51,7 +51,7 @@ class Subscripts:
 
     def __getitem__(self: Any, where: Any) -> Any:
         pattern, arrays = Index.split(where)
-        return index(self, where) if arrays else self._read(pattern)
+        return self._read(pattern, arrays)
 
     def __setitem__(self: Any, where: Any, value: Any) -> None:
         if is_tracer_type(type(value)) and view_of(value) is not None:

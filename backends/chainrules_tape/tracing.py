@@ -8,9 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py.arrays import dispatch_type, inside, is_tracer_type
+from chainrules_py.arrays import dispatch_type, home_of, inside, is_tracer_type
 from chainrules_py.memory import makers, memory_of, refuse_plain
 from chainrules_py.project import kind_of
+from chainrules_py.vocabulary import index
 from chainrules_py.writing import gives_views, read
 from chainrules_tape.inplace import assign, innermost
 from chainrules_tape.protocols import PythonProtocols
@@ -82,8 +83,10 @@ class ArrayLike(PythonProtocols):
         view = view_of(current(self))
         return view is None or view.faithful
 
-    def _read(self, pattern: Any) -> Any:
-        """The elements at an index without arrays."""
+    def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
+        """The elements at an index, of which lists are arrays as well."""
+        if arrays:
+            return index(self, pattern.join(arrays))
         return self.__trace__(read, (self,), {"index": pattern})
 
     # -- what writing in place asks of an engine (`chainrules_tape.inplace`)
@@ -153,6 +156,8 @@ class ArrayLike(PythonProtocols):
         else:  # lists beside CuPy's arrays become CuPy's, though the function is NumPy's
             y = inside(self.home, call_native, function, operands, keywords)
         if function in makers and not is_tracer_type(type(y)):
+            if self.home is not None and home_of(type(y)) is not self.home:
+                y = self.home.asarray(y)
             return self._constant(y)  # np.zeros(n, like=x), which will be written to
         return y
 

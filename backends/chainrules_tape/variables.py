@@ -74,16 +74,19 @@ class Variable(ArrayLike):
             record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
         return record(operands, options, self.tape)
 
-    def _read(self, pattern: Any) -> Any:
+    def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         cls = type(self)
-        try:  # without a key of several: programs are full of these
-            record = _recorders.table[cls]
+        # Without a key of several where there are no arrays: programs are full of these.
+        key: Any = (read, *map(type, arrays), cls) if arrays else cls
+        try:
+            record = _recorders.table[key]
         except KeyError:
-            if cls.__trace__ is not Variable.__trace__:
-                return super()._read(pattern)
+            others = [type(a) for a in arrays]
+            if cls.__trace__ is not Variable.__trace__ or not all(map(memory_of, others)):
+                return super()._read(pattern, arrays)
             table = _recorders.open()
-            record = table[cls] = _recorder(read, None, (cls,))
-        return record((self,), {"index": pattern}, self.tape)
+            record = table[key] = _recorder(read, None, (cls, *others))
+        return record((self, *arrays), {"index": pattern}, self.tape)
 
     @property
     def name(self) -> str:
@@ -224,6 +227,8 @@ def _recorder(
 
     if len(classes) == 1 and not careful:
         return _recorder_alone(primitive, bound, views)
+    if mine[0] and plain == [*range(1, len(classes))] and not careful:
+        return _recorder_beside_plain(primitive, bound, views)
 
     def record_one_tape(
         operands: tuple[Any, ...], options: dict[str, Any], tape: Any = None
@@ -269,6 +274,30 @@ def _recorder_alone(primitive: Primitive[..., Any], bound: Bound, views: bool) -
         return made
 
     return record_alone
+
+
+def _recorder_beside_plain(primitive: Primitive[..., Any], bound: Bound, views: bool) -> Recorder:
+    """As `_recorder`, where the operands but the first are arrays that somebody may write to."""
+    run, into = bound.run, bound.pull_into
+
+    def record_beside_plain(
+        operands: tuple[Any, ...], options: dict[str, Any], _: Any = None
+    ) -> Any:
+        x, *rest = operands
+        payload, tape = x.payload, x.tape
+        links = x.index if into is None else Into(x.index, into)
+        y, record = run(links, payload, *rest, **options)
+        index = len(tape)
+        tape.append(record)
+        for array in rest:
+            if id(array) not in tape.held:
+                tape.guard.capture(array, record)
+        made = variable_class[type(y)](y, tape, index)
+        if views and join(made, primitive, operands, options, y, payload):
+            separate(made)
+        return made
+
+    return record_beside_plain
 
 
 def _linker(bound: Bound) -> Callable[[list[Any]], Any]:

@@ -151,11 +151,11 @@ def join(
     """
     if type(y) is not type(payload):
         return False  # an element
+    if word is read and not options["index"].is_basic:
+        return False
     x = operands[0]
     view = view_of(x)
     if word is read:
-        if not options["index"].is_basic:
-            return False
         faithful = certain = True
     else:
         certain = always_views(word)

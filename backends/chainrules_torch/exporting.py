@@ -101,7 +101,8 @@ class Exported:
         # The compiler puts this into its graph as it is. What it runs is seen when the graph is
         # traced, forward and backward together. Of structures it takes tuples, lists and dicts.
         def exported(*operands: Any, **options: Any) -> Any:
-            return self._call(_of_graph(operands), _of_graph(options))
+            numbers = map(_number, operands)
+            return self._call(_of_graph(tuple(numbers)), _of_graph(options))
 
         self._in_graph: Any = torch.compiler.allow_in_graph(exported)
 
@@ -160,8 +161,18 @@ class Exported:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
 
 
+def _number(x: Any) -> Any:
+    """An operand that is a number of Python's, where a compiler has a symbol for it.
+
+    It compiles once more for another number.
+    """
+    return int(x) if isinstance(x, torch.SymInt) else x
+
+
 def _of_graph(x: Any) -> Any:
     """A structure in a compiler's graph, whose lists and dicts are classes of its own."""
+    if isinstance(x, torch.SymFloat):
+        return float(x)
     if isinstance(x, dict):
         return {key: _of_graph(part) for key, part in x.items()}
     if type(x) is tuple or isinstance(x, list):

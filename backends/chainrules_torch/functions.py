@@ -201,7 +201,7 @@ class _Record:
             exact = all([of for _, of in parts])
             return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
         if cls is FunctionType:
-            return x, x.__closure__ is None
+            return x, _holds_nothing(x)
         return x, cls in _PLAIN or isinstance(x, (Primitive, AbstractZero))
 
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
@@ -220,6 +220,11 @@ class _Record:
             return (answer,)
         answers = iter(answer if wanted.count(True) > 1 else (answer,))
         return [next(answers) if w else None for w in wanted]
+
+
+def _holds_nothing(f: FunctionType) -> bool:
+    """Whether a function keeps no value of the moment it was made at: in cells, or defaults."""
+    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
 
 
 def _with(x: Any, tensors: Any) -> Any:
@@ -304,7 +309,7 @@ def _slots(
     half: Any, saved: Sequence[Any], known: Sequence[Any], tensors: list[Any]
 ) -> list[Any] | None:
     """What a pull saved, its tensors apart; None if something is no operand, result or constant."""
-    if type(half) is not FunctionType or half.__closure__ is not None:
+    if type(half) is not FunctionType or not _holds_nothing(half):
         return None
     slots: list[Any] = []
     for x in saved:

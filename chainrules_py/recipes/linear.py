@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.arrays import is_tracer_type
+from chainrules_py.arrays import host_of, is_tracer_type
 from chainrules_py.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.bind import Bound, Request, mark
 from chainrules_py.primitive import Primitive
@@ -175,16 +175,26 @@ class LinearRecipe:
                 of = _shape_of(x)
             return primal(x, **options), (pull, links, options, of)
 
-        alone = len(request.operands) == 1
-        return Bound(request, run_alone if alone else run, pull_into=self._into(request))
+        def run_first(links: Any, x: Any, *xs: Any, **options: Any) -> Any:
+            of = space(x)
+            if type(of) is not Space:
+                of = _shape_of(x)
+            return primal(x, *xs, **options), (pull, links, options, of, *xs)
+
+        if len(request.operands) == 1:
+            run = run_alone
+        elif linear[0] and sum(linear) == 1:
+            run = run_first
+        return Bound(request, run, pull_into=self._into(request))
 
     def _into(self, request: Request) -> Callable[..., Any] | None:
         add_into: Any = self.pull_into
         if add_into is None or request.active != (0,):
             return None
         (cls, *others), add = request.operands, add_into
-        if isinstance(add_into, Primitive) and not (others or is_tracer_type(cls)):
-            add = add_into.implementation((cls, cls)) or add_into
+        elsewhere = any([is_tracer_type(c) or host_of(c) is not None for c in request.operands])
+        if isinstance(add_into, Primitive) and not elsewhere:
+            add = add_into.implementation((cls, cls, *others)) or add_into
 
         def pull_into(buffer: Any, y_bar: Any, options: dict[str, Any], of: Any, *xs: Any) -> None:
             known = type(buffer) is cls is type(y_bar)

@@ -114,12 +114,13 @@ class ScalarRecipe(Pushes):
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
         numbers = [arrays.dispatch_type(cls) in (*NUMBERS, bool) for cls in request.operands]
-        if saved == () and active == alike == (0, 1) and numbers == [False, False]:
-            return self._general_sum(record, broadcast)
+        if active == alike == (0, 1) and numbers == [False, False]:
+            return self._general_two(saved, record, broadcast)
         return record
 
-    def _general_sum(self, general: Any, broadcast: ByDtype) -> Callable[..., Any]:
-        """As `_general`, of two operands of which nothing is saved: what a bias is added by."""
+    def _general_two(self, saved: Slots, general: Any, broadcast: ByDtype) -> Callable[..., Any]:
+        """As `_general`, of two arrays: what a bias is added by, or columns are scaled."""
+        keep = _keeper(saved)
 
         def record(links: Any, z: Any, x: Any, y: Any) -> Any:
             dtype = z.dtype
@@ -129,6 +130,7 @@ class ScalarRecipe(Pushes):
             return z, (
                 broadcast[dtype],
                 links,
+                *keep((z, x, y)),
                 None if first == shape else unbroadcasting(shape, first),
                 None if second == shape else unbroadcasting(shape, second),
             )
@@ -329,6 +331,14 @@ class _Pulls:
             return pull_one
 
         made = tuple([make(position) for position in range(len(parts))])
+        if n == 2 and len(parts) == 2 and fuser is None:
+            first, second = parts
+
+            def pull_scaled(y_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
+                a, b = first(y_bar, x, y), second(y_bar, x, y)
+                return a if plan is None else plan(a), b if other is None else other(b)
+
+            return mark(pull_scaled, self.request, made, batched=True)
         if n or len(parts) != 2:
             return self._joined(made)
         first, second = parts
@@ -379,8 +389,13 @@ class _Pulls:
         assert partial is not None
         if form == "constant" and not recipe.singular:
             return _times_constant(value, conjugate)
-        if form == "slot" and len(saved) == 1 and not (conjugate or recipe.singular):
-            return lambda y_bar, kept: y_bar * kept
+        if form == "slot" and not (conjugate or recipe.singular):
+            if len(saved) == 1:
+                return lambda y_bar, kept: y_bar * kept
+            if len(saved) == 2:
+                if saved[0] == value:
+                    return lambda y_bar, kept, _: y_bar * kept
+                return lambda y_bar, _, kept: y_bar * kept
         p = _narrow(partial, saved, len(recipe.partials))
         if conjugate:
             if recipe.singular:

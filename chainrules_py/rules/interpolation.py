@@ -6,7 +6,6 @@ from chainrules_py.rules.indexing import take_transpose
 from chainrules_py.vocabulary import (
     clip,
     conj,
-    index,
     interp,
     less_equal,
     logical_and,
@@ -44,7 +43,7 @@ def piece(x, xp):
 def slope(x, xp, fp):
     """That of the piece; 0 beyond the ends."""
     j, k, _, width = piece(x, xp)
-    within = logical_and(less_equal(index(xp, 0), x), less_equal(x, index(xp, -1)))
+    within = logical_and(less_equal(take(xp, j, axis=0), x), less_equal(x, take(xp, k, axis=0)))
     rise = where(logical_and(within, width != 0), take(fp, k, axis=0) - take(fp, j, axis=0), 0)
     return rise / where(width == 0, 1, width)
 

@@ -120,7 +120,7 @@ def _names(text: str) -> frozenset[str]:
 _SLOW_ON_JAX = _names(
     "adjugate bessel_i betainc cholesky_cotangent choose eig eigh eigvals expi expm expm_frechet "
     "fixed_point interp linear_solve lstsq lu_factor minimize odeint order_statistics partition "
-    "pinv root solve_sylvester unitary_factor weighted_quantile"
+    "pinv qr qr_raw root solve_sylvester unitary_factor weighted_quantile"
 )
 _known = (
     Backend("numpy", "numpy"),

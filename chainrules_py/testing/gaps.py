@@ -29,7 +29,7 @@ GAPS: dict[str, dict[str, str]] = {
     },
     "torch": _of("clip_above clip_below fmax fmin maximum minimum", _NO_ORDER),
     # JAX's sqrtm is complex also where the root is real.
-    "jax": {**_of("logm", _NO_FUNCTION), **_of("qr_raw sqrtm", _NOT_YET)},
+    "jax": {**_of("logm", _NO_FUNCTION), **_of("sqrtm", _NOT_YET)},
 }
 """By library, then by word, the reason. A word that is computed of some dtypes only, as PyTorch's
 bounds are of real numbers, is judged at those."""

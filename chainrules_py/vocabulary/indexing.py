@@ -71,6 +71,10 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         IndexError
             If an entry is nothing to index with.
         """
+        if type(index) is int:  # by the shortest way: programs are full of these
+            made = cls((index,))
+            made.where, made.is_basic = (index,), True
+            return made, ()
         entries = index if type(index) is tuple else (index,)
         pattern: list[Any] = []
         joined = True  # whether the index is its pattern, and needs not be joined again
@@ -99,7 +103,9 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
                 pattern.append(_place(entry))
                 joined = False
         made = cls(pattern)
-        if joined and not arrays:
+        if arrays:
+            made.is_basic = False
+        elif joined:
             made.where = entries
             made.is_basic = True
         return made, tuple(arrays)
@@ -111,6 +117,8 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
                 return self.where
             except AttributeError:
                 pass
+        elif len(arrays) == len(self):
+            return arrays
         rest = iter(arrays)
         return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
 

@@ -31,6 +31,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.vocabulary import strict
 
 
 @pytest.fixture(autouse=True)
@@ -450,6 +451,44 @@ def test_custom_functions_whose_operand_is_held_fixed():
     near(jax.grad(export(scaled))(1.0, 3.0), 3.0)
     with pytest.raises(NotDifferentiableError, match="held fixed"):
         jax.grad(export(scaled), 1)(1.0, 3.0)
+
+
+# --------------------------------------------------------------------------------------- reports
+
+COMPLEX = np.array([[1.0, 0.3j], [0.2 - 0.5j, 2.0]])
+
+
+def turned(u):
+    """Matrices on a line."""
+    return jnp.asarray(COMPLEX) * u + jnp.eye(2) * jnp.sin(u)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "second",
+    [
+        lambda f, u: jax.jvp(jax.grad(f), (u,), (1.0,))[1],
+        lambda f, u: jax.grad(jax.grad(f))(u),
+    ],
+    ids=["forward over reverse", "reverse over reverse"],
+)
+def test_derivatives_of_gradients_are_reported_only_where_they_depend_on_a_choice(second):
+    """A part of them may, where the whole does not: the tangents of cotangents."""
+    svd = export(np.linalg.svd)
+
+    def of_sizes(u):
+        return jnp.sum(jnp.abs(svd(turned(u)).Vh) ** 2 * jnp.arange(4.0).reshape(2, 2))
+
+    def by_differences(f, u, h=1e-4):
+        return (f(u + h) - 2 * f(u) + f(u - h)) / h**2
+
+    with strict():
+        near(second(of_sizes, 0.7), by_differences(of_sizes, 0.7), 1e-6)
+        with pytest.raises(NotDifferentiableError, match="which singular vectors"):
+            second(lambda u: jnp.sum(svd(turned(u)).Vh.real), 0.7)
+    # Reported where the gradient is computed, whatever it is of.
+    with strict(), pytest.raises(NotDifferentiableError, match="which singular vectors"):
+        jax.grad(lambda u: jax.jvp(lambda u: jnp.sum(svd(turned(u)).Vh.real), (u,), (1.0,))[1])(0.7)
 
 
 # ------------------------------------------------------------------------ what runs, how often

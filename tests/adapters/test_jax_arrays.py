@@ -103,6 +103,7 @@ def test_words_in_a_program_of_jax_are_differentiated_by_their_rules():
     )
     near(jax.grad(lambda x: v.vector_norm(x))(jnp.zeros(2)), 0.0)
     near(jax.grad(lambda x: v.abs(x))(0.0), 0.0)
+    near(jax.grad(v.spacing)(1.5), 0.0)
     near(jax.grad(lambda x, y: v.maximum(x, y), (0, 1))(1.0, 1.0), [0.5, 0.5])
     bend = jax.hessian(lambda x: (v.sqrt(x) - 1) ** 2)
     near(bend(1.0), 0.5)

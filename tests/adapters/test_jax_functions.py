@@ -174,3 +174,10 @@ def test_a_solver_that_looks_at_values_is_refused_under_jit():
     near(jax.grad(f)(A), TRUTH["root"][1])
     with pytest.raises(NotDifferentiableError, match="root looks at values"):
         jax.jit(f)(A)
+
+
+@pytest.mark.parametrize("f", [export(v.sin), export(np.linalg.norm)], ids=["sin", "norm"])
+def test_nothing_that_is_traced_is_kept(f):
+    """JAX remembers what it was given to call, and with it what that held."""
+    with jax.checking_leaks():
+        jax.jit(jax.grad(lambda x: jnp.sum(f(x))))(jnp.array([0.3, 1.2]))

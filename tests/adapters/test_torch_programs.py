@@ -245,6 +245,16 @@ def test_a_compiled_program_computes_what_one_by_hand_does(case):
     assert sum(ours.values()) >= 3
 
 
+def test_numbers_that_vary_from_call_to_call():
+    """From the second one on the compiler has a symbol for them, and no rule took it."""
+    f = export(v.multiply)
+    torch.compiler.reset()
+    program = torch.compile(lambda x, c: f(x, c).sum(), fullgraph=True, backend="aot_eager")
+    x = leaf(1.0, 2.0)
+    for c in (2.0, 3.0, -1.5, 4, 5):
+        same(torch.autograd.grad(program(x, c), x)[0], [c, c])
+
+
 def test_a_program_compiled_for_all_shapes():
     f = export(v.multiply)
     torch.compiler.reset()

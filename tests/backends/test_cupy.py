@@ -521,3 +521,17 @@ def test_lists_beside_arrays_become_cupys(on, cp):
     )
     with pytest.raises(TypeError):  # as without a tape
         grad(lambda x: np.sum(x + np.ones(4)))(on.asarray(X))
+
+
+def test_buffers_are_made_in_the_library_of_what_they_are_like(on, cp):
+    """They were NumPy's, into which nothing of CuPy's can be written."""
+
+    def filled(x):
+        z = np.zeros(3, like=x)
+        z[0] = x[1] * 2
+        z[1:] = x[:2] ** 2
+        return np.sum(z * z * np.arange(3.0, like=x)) + np.sum(np.eye(4, like=x) * x)
+
+    x = np.arange(1.0, 5.0)
+    close(grad(filled)(on.asarray(x)), grad(filled)(x))
+    close(hvp(filled, (on.asarray(x),), (on.asarray(x),))[0], hvp(filled, (x,), (x,))[0])

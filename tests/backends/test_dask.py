@@ -79,6 +79,13 @@ def written(w, x):
     return np.sum(z**2)
 
 
+def filled(w, x):
+    z = np.zeros(6, like=w)
+    z[0] = w[1] * 2
+    z[1:] = w[:5] ** 2
+    return np.sum(z * z * x)
+
+
 PROGRAMS = {
     "elementwise": lambda w, x: np.sum(np.tanh(x * w) ** 2 + np.exp(-x)),
     "operators": lambda w, x: ((x - w) / (1 + w**2)).sum(),
@@ -122,6 +129,8 @@ PROGRAMS = {
     "slogdet": lambda w, x: np.linalg.slogdet((x.T @ (x * w**2)).rechunk(-1))[1],
     "solve": lambda w, x: np.sum(np.linalg.solve((x.T @ x).rechunk(-1), w.rechunk(-1))),
     "writes": written,
+    "a buffer that is filled": filled,
+    "made like it": lambda w, x: np.sum((np.eye(6, like=w) * w) @ np.arange(6.0, like=w)) * x[0, 0],
     "float32": lambda w, x: np.sum(x.astype(np.float32) * w),
     "complex": lambda w, x: np.sum(np.abs(np.exp(1j * x) * w - x) ** 2),
 }
@@ -534,6 +543,8 @@ def test_what_cannot_be_summed_is_refused():
         map_reduce_grad(logistic, W, [])
     with pytest.raises(ValueError, match="at least 2"):
         map_reduce_grad(logistic, W, [(X, labels(X))], fan_in=1)
+    with pytest.raises(TypeError, match=r"\(Array, ndarray\), of which only some.*chunks="):
+        map_reduce_grad(logistic, W, (lazy_x(), labels(X)))
     with pytest.raises(ValueError, match="without axes"):
         row_blocks(da.ones(()))
     with pytest.raises(ValueError, match="lengths 40 and 6"):

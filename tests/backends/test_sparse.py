@@ -390,6 +390,48 @@ def test_shapes_that_do_not_fit():
         grad(lambda a: np.sum(a.data))(sparse.coo_array(np.array([1.0, 0.0, 2.0])))
 
 
+@pytest.mark.parametrize("k", [-4, -2, -1, 0, 1, 3, 4])
+def test_diagonals_beside_the_main_one(k):
+    a = array()
+    assert np.array_equal(
+        value_and_grad(lambda a: np.sum(a.diagonal(k)))(a)[0], a.diagonal(k).sum()
+    )
+    rows, columns = Pattern.of(a).rows_columns
+    found = grad(lambda a: np.sum(a.diagonal(k=k) ** 2))(a).data
+    assert np.array_equal(found, np.where(columns - rows == k, 2.0 * a.data, 0.0))
+
+
+def test_the_tangent_of_a_sparse_result_is_of_its_class():
+    """It was of the class of what stands for one while it is traced."""
+    a = array()
+    y, y_dot = jvp(lambda a: -a, (a,), (Tangent[type(a)](data=np.ones(len(ROWS))),))
+    assert type(y) is type(a)
+    assert type(y_dot) is Tangent[type(a)]
+    y, y_dot = jvp(lambda c: with_data(a, c * a.data), (2.0,), (1.0,))
+    assert type(y_dot) is Tangent[type(a)]
+    assert np.array_equal(y_dot.data, a.data)
+
+
+def test_right_sides_may_be_lists():
+    a, b = square(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    found = [grad(lambda a, b=b: np.sum(spsolve(a, b)))(a).data for b in (b, np.array(b))]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    "f, says",
+    [
+        (lambda a: (a**2).sum(), "a power of a csr_array"),
+        (lambda a: abs(a).sum(), "the absolute value of a csr_array"),
+        (lambda a: (a > 0).sum(), "a comparison of a csr_array"),
+        (lambda a: (1.0 / a).sum(), "a quotient of a csr_array"),
+    ],
+)
+def test_what_is_refused_is_called_by_its_name(f, says):
+    with pytest.raises(ChainRulesError, match=says):
+        grad(f)(array())
+
+
 PROGRAM = """
 import numpy as np
 from scipy import sparse

@@ -45,7 +45,7 @@ SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-def fuzz(number, examples, lines=ALL, judge=check_program, least=0.8, **how):
+def fuzz(number, examples, lines=ALL, judge=check_program, least=0.7, **how):
     """Check so many programs, the same ones in every run; most of them have to be judged."""
     judged = []
 

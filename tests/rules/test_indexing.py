@@ -82,6 +82,42 @@ def test_scatter_add_is_the_transpose(name):
     np.testing.assert_array_equal(x[pattern.join(arrays)], x[where])
 
 
+MANY = {
+    "rows": ((100, 8), (), (80,), np.intp),
+    "rows, small integers": ((100, 8), (), (80,), np.uint8),
+    "rows, negative": ((100, 8), (), (80,), np.int8),
+    "columns": ((9, 100), (slice(None),), (80,), np.intp),
+    "columns, negative, by a matrix": ((9, 100), (slice(None),), (8, 10), np.int16),
+    "the middle": ((3, 100, 4), (slice(None),), (70,), np.int32),
+    "the last of three": ((3, 4, 100), (slice(None),) * 2, (70,), np.intp),
+}
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("name", MANY)
+def test_many_places_are_added_to_as_few_are(name, order):
+    shape, before, picked, dtype = MANY[name]
+    n = shape[len(before)]
+    low = 0 if np.dtype(dtype).kind == "u" else -n
+    where = (*before, rng.integers(low, n, picked).astype(dtype))
+    x = np.asarray(rng.standard_normal(shape), order=order)
+    expected = x.copy()
+    y = rng.standard_normal(x[where].shape)
+    np.add.at(expected, where, y)
+    pattern, arrays = Index.split(where)
+    np.testing.assert_allclose(v.scatter_add(x, y, *arrays, index=pattern), expected, rtol=1e-13)
+    x_bar = vjp(lambda x: x[where] + 2 * x[where], x)[1](y)[0]
+    np.testing.assert_allclose(x_bar, 3 * (expected - x), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("where", [np.s_[[[0, 100]] * 400], np.s_[:, [0, -5] * 200]], ids=str)
+def test_many_places_outside_are_errors(where):
+    pattern, arrays = Index.split(where, np.asarray)
+    y = np.ones((100, 400) if len(where) == 2 else (400, 2, 4))
+    with pytest.raises(IndexError, match="out of bounds"):
+        v.add_at(np.zeros((100, 4)), y, *arrays, index=pattern)
+
+
 CALLS = {
     "take": (lambda x: np.take(x, [1, 1, 5]), LINE),
     "take flat": (lambda x: np.take(x, [[1, 11], [5, 1]]), FLAT),

@@ -101,6 +101,7 @@ KINKS += [
     ids=["float", "float64", "0-d", "1-d"],
 )
 @pytest.mark.parametrize("f, point, partials", KINKS)
+@pytest.mark.filterwarnings("ignore:numpy.fix:DeprecationWarning")
 def test_kinks(f, point, partials, make):
     """The table of docs/conventions.md; the derivative itself warns of nothing."""
     point = tuple(make(x) for x in point)

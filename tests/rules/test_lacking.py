@@ -53,4 +53,6 @@ def test_fallback_gives_the_numbers_of_numpy(instance, library):
         expected = instance.word(*operands, **options)
         operands, options = instance.build(on)
         y = instance.word._fallback(*operands, **options)
+        if instance.word is vocabulary.roots and expected.dtype.kind == "f":
+            y = vocabulary.real(y)  # NumPy's eigenvalues are complex since 2.5, and roots are not
     same(y, expected, instance.sample.gauge)

@@ -261,3 +261,16 @@ def test_cumulative_products_of_many_directions_at_once(shape, axis, include_ini
     ahead, back = [jacobian(f, mode=mode)(x) for mode in ("forward", "reverse")]
     assert ahead.shape == back.shape == (*f(x).shape, *shape)
     assert np.allclose(ahead, back)
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "D"])
+@pytest.mark.parametrize("shape", [(200, 3), (4, 50, 5), (200, 1), (0, 3), (150, 0), (120, 40)])
+def test_sums_down_short_rows_are_sums(shape, dtype):
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    if x.size:
+        x.flat[1] = np.inf
+    for a in (x, np.asfortranarray(x), x[..., ::2]):
+        have = v.sum(a, axis=-2, keepdims=True)
+        assert have.dtype == dtype
+        want = np.sum(a, axis=-2, keepdims=True)
+        np.testing.assert_allclose(have, want, rtol=1e-4 if dtype == "f" else 1e-10, atol=1e-4)

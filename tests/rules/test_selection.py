@@ -144,6 +144,7 @@ def test_heaviside():
     assert frule((ZeroTangent(), 1.0), v.heaviside, 0.0, 0.5) == (0.5, 1)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix:DeprecationWarning")
 def test_locally_constant_functions_record_nothing():
     """No derivative flows, and the result is a plain array."""
     for f in (

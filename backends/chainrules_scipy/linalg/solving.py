@@ -229,8 +229,14 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return np.linalg.det(a)
 
 
-def _residuals(y: Any, vector: bool) -> Any:
-    return v.reshape(y, shape=()) if vector and y.shape == (1,) else y
+def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
+    if _UNKNOWN_ARE_NAN and rank < a.shape[1] < a.shape[0]:
+        return np.full(b.shape[1:], np.nan, y.dtype)
+    return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
+
+
+# Of a matrix with less than full rank, what no residuals are; none at all before SciPy 1.18.
+_UNKNOWN_ARE_NAN = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
 
 
 @stands_for(scipy.linalg.lstsq)
@@ -279,7 +285,7 @@ def lstsq(
     rank = int(ignore_derivatives(rank))
     if lapack_driver == "gelsy":
         return x, np.zeros(0, x.dtype), rank, None
-    return x, _residuals(residuals, b.ndim == 1), rank, s
+    return x, _residuals(residuals, a, b, rank), rank, s
 
 
 def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from chainrules_py import vocabulary as v
 from chainrules_scipy.common import array_of
 from chainrules_scipy.sparse.patterns import Pattern
@@ -47,6 +49,8 @@ def spsolve(A: Any, b: Any) -> Any:
     >>> grad(lambda A: spsolve(A, np.array([2.0, 9.0]))[1])(A).data
     array([ 0.125, -0.25 , -0.5  ])
     """
+    if isinstance(b, (list, tuple)):
+        b = np.asarray(b)
     if isinstance(A, TracedSparse):
         data, pattern = A.data, A.pattern
     else:

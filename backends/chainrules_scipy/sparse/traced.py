@@ -118,12 +118,14 @@ class TracedSparse:
         way = self.T if axis % 2 == 0 else self
         return way @ np.ones(way.shape[1], np.dtype(self.dtype))
 
-    def diagonal(self) -> Any:
-        """The elements in the diagonal."""
+    def diagonal(self, k: int = 0) -> Any:
+        """The elements in the diagonal, or in the k-th above it."""
         rows, columns = self.pattern.rows_columns
-        (on,) = np.nonzero(rows == columns)
-        index, places = v.Index.split(rows[on])
-        zeros = v.full_like(self.data, shape=(min(self.shape),), fill=0)
+        (on,) = np.nonzero(columns - rows == k)
+        index, places = v.Index.split(np.minimum(rows, columns)[on])
+        n, m = self.shape
+        length = max(0, min(n + min(k, 0), m - max(k, 0)))
+        zeros = v.full_like(self.data, shape=(length,), fill=0)
         return v.scatter_add(zeros, v.take(self.data, on, axis=0), *places, index=index)
 
     # -- what it cannot
@@ -169,8 +171,20 @@ class TracedSparse:
     def __add__(self, other: Any) -> Any:
         self._refuse("a sum")
 
-    __radd__ = __sub__ = __rsub__ = __pow__ = __rtruediv__ = __add__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+    def __pow__(self, other: Any) -> Any:
+        self._refuse("a power")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        self._refuse("a quotient")
+
+    def __eq__(self, other: object) -> Any:
+        self._refuse("a comparison")
+
+    def __abs__(self) -> Any:
+        self._refuse("the absolute value")
+
+    __radd__ = __sub__ = __rsub__ = __add__
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ enter_calls(
 )
 for _name in ("_core.umath.real", "_core.umath.imag"):  # since NumPy 2.5
     if function_named(_name) is not None:
-        enter_calls(_name, Sample(_BOX, complex=True), Sample(Draw(()), complex=True))
+        enter_calls(_name, Sample(Draw((2, 3), kind="complex")), Sample(Draw((), kind="complex")))
 
 # Keywords of functions whose other calls stand in their family.
 enter_calls("argpartition", Sample(Draw((6,), apart=0.05), 2, kind="introselect"))
