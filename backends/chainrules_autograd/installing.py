@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import autograd.numpy as anp
 import autograd.numpy.fft
@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
 from chainrules_py.alias import aliases
-from chainrules_py.errors import NoRuleError
+from chainrules_py.installing import Installed, find, native_of
 from chainrules_py.kinship import rows_of
 from chainrules_py.loading import see
 from chainrules_py.structure import flatten, is_structure_type
@@ -32,68 +32,6 @@ LEFT = frozenset(
     }
 )
 """What stays as it is."""
-
-_ABSENT = object()
-
-
-@final
-class Installed:
-    """What `install` put into autograd. As a context manager it is removed at the end of the block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The functions of ``autograd.numpy`` that are ours now, or that we added a mode to.
-    """
-
-    def __init__(self) -> None:
-        self._before: list[tuple[str, Callable[..., Any], Any, Any]] = []
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names, as long as they are installed."""
-        return tuple(dict.fromkeys([name for name, _, _, _ in self._before]))
-
-    def remove(self) -> None:
-        """Put everything back as it was."""
-        for _, put, where, before in reversed(self._before):
-            put(where, before)
-        self._before = []
-
-    def _attribute(self, name: str, function: Any) -> None:
-        space, last = _place(name)
-        before = vars(space).get(last, _ABSENT)
-        put = lambda where, value: _set(where, last, value)
-        self._before.append((name, put, space, before))
-        setattr(space, last, function)
-
-    def _entry(self, name: str, table: dict[Any, Any], key: Any, value: Any) -> None:
-        put = lambda where, value: _enter(where, key, value)
-        self._before.append((name, put, table, table.get(key, _ABSENT)))
-        table[key] = value
-
-    def __enter__(self) -> Installed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        return f"<installed in autograd.numpy: {len(self.names)} functions>"
-
-
-def _set(space: Any, name: str, value: Any) -> None:
-    if value is _ABSENT:
-        delattr(space, name)
-    else:
-        setattr(space, name, value)
-
-
-def _enter(table: dict[Any, Any], key: Any, value: Any) -> None:
-    if value is _ABSENT:
-        del table[key]
-    else:
-        table[key] = value
 
 
 def install(*names: str, **functions: Callable[..., Any]) -> Installed:
@@ -131,20 +69,20 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     NotImplementedError: VJP of median wrt argnums (0,) not defined
     """
     see(None, (np.ndarray,))
-    chosen = {name: _native(name) for name in names}
-    installed = Installed()
+    chosen = {name: native_of(np, name) for name in names}
+    installed = Installed(anp)
     for name, native in chosen.items():
         _replace(installed, name, native)
     for name, function in functions.items():
-        installed._attribute(name, export(function))
+        installed.attribute(name, export(function))
     if not (names or functions):
         for name in _without_reverse():
-            _replace(installed, name, _native(name))
+            _replace(installed, name, native_of(np, name))
         for theirs in _without_forward():
-            installed._entry(theirs.__name__, primitive_jvps, theirs, _forward(export(theirs.fun)))
+            installed.entry(theirs.__name__, primitive_jvps, theirs, _forward(export(theirs.fun)))
         # It is what autograd's pullbacks of Fourier transforms end with.
         cut = autograd.numpy.fft.truncate_pad
-        installed._entry("fft.truncate_pad", primitive_jvps, cut, _same)
+        installed.entry("fft.truncate_pad", primitive_jvps, cut, _same)
     return installed
 
 
@@ -152,7 +90,7 @@ def _without_reverse() -> list[str]:
     """The functions of NumPy that autograd wraps and has no reverse mode of."""
     found = []
     for name in (*rows_of("numpy"), "concat"):
-        theirs = _find(anp, name)
+        theirs = find(anp, name)
         wrapped = getattr(theirs, "_is_autograd_primitive", False) and name not in LEFT
         if wrapped and theirs not in notrace_primitives[VJPNode] and theirs not in primitive_vjps:
             found.append(name)
@@ -173,11 +111,11 @@ def _without_forward() -> list[Any]:
 
 def _replace(installed: Installed, name: str, native: Callable[..., Any]) -> None:
     """Put ours in the place of autograd's, and behind what is still called by that."""
-    theirs, ours = _find(anp, name), export(native)
-    installed._attribute(name, ours)
+    theirs, ours = find(anp, name), export(native)
+    installed.attribute(name, ours)
     if getattr(theirs, "_is_autograd_primitive", False):
-        installed._entry(name, primitive_vjps, theirs, _reverse(ours))
-        installed._entry(name, primitive_jvps, theirs, _forward(ours))
+        installed.entry(name, primitive_vjps, theirs, _reverse(ours))
+        installed.entry(name, primitive_jvps, theirs, _forward(ours))
 
 
 def _reverse(ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,26 +155,3 @@ def _of(ours: Callable[..., Any], argnums: Any, args: Any, options: Any) -> Call
         return as_tuple(tuple(flatten(boxed(y))[0])) if is_structure_type(type(y)) else y
 
     return along
-
-
-def _native(name: str) -> Callable[..., Any]:
-    native = _find(np, name)
-    see(native, ())
-    if native is None or native not in aliases:
-        msg = (
-            f"install({name!r}): there is no rule for a function numpy.{name}; give functions of "
-            f"your own by name, install({name.rpartition('.')[2]}=function)"
-        )
-        raise NoRuleError(msg)
-    return native  # type: ignore[no-any-return]
-
-
-def _place(name: str) -> tuple[Any, str]:
-    path, _, last = name.rpartition(".")
-    return (_find(anp, path) if path else anp), last
-
-
-def _find(space: Any, name: str) -> Any:
-    for part in name.split("."):
-        space = getattr(space, part, None)
-    return space

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,52 +13,12 @@ from chainrules_jax.arrays import Concrete
 from chainrules_jax.exporting import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
-from chainrules_py.errors import NoRuleError
-from chainrules_py.loading import see
+from chainrules_py.installing import Installed, find, native_of
 
 __all__ = ["Installed", "install"]
 
 DEFAULT = ("linalg.eig", "fix")
 """What JAX has no derivative of, or no function at all, and we have."""
-
-
-@final
-class Installed:
-    """What `install` exchanged. As a context manager it is removed at the end of the block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names in ``jax.numpy``.
-    """
-
-    def __init__(self, before: dict[str, Any]) -> None:
-        self._before = before
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names, as long as ours stand there."""
-        return tuple(self._before)
-
-    def remove(self) -> None:
-        """Put everything back as it was."""
-        for name, function in reversed(self._before.items()):
-            space, last = _place(jnp, name)
-            if function is None:
-                delattr(space, last)
-            else:
-                setattr(space, last, function)
-        self._before = {}
-
-    def __enter__(self) -> Installed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        return f"<installed in jax.numpy: {', '.join(self.names) or 'nothing'}>"
 
 
 def install(*names: str, **functions: Callable[..., Any]) -> Installed:
@@ -95,22 +55,12 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
         ...
     NotImplementedError: ...
     """
-    chosen: dict[str, Any] = {}
-    for name in names or (() if functions else DEFAULT):
-        native = _find(np, name)
-        see(native, ())
-        if native is None or native not in aliases:
-            msg = f"install({name!r}): there is no rule for a function numpy.{name}"
-            raise NoRuleError(msg)
-        chosen[name] = native
-    chosen.update(functions)
-    before = {}
-    for name, function in chosen.items():
-        space, last = _place(jnp, name)
-        before[name] = getattr(space, last, None)
-        _keep(last, before[name])
-        setattr(space, last, export(function))
-    return Installed(before)
+    chosen = {name: native_of(np, name) for name in names or (() if functions else DEFAULT)}
+    installed = Installed(jnp)
+    for name, function in (chosen | functions).items():
+        _keep(name.rpartition(".")[2], find(jnp, name))
+        installed.attribute(name, export(function))
+    return installed
 
 
 def _keep(name: str, function: Any) -> None:
@@ -129,16 +79,3 @@ def _passing(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*operands, **options)
 
     return passing
-
-
-def _place(space: Any, name: str) -> tuple[Any, str]:
-    *path, last = name.split(".")
-    for part in path:
-        space = getattr(space, part)
-    return space, last
-
-
-def _find(space: Any, name: str) -> Any:
-    for part in name.split("."):
-        space = getattr(space, part, None)
-    return space

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextvars
 import functools
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import torch
 
-from chainrules_py.alias import aliases
-from chainrules_py.errors import NoRuleError
-from chainrules_py.loading import see
+from chainrules_py.installing import Installed, find, native_of
 from chainrules_torch.exporting import Exported, export
 
 __all__ = ["Installed", "install"]
@@ -25,44 +23,6 @@ DEFAULT = (
 """What NumPy has and PyTorch lacks under this name."""
 
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
-
-
-@final
-class Installed:
-    """What `install` put in place. As a context manager it is removed at the end of the block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names in ``torch``.
-    """
-
-    def __init__(self, before: dict[str, Any]) -> None:
-        self._before = before
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names, as long as ours stand there."""
-        return tuple(self._before)
-
-    def remove(self) -> None:
-        """Put everything back as it was."""
-        for name, function in reversed(self._before.items()):
-            space, last = _place(name)
-            if function is None:
-                delattr(space, last)
-            else:
-                setattr(space, last, function)
-        self._before = {}
-
-    def __enter__(self) -> Installed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        return f"<installed in torch: {', '.join(self.names) or 'nothing'}>"
 
 
 def install(*names: str, **functions: Callable[..., Any]) -> Installed:
@@ -100,22 +60,12 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     >>> hasattr(torch, "ptp")
     False
     """
-    chosen: dict[str, Any] = {}
-    for name in names or (() if functions else DEFAULT):
-        native = _find(name)
-        see(native, ())
-        if native is None or native not in aliases:
-            msg = f"install({name!r}): there is no rule for a function numpy.{name}"
-            raise NoRuleError(msg)
-        chosen[name] = native
-    chosen.update(functions)
-    before = {}
-    for name, function in chosen.items():
-        space, last = _place(name)
-        theirs = before[name] = getattr(space, last, None)
-        ours = export(function)
-        setattr(space, last, ours if theirs is None else _replacing(theirs, ours))
-    return Installed(before)
+    chosen = {name: native_of(np, name) for name in names or (() if functions else DEFAULT)}
+    installed = Installed(torch)
+    for name, function in (chosen | functions).items():
+        theirs, ours = find(torch, name), export(function)
+        installed.attribute(name, ours if theirs is None else _replacing(theirs, ours))
+    return installed
 
 
 def _replacing(theirs: Callable[..., Any], ours: Exported) -> Callable[..., Any]:
@@ -132,18 +82,3 @@ def _replacing(theirs: Callable[..., Any], ours: Exported) -> Callable[..., Any]
             _inside.reset(token)
 
     return call
-
-
-def _place(name: str) -> tuple[Any, str]:
-    space: Any = torch
-    *path, last = name.split(".")
-    for part in path:
-        space = getattr(space, part)
-    return space, last
-
-
-def _find(name: str) -> Any:
-    space: Any = np
-    for part in name.split("."):
-        space = getattr(space, part, None)
-    return space
