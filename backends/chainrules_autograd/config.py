@@ -13,7 +13,7 @@ import autograd.core
 from chainrules_autograd.boxes import boxed
 from chainrules_py import Config, ForwardMode, ReverseMode
 from chainrules_py.project import Space, kind_of, space
-from chainrules_py.recipes.leaves import assembled, canonical, dense, flat, leaf_spaces
+from chainrules_py.recipes.leaves import assembled, canonical, dense, densely, flat, leaf_spaces
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_py.tangents import ZeroTangent, is_zero
 from chainrules_py.vocabulary import conj
@@ -90,13 +90,7 @@ class AutogradConfig(Config):
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
         y, pullback = self.rrule_via_ad(f, *operands)
-        spaces = [space(x) for x in operands]
-
-        def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = pullback(y_bar)
-            return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
-
-        return y, dense_pullback
+        return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, final
 
@@ -15,9 +14,13 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_py import NoTangent, Primitive, namespace
 from chainrules_py.arrays import is_array_type
-from chainrules_py.errors import RuleError
 from chainrules_py.exporting import Layout
-from chainrules_py.importing import state_imported, without_rule
+from chainrules_py.importing import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
 from chainrules_py.project import kind_of, zero_tangent
 from chainrules_py.registry import name_of
 from chainrules_py.structure import flatten
@@ -74,49 +77,12 @@ def import_rule(
     >>> print(grad(lambda x: imported(x).sum())(np.zeros(2)))
     [0.5 0.5]
     """
-    names, options = _parameters(f, operands)
+    names, options = parameters_of_imported(f, operands)
     made = _Imported(f, len(names))
-    if to is None:
-        primal = Primitive(_declared(f, names, options, made.value))
-        primal.opaque = True
-    else:
-        primal = without_rule(to, f)
+    primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
     frule, rrule = functools.partial(made.frule, primal), functools.partial(made.rrule, primal)
     state_imported(primal, f, frule, rrule, module=__name__, engine="autograd")
     return primal
-
-
-def _parameters(f: Function, operands: int | None) -> tuple[list[str], dict[str, Any]]:
-    """The names of the operands, and the options with their defaults."""
-    try:
-        found = [*inspect.signature(f).parameters.values()]
-    except (TypeError, ValueError):
-        found = []
-    found = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    positional = [p.name for p in found if p.kind is not p.KEYWORD_ONLY]
-    required = [p.name for p in found if p.name in positional and p.default is p.empty]
-    n = len(required) if operands is None else operands
-    names = [*positional, *[f"x{i}" for i in range(len(positional), n)]][:n]
-    if not names:
-        msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
-        raise RuleError(msg)
-    rest = {p.name: p.default for p in found if p.name not in names and p.default is not p.empty}
-    return names, rest
-
-
-def _declared(f: Function, names: list[str], options: dict[str, Any], value: Function) -> Function:
-    """The function under its own name and signature."""
-
-    def declared(*operands: Any, **options: Any) -> Any:
-        return value(operands, options)
-
-    kind = inspect.Parameter
-    parameters = [kind(name, kind.POSITIONAL_ONLY) for name in names]
-    parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
-    declared.__name__ = declared.__qualname__ = getattr(f, "__name__", type(f).__name__)
-    declared.__doc__ = f"{declared.__name__} of {getattr(f, '__module__', 'autograd')}."
-    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return declared
 
 
 @final

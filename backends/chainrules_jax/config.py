@@ -15,6 +15,7 @@ from chainrules_py import Config, ForwardMode, NoTangent, ReverseMode, ZeroTange
 from chainrules_py.exporting import Layout
 from chainrules_py.project import space
 from chainrules_py.recipes.leaves import dense as filled
+from chainrules_py.recipes.leaves import densely
 from chainrules_py.structure import register_structure
 from chainrules_py.tangents import canonicalize, is_zero, unthunk
 
@@ -69,13 +70,7 @@ class JaxConfig(Config):
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
         y, pullback = self.rrule_via_ad(f, *operands)
-        spaces = [space(x) for x in operands]
-
-        def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = pullback(y_bar)
-            return tuple([filled(bar, of) for bar, of in zip(bars, spaces, strict=True)])
-
-        return y, dense_pullback
+        return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -16,9 +15,13 @@ from chainrules_jax.linear import is_inexact
 from chainrules_jax.values import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, namespace
 from chainrules_py.arrays import is_array_type
-from chainrules_py.errors import RuleError
 from chainrules_py.exporting import Layout
-from chainrules_py.importing import state_imported, without_rule
+from chainrules_py.importing import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
 from chainrules_py.project import kind_of, zero_tangent
 from chainrules_py.registry import name_of
 from chainrules_py.tangents import canonicalize, is_zero
@@ -68,54 +71,13 @@ def import_rule(
     >>> print(grad(lambda x: softplus(x).sum())(np.zeros(2)))
     [0.5 0.5]
     """
-    names, options = _parameters(f, operands)
+    names, options = parameters_of_imported(f, operands)
     made = _Imported(f, len(names), tuple(options))
-    if to is not None:
-        primal = without_rule(to, f)
-    else:
-        primal = Primitive(_declared(f, names, options, made.value))
-        primal.opaque = True
+    primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
     frule = functools.partial(made.frule, primal)
     rrule = functools.partial(made.rrule, primal)
     state_imported(primal, f, frule, rrule, module=__name__, engine="JAX")
     return primal
-
-
-def _parameters(f: Function, operands: int | None) -> tuple[list[str], dict[str, Any]]:
-    """The names of the operands, and the options with their defaults."""
-    try:
-        found = [
-            p
-            for p in inspect.signature(f).parameters.values()
-            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]
-    except (TypeError, ValueError):
-        found = []
-    positional = [p for p in found if p.kind is not p.KEYWORD_ONLY]
-    if operands is None:
-        operands = sum(p.default is p.empty for p in positional)
-    names = [p.name for p in positional[:operands]]
-    names += [f"x{i}" for i in range(len(names), operands)]
-    rest = [p for p in found if p.name not in names and p.default is not p.empty]
-    if not names:
-        msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
-        raise RuleError(msg)
-    return names, {p.name: p.default for p in rest}
-
-
-def _declared(f: Function, names: list[str], options: dict[str, Any], body: Function) -> Function:
-    """The body under the name and the signature of the function."""
-
-    def declared(*operands: Any, **options: Any) -> Any:
-        return body(operands, options)
-
-    declared.__name__ = declared.__qualname__ = getattr(f, "__name__", type(f).__name__)
-    declared.__doc__ = f"{declared.__name__} of {getattr(f, '__module__', 'JAX')}, by JAX."
-    kind = inspect.Parameter
-    parameters = [kind(name, kind.POSITIONAL_ONLY) for name in names]
-    parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
-    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return declared
 
 
 @final

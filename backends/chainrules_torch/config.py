@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 from chainrules_py import Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.project import Space, space
-from chainrules_py.recipes.leaves import assembled, canonical, dense, flat, leaf_spaces
+from chainrules_py.recipes.leaves import assembled, canonical, dense, densely, flat, leaf_spaces
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_py.tangents import ZeroTangent, is_zero
 
@@ -156,13 +156,7 @@ class TorchConfig(Config):
             y, pullback = self.rrule_via_ad(f, *operands)
         if watching.get() and alone:
             refuse_hidden(y)
-        spaces = [space(x) for x in operands]
-
-        def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = pullback(y_bar)
-            return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
-
-        return y, dense_pullback
+        return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]

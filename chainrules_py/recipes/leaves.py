@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.project import Space, StructureSpace, kind_of
+from chainrules_py.project import Space, StructureSpace, kind_of, space
 from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.tangents import AbstractTangent, NoTangent, Tangent, is_zero, map_fields, unthunk
 from chainrules_py.vocabulary.elementwise import conj
@@ -16,6 +16,7 @@ __all__ = [
     "canonical",
     "conjugated",
     "dense",
+    "densely",
     "flat",
     "leaf_spaces",
 ]
@@ -69,6 +70,19 @@ def dense(t: Any, of: Any) -> Any:
     if type(of) is Space:
         return of.zeros() if is_zero(t) else t
     return NoTangent()
+
+
+def densely(
+    pullback: Callable[[Any], tuple[Any, ...]], operands: tuple[Any, ...]
+) -> Callable[[Any], tuple[Any, ...]]:
+    """A pullback whose cotangents are as a person gets them."""
+    spaces = [space(x) for x in operands]
+
+    def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
+        bars = pullback(y_bar)
+        return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
+
+    return dense_pullback
 
 
 def _container(of: StructureSpace, made: dict[Any, Any]) -> Any:
