@@ -33,11 +33,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary import strict
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def near(have, want, rtol=1e-12):

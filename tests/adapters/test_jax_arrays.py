@@ -33,11 +33,7 @@ from chainrules_py.testing.build import instances
 from chainrules_py.testing.gaps import gap_of
 from chainrules_py.testing.run import two_samples, words_of
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 X = np.array([0.4, 1.1, -0.7])

@@ -16,11 +16,7 @@ from chainrules_py import LinearMap, custom_vjp, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.differences import derivative
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 # ------------------------------------------------------------------------------------ the rules

@@ -22,11 +22,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 X = np.array([0.4, 1.1, -0.7])

@@ -11,11 +11,7 @@ from chainrules_jax import export
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def near(have, want, rtol=1e-10):

@@ -25,11 +25,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp
 
-
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 X = np.array([0.4, 1.1, -0.7])
