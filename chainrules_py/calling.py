@@ -435,7 +435,7 @@ def scalar_at_home(x: Any, home: Any) -> Any:
     return lift(x, to=home)
 
 
-_owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
+owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
 
 
 def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
@@ -443,14 +443,14 @@ def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> Non
 
     It returns x itself, or a copy if x is read-only, broadcast, or shares memory with ``theirs``.
     """
-    _owners[cls] = own
+    owners[cls] = own
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """An array that a person may keep and write to; copied only if it has to be."""
     cls = type(x)
-    if cls in _owners:
-        return _owners[cls](x, theirs)
+    if cls in owners:
+        return owners[cls](x, theirs)
     if isinstance(x, Tangent):
         flat = held(*theirs)
         return map_fields(lambda field: own(field, flat), x)
@@ -474,8 +474,8 @@ def held(*values: Any) -> tuple[Any, ...]:
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
     cls = type(bar)
-    if cls is type(x) and cls in _owners and bar.dtype is x.dtype:  # so x is no boolean
-        return _owners[cls](bar, theirs)
+    if cls is type(x) and cls in owners and bar.dtype is x.dtype:  # so x is no boolean
+        return owners[cls](bar, theirs)
     if bar is None:
         return _nothing(x)
     bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar

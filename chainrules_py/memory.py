@@ -42,8 +42,8 @@ class Memory:
         layout: Callable[[Any], Any],
         laid_out: Callable[[Any, Any], Any],
         fingerprint: Callable[[Any, bool], Any],
-        lock: Callable[[Any], bool] | None,
-        unlock: Callable[[Any], bool] | None,
+        lock: Callable[[Any], Any] | None,
+        unlock: Callable[..., bool] | None,
         read_only: Callable[[Any], Any] | None,
     ) -> None:
         self.owner = owner
@@ -66,8 +66,8 @@ def register_memory(
     layout: Callable[[Any], Any],
     laid_out: Callable[[Any, Any], Any],
     fingerprint: Callable[[Any, bool], Any],
-    lock: Callable[[Any], bool] | None = None,
-    unlock: Callable[[Any], bool] | None = None,
+    lock: Callable[[Any], Any] | None = None,
+    unlock: Callable[..., bool] | None = None,
     read_only: Callable[[Any], Any] | None = None,
 ) -> None:
     """Say how the memory of a class of arrays is watched over; its subclasses follow it.
@@ -88,8 +88,10 @@ def register_memory(
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
         differs wherever a byte does; without, it may look at a sample.
     lock, unlock : callable, optional
-        ``lock(x)`` makes x read-only, and says whether it was not before; ``unlock(x)`` undoes it,
-        and says whether it could. Without them arrays are never locked.
+        ``lock(x)`` makes x read-only and returns its owner, or None if it was read-only before.
+        ``unlock(x, alone)`` undoes it, and says whether it could: for a view it may not while the
+        owner is read-only, unless, with ``alone``, only a person made that so. Without them arrays
+        are never locked.
     read_only : callable, optional
         ``read_only(x)`` is a view of x that cannot be written to.
 
@@ -100,7 +102,7 @@ def register_memory(
     >>> memory = memory_of(np.ndarray)
     >>> memory.owner(x[1:]) is x, memory.layout(x) == memory.layout(x[::2])
     (True, False)
-    >>> memory.lock(x), x.flags.writeable, memory.unlock(x), x.flags.writeable
+    >>> memory.lock(x) is x, x.flags.writeable, memory.unlock(x), x.flags.writeable
     (True, False, True, True)
     """
     global _found

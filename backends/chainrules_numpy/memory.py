@@ -11,7 +11,7 @@ from chainrules_py.memory import makers, register_memory, viewers
 
 __all__: list[str] = []
 
-SMALL, SAMPLE = 1 << 14, 1 << 11
+SMALL, SAMPLE = 1 << 15, 1 << 11
 """Up to so many bytes are kept as they are; of more a sample of that size, or a checksum of all."""
 
 
@@ -51,20 +51,46 @@ def fingerprint(x: np.ndarray, full: bool) -> Any:
     return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes()
 
 
-def lock(x: np.ndarray) -> bool:
-    """By the flag."""
+set_writeable: Any = np.ndarray.setflags
+"""By position: a fifth of what setting the attribute of the flags costs."""
+
+
+def lock(x: np.ndarray) -> Any:
+    """By the flag, unless NumPy would not let it be set again."""
     if not x.flags.writeable:
-        return False
-    x.setflags(write=False)  # a third of what setting the attribute of the flags costs
-    return True
+        return None
+    base: Any = x.base
+    if base is None:
+        set_writeable(x, False)
+        return x
+    if not isinstance(base, np.ndarray) and not _can_be_reopened(base):
+        return None
+    set_writeable(x, False)
+    return owner(x)
 
 
-def unlock(x: np.ndarray) -> bool:
-    """NumPy refuses while what x is a view of is read-only."""
+def _can_be_reopened(base: Any) -> bool:
+    """Whether what is no array, and has the memory of one, says that it can be written to.
+
+    PyTorch's tensors and NumPy's own windows do not say.
+    """
     try:
-        x.setflags(write=True)
-    except ValueError:
+        with memoryview(base) as buffer:
+            return not buffer.readonly and buffer.c_contiguous
+    except TypeError:
         return False
+
+
+def unlock(x: np.ndarray, alone: bool = False) -> bool:
+    """NumPy refuses while what x is a view of is read-only, so that is opened for a moment."""
+    try:
+        set_writeable(x, True)
+    except ValueError:
+        base: Any = x.base
+        if not (alone and isinstance(base, np.ndarray) and unlock(base, True)):
+            return False
+        set_writeable(x, True)
+        set_writeable(base, False)
     return True
 
 
@@ -95,6 +121,7 @@ viewers |= {np.atleast_1d, np.atleast_2d, np.atleast_3d, np.asarray, np.asanyarr
 viewers |= {np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.trim_zeros}
 viewers |= {np.real, np.imag, np.real_if_close, np.diagonal, np.diag}
 viewers |= {np.linalg.diagonal, np.linalg.matrix_transpose}
+viewers |= {np.lib.stride_tricks.sliding_window_view}
 viewers |= {np.ndarray.reshape, np.ndarray.ravel, np.ndarray.transpose, np.ndarray.squeeze}
 viewers |= {np.ndarray.swapaxes, np.ndarray.diagonal}
 viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}

@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py import ProjectionError, TracerError, ZeroTangent
 from chainrules_py.arrays import is_tracer_type
-from chainrules_py.errors import advise, describe
+from chainrules_py.errors import describe
 from chainrules_py.project import Space, project, space
 from chainrules_py.tangents import canonicalize, is_zero, unthunk
 from chainrules_py.tracers import find_tracers, ignore_derivatives
@@ -27,8 +27,9 @@ from chainrules_tape.leaves import (
 )
 from chainrules_tape.linearizing import Linearization
 from chainrules_tape.recording import Recording
-from chainrules_tape.seeds import check_scalar, one
+from chainrules_tape.seeds import unit
 from chainrules_tape.tracing import new_level
+from chainrules_tape.unclear import DEEP, advise
 
 __all__ = [
     "entering_tangents",
@@ -131,7 +132,7 @@ def jvp(
     entered = [dual(x, snapshot(t), level) for x, t in zip(leaves, ts, strict=True)]
     try:
         y = f(*values_of(tree, entered))
-    except (TypeError, ValueError, AttributeError) as error:
+    except DEEP as error:
         advise(error)
         raise
     check_unwritten(given, leaves)
@@ -265,8 +266,7 @@ def value_and_grad(
         names = arguments.names_of_chosen
         run = Recording(of_chosen, xs, has_aux=has_aux, guard="lock", names=names)
         try:
-            check_scalar(run.y)
-            seeds = [one(run.y)]
+            seeds = [unit(run.y)]
             bars = run.gradient(run.bars(seeds, consume=True), seeds)
         finally:
             run.tape.guard.release()

@@ -53,7 +53,7 @@ class Guard:
         self.mode = mode
         self.finalized = False
         self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
-        self.locked: list[Any] = []
+        self.locked: dict[int, Any] = {}
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on; nothing happens for what has no memory to watch.
@@ -65,12 +65,29 @@ class Guard:
         name : object or tuple, optional
             What it is called, as text, or the pull of the record that saved it, in a tuple.
         """
-        memory, mode, key = memory_of(type(x)), self.mode, id(x)
-        if memory is None or key in self.held or mode == "off":
+        held, key, mode = self.held, id(x), self.mode
+        if key in held or mode == "off":
             return
+        memory = memory_of(type(x))
+        if memory is None:
+            return
+        held[key] = (x, name, memory, memory.fingerprint(x, mode == "full"))
         if mode == "lock" and memory.lock is not None:
-            lock(x, memory, self.locked)
-        self.held[key] = (x, name, memory, memory.fingerprint(x, mode == "full"))
+            locked = self.locked
+            with _mutex:
+                if not locked:
+                    _open[id(locked)] = locked
+                owner = memory.lock(x)
+                if owner is None:
+                    join(x, locked)
+                    owner = memory.owner(x)
+                else:
+                    locked[key] = x
+                if owner is not x and covers(x, owner):
+                    if memory.lock(owner) is None:
+                        join(owner, locked)
+                    else:
+                        locked[id(owner)] = owner
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
@@ -113,10 +130,12 @@ class Guard:
         """
         newest = itertools.islice(reversed(self.held), len(self.held) - since)
         for key in list(newest):
-            places = [i for i, part in enumerate(self.locked) if id(part) == key]
-            if holders(self.held[key]) <= _ONLY_HERE + 2 * len(places):  # a lock has it twice
+            locks = {key: self.held[key][0]} if key in self.locked else {}
+            if holders(self.held[key]) <= _ONLY_HERE + 2 * len(locks):
                 del self.held[key]
-                unlock_all([self.locked.pop(i) for i in reversed(places)])
+                with _mutex:
+                    self.locked.pop(key, None)
+                    _undo(locks)
 
     def unlock(self) -> None:
         """Give every array its flag back; fingerprints stay."""
@@ -173,43 +192,44 @@ def covers(x: Any, owner: Any) -> bool:
     return type(owner) is type(x) and bool(owner.size == x.size)
 
 
-# ------------------------------------------------------------- locks, counted over all the tapes
+# ------------------------------------------------------------------ locks, of all tapes together
+#
+# Who finds an array writable locks it alone, and no table says so. Only of an array that is
+# read-only already it has to be found out whether another guard locks it, or a person did.
 
 _mutex = threading.Lock()
-_counts: dict[int, tuple[Any, Memory, int]] = {}
-"""By the id of an array that was writable: the array, and how many guards lock it."""
-_waiting: dict[int, tuple[Any, Memory]] = {}
+_open: dict[int, dict[int, Any]] = {}
+"""What each guard has locked, by id."""
+_shared: dict[int, int] = {}
+"""By the id of an array that several guards lock: how many."""
+_waiting: dict[int, Any] = {}
 """Views that nobody locks any more, but that NumPy keeps locked as long as their owner is."""
-_dropped: collections.deque[list[Any]] = collections.deque()
+_dropped: collections.deque[dict[int, Any]] = collections.deque()
 """What guards had locked that are gone."""
 
 
-def lock(x: Any, memory: Memory, locked: list[Any]) -> None:
-    """Make an array read-only, and append what was not before, so that it can be undone."""
-    owner = memory.owner(x)
-    with _mutex:
-        if _dropped:
-            _undo_dropped()
-        for part in (x,) if owner is x or not covers(x, owner) else (owner, x):
-            key = id(part)
-            if key in _counts:
-                _counts[key] = (part, memory, _counts[key][2] + 1)
-            elif memory.lock(part) or _waiting.pop(key, None) is not None:  # type: ignore[misc]
-                _counts[key] = (part, memory, 1)
-            else:
-                continue
-            locked.append(part)
+def join(x: Any, locked: dict[int, Any]) -> None:
+    """Note an array that is read-only already, unless it was before anybody here locked it."""
+    key = id(x)
+    if key in locked:
+        return
+    if any([key in others for others in _open.values()]):
+        locked[key] = x
+        _shared[key] = _shared.get(key, 1) + 1
+    elif _waiting.pop(key, None) is not None:
+        locked[key] = x
 
 
-def unlock_all(locked: list[Any]) -> None:
-    """Take back one lock from each of these, and empty the list."""
-    if locked:
+def unlock_all(locked: dict[int, Any]) -> None:
+    """Take back the locks of a guard, and forget them."""
+    if id(locked) in _open:
         with _mutex:
-            _undo_dropped()
             _undo(locked)
+            if _dropped:
+                _undo_dropped()
 
 
-def drop(locked: list[Any]) -> None:
+def drop(locked: dict[int, Any]) -> None:
     """`unlock_all`, called from wherever the garbage collector happens to run."""
     _dropped.append(locked)
     if _mutex.acquire(blocking=False):  # else whoever has it, or comes next, does it
@@ -224,14 +244,21 @@ def _undo_dropped() -> None:
         _undo(_dropped.popleft())
 
 
-def _undo(locked: list[Any]) -> None:
-    for x in locked:
-        key = id(x)
-        _, memory, count = _counts.pop(key)
-        if count > 1:
-            _counts[key] = (x, memory, count - 1)
-        elif not memory.unlock(x):  # type: ignore[misc]
-            _waiting[key] = (x, memory)
+def _undo(locked: dict[int, Any]) -> None:
+    _open.pop(id(locked), None)
+    cls: Any = None
+    memory: Any = None
+    for key, x in reversed(locked.items()):  # a view after its owner
+        if _shared and key in _shared:
+            _shared[key] -= 1
+            if _shared[key] == 1:
+                del _shared[key]
+            continue
+        if type(x) is not cls:
+            cls = type(x)
+            memory = memory_of(cls)
+        if not memory.unlock(x):
+            _waiting[key] = x
     locked.clear()
     if _waiting:
         _undo_waiting()
@@ -241,10 +268,12 @@ def _undo_waiting() -> None:
     again = True
     while again:
         again = False
-        for key, (x, memory) in list(_waiting.items()):
-            owner = id(memory.owner(x))
-            # Nobody here locks what it waits for: a person made that read-only meanwhile.
-            lost = owner not in _counts and (owner == key or owner not in _waiting)
-            if memory.unlock(x) or lost:  # type: ignore[misc]
+        for key, x in list(_waiting.items()):
+            memory: Any = memory_of(type(x))
+            owner = memory.owner(x)
+            # Nobody here locks what it waits for: a person made that read-only.
+            others = (*_open.values(), _waiting)
+            alone = owner is x or not any([id(owner) in locked for locked in others])
+            if memory.unlock(x, alone) or alone:
                 del _waiting[key]
                 again = True

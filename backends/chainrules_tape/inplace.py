@@ -180,6 +180,8 @@ def snapshot(x: Any) -> Any:
 
 def settled(y: Any) -> Any:
     """A result, with its tracers as they are when the function that gave it is over."""
+    if issubclass(type(y), Tracer):
+        return current(y)
     for x in find_tracers(y):
         current(x)
     return y
@@ -206,9 +208,10 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
 def handed_out(x: Any) -> Any:
     """What a tracer stands for, as a person may keep and write to it."""
     payload = current(x).payload
-    if is_tracer_type(type(payload)):
+    cls = type(payload)
+    if issubclass(cls, Tracer):
         return snapshot(payload)
-    if memory_of(type(payload)) is None:
+    if memory_of(cls) is None:
         return payload
     del payload
     return x.payload if alone(x) else duplicate(x.payload)

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
-from chainrules_py import NoTangent, NotDifferentiableError, Tangent
-from chainrules_py.calling import own
+from chainrules_py import NotDifferentiableError, Tangent
+from chainrules_py.arrays import is_number_type
+from chainrules_py.calling import own, owners
 from chainrules_py.errors import describe
 from chainrules_py.memory import memory_of
-from chainrules_py.project import kind_of, space, zero_tangent
+from chainrules_py.project import Space, kind_of, space, zero_tangent
 from chainrules_py.registry import name_of
-from chainrules_py.structure import rebuild, structure_of
+from chainrules_py.structure import rebuild, structure_of, when_registered
 from chainrules_py.tangents import (
     AbstractTangent,
     AbstractZero,
@@ -42,33 +43,75 @@ NUMBERS = frozenset((float, int, complex))
 
 @final
 class Tree:
-    """The shape of a structure; that of a leaf is None."""
+    """The shape of a structure; that of a leaf is None.
 
-    __slots__ = ("children", "keys", "like")
+    Attributes
+    ----------
+    like
+        The structure itself.
+    keys, children : sequence
+        Its keys, and the shapes of what is there.
+    flat : bool
+        Whether it is a tuple of leaves, as the arguments of a function most often are.
+    """
 
-    def __init__(self, like: Any, keys: tuple[Any, ...], children: tuple[Tree | None, ...]) -> None:
+    __slots__ = ("children", "flat", "keys", "like")
+
+    def __init__(self, like: Any, keys: Sequence[Any], children: list[Tree | None]) -> None:
         self.like = like
         self.keys = keys
         self.children = children
+        self.flat = type(like) is tuple and not any(children)
 
 
 def can_vary(x: Any) -> bool:
     """Whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
-    return type(x) in NUMBERS or kind_of(x) in ("real", "complex", "int")
+    cls = type(x)
+    if cls in NUMBERS:
+        return True
+    key = (cls, getattr(x, "dtype", None))
+    if key in _varying:
+        return True
+    if kind_of(x) not in ("real", "complex", "int"):
+        return False
+    _varying.add(key)
+    return True
+
+
+_varying: set[tuple[type, Any]] = set()
 
 
 def flatten(x: Any, leaves: list[Any]) -> Tree | None:
     """Append the leaves of a value; a `Tangent`, as gradients may be, is a structure as well."""
-    structure = structure_of(type(x))
+    cls, known = type(x), _leaves
+    if cls is tuple:
+        if known.issuperset(map(type, x)):
+            leaves += x
+            return Tree(x, range(len(x)), [None] * len(x))
+        return Tree(x, range(len(x)), [flatten(field, leaves) for field in x])
+    structure = structure_of(cls)
     if structure is not None:
         fields = structure.items(x)
-    elif isinstance(x, Tangent):
+    elif issubclass(cls, Tangent):
         fields = x.fields()
     else:
+        known.add(cls)
         leaves.append(x)
         return None
-    children = tuple([flatten(field, leaves) for _, field in fields])
+    children = [flatten(field, leaves) for _, field in fields]
     return Tree(x, tuple([key for key, _ in fields]), children)
+
+
+_leaves: set[type] = set()
+"""Classes that are no structures: the arguments of most functions are recognised at once."""
+
+
+def _forget(_: type) -> None:
+    global _leaves
+    _leaves = set()  # replaced, as whoever is at it adds to the old one
+
+
+when_registered("leaves", _forget)
 
 
 def paths_of(tree: Tree | None) -> list[tuple[Any, ...]]:
@@ -91,7 +134,7 @@ def flatten_tangent(tree: Tree | None, t: Any, ts: list[Any]) -> None:
 
 def values_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
     """The structure around other values."""
-    return _values(tree, iter(leaves))
+    return tuple(leaves) if tree is not None and tree.flat else _values(tree, iter(leaves))
 
 
 def _values(tree: Tree | None, leaves: Iterator[Any]) -> Any:
@@ -105,7 +148,7 @@ def _values(tree: Tree | None, leaves: Iterator[Any]) -> Any:
 
 def tangents_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
     """Tangents of the leaves as people get them: in a tuple, list or dict, or in a `Tangent`."""
-    return _tangents(tree, iter(leaves))
+    return tuple(leaves) if tree is not None and tree.flat else _tangents(tree, iter(leaves))
 
 
 def _tangents(tree: Tree | None, leaves: Iterator[Any]) -> Any:
@@ -136,16 +179,32 @@ def own_all(
     found: list[Any] = []
     for i, x in enumerate(xs):
         t = ts[i]
-        # A view holds what it is a view of: memory that nobody else has needs no comparing.
-        alone = _references(ts, i) <= _ALONE + 1 and memory_of(type(t)) is not None
-        if isinstance(t, AbstractTangent):
-            t, alone = deliver(t), False
-        if isinstance(t, AbstractZero):
-            t = NoTangent() if is_zero(space(x)) else zero_tangent(x)
-        elif type(t) is not float and not (views and is_mutable_destination(t)):
-            t = own(t, () if alone else (*theirs, *found))
+        cls = type(t)
+        if cls in owners:
+            # A view holds what it is a view of: memory that nobody else has needs no comparing.
+            if sys.getrefcount(t) <= _ALONE and memory_of(cls) is not None:
+                others: tuple[Any, ...] = ()
+            else:
+                others = (*theirs, *found)
+            if not (views and is_mutable_destination(t)):
+                t = owners[cls](t, others)
+        elif isinstance(t, AbstractTangent):
+            t = deliver(t)
+            if isinstance(t, AbstractZero):
+                of = space(x)
+                t = of.zeros() if type(of) is Space else zero_tangent(of)
+            else:
+                t = own(t, (*theirs, *found))
+        elif cls not in _unwritable:
+            t = own(t, (*theirs, *found))
+            if is_number_type(cls):
+                _unwritable.add(cls)
         found.append(t)
     return found
+
+
+_unwritable: set[type] = {float, complex}
+"""Classes of numbers, which are handed out as they are."""
 
 
 def _references(ts: Sequence[Any], i: int) -> int:

@@ -8,9 +8,9 @@ from typing import Any, final
 from chainrules_py import ProjectionError, Tangent, Tracer, ZeroTangent
 from chainrules_py.batch import batched, count, direction, gather
 from chainrules_py.calling import check_cotangent
-from chainrules_py.errors import advise, describe
+from chainrules_py.errors import describe
 from chainrules_py.tangents import is_zero, unthunk
-from chainrules_tape.backward import Bars, backward, plain_links
+from chainrules_tape.backward import Bars, backward
 from chainrules_tape.folding import unfolding
 from chainrules_tape.guard import Mode
 from chainrules_tape.inplace import check_unwritten, handed_out, settled, snapshot
@@ -26,7 +26,9 @@ from chainrules_tape.leaves import (
     tangents_of,
     values_of,
 )
+from chainrules_tape.links import plain_links
 from chainrules_tape.tape import Tape
+from chainrules_tape.unclear import DEEP, advise
 from chainrules_tape.variables import Variable
 
 __all__ = ["Recording"]
@@ -87,47 +89,57 @@ class Recording:
     ) -> None:
         given: list[Any] = []
         self.tree = flatten(primals, given)
-        self.leaves = [snapshot(x) if isinstance(x, Tracer) else x for x in given]
+        self.leaves = given
+        if any([issubclass(type(x), Tracer) for x in given]):
+            self.leaves = [snapshot(x) for x in given]
         self.names = names
         tape = self.tape = Tape(guard=guard)
         try:
             self._run(f, has_aux)
-            check_unwritten(given, self.leaves)
+            if self.leaves is not given:
+                check_unwritten(given, self.leaves)
         except BaseException:
             tape.guard.release()
             raise
 
     def _run(self, f: Callable[..., Any], has_aux: bool) -> None:
         tape, leaves = self.tape, self.leaves
-        varying = [x for x in leaves if can_vary(x)]
-        traced: Any = tape.inputs(varying)
-        # Now, for what the function writes to in place goes on at another index.
-        self.inputs: list[int | None] = [x.index for x in traced]
-        if len(varying) < len(leaves):
-            rest = iter(traced)
-            traced = [next(rest) if can_vary(x) else x for x in leaves]
-            self.inputs = [x.index if isinstance(x, Variable) else None for x in traced]
+        vary = [can_vary(x) for x in leaves]
+        if all(vary):
+            traced: Any = tape.inputs(leaves)
+            # Now, for what the function writes to in place goes on at another index.
+            self.inputs: list[int | None] = list(range(len(leaves)))
+        else:
+            made = iter(tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
+            traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
+            self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
         try:
             y = settled(f(*values_of(self.tree, traced)))
-        except (TypeError, ValueError, AttributeError) as error:
+        except DEEP as error:
             advise(error)
             raise
         finally:
             tape.close()
         y, aux = split_aux(f, y) if has_aux else (y, None)
-        self.y_leaves: list[Any] = []
+        if isinstance(y, Variable) and y.tape is tape:  # as most functions give
+            self.y_tree: Tree | None = None
+            self.outputs: list[int | None] = [y.index]
+            self.y = handed_out(y)
+            self.y_leaves: list[Any] = [self.y]
+        else:
+            self._take_apart(y)
+        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
+
+    def _take_apart(self, y: Any) -> None:
+        self.y_leaves = []
         self.y_tree = flatten(y, self.y_leaves)
-        self.outputs = [
-            x.index if isinstance(x, Variable) and x.tape is tape else None for x in self.y_leaves
-        ]
-        if any([i is not None for i in self.outputs]):
-            pairs = zip(self.y_leaves, self.outputs, strict=True)
-            self.y_leaves = [x if i is None else handed_out(x) for x, i in pairs]
+        mine = [isinstance(x, Variable) and x.tape is self.tape for x in self.y_leaves]
+        self.outputs = [x.index if m else None for x, m in zip(self.y_leaves, mine, strict=True)]
+        if any(mine):
+            self.y_leaves = [self._payload(x) for x in self.y_leaves]
             y = values_of(self.y_tree, self.y_leaves)
-            if self.y_tree is not None:  # it holds variables, and they the tape
-                self.y_tree = flatten(y, [])
+            self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
         self.y = y
-        self.aux = lowered(aux, self._payload, self.leaves) if has_aux else None
 
     def _payload(self, x: Any) -> Any:
         return handed_out(x) if isinstance(x, Variable) and x.tape is self.tape else x
@@ -169,13 +181,15 @@ class Recording:
         bars, first = Bars(self.tape), -1
         for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and not is_zero(bar):
-                bars.add(index, bar)
+                if bars[index] is None:
+                    bars[index] = bar
+                else:
+                    bars.add(index, bar)
                 first = max(first, index)
         return bars, first
 
     def _collected(self, bars: Bars) -> list[Any]:
-        found = [None if i is None else bars[i] for i in self.inputs]
-        return [_ZERO if bar is None else bar for bar in found]
+        return [_ZERO if i is None or bars[i] is None else bars[i] for i in self.inputs]
 
     def _name_of(self, x: Any) -> str | None:
         """What an argument is called in messages."""

@@ -16,7 +16,7 @@ from chainrules_tape.variables import Variable
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
 
-__all__ = ["check_scalar", "lower", "one"]
+__all__ = ["check_scalar", "lower", "one", "unit"]
 
 
 def lower(
@@ -50,3 +50,18 @@ def one(y: Any) -> Any:
     if of.dtype is None or is_number_type(of.like):
         return 1.0 if of.dtype is None else of.like(1)
     return of.zeros() + 1
+
+
+def unit(y: Any) -> Any:
+    """One, the cotangent of a result that has to be one real number, which is checked."""
+    cls = type(y)
+    found = _units.get(cls)
+    if found is None:
+        check_scalar(y)
+        found = one(y)
+        if is_number_type(cls):  # all of a class are alike, and the one cannot be written to
+            _units[cls] = found
+    return found
+
+
+_units: dict[type, Any] = {}

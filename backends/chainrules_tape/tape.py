@@ -67,7 +67,6 @@ class Tape(list[tuple[Any, ...]]):
     def __init__(
         self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
     ) -> None:
-        super().__init__()
         self.guard = Guard(guard)
         self.held = self.guard.held
         self.level = new_level()
@@ -88,8 +87,9 @@ class Tape(list[tuple[Any, ...]]):
         """The same of several values, of which none is a variable that may be written to."""
         first, classes = len(self), self.classes
         self.extend([(None, LEAF)] * len(values))
+        hold = self.guard.hold
         for x in values:
-            self.guard.hold(x, name)
+            hold(x, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

@@ -29,8 +29,8 @@ def fresh(*shape):
 
 def locked():
     """What is locked, and how often: other tests of this process may hold tapes of their own."""
-    counts = {key: count for key, (_, _, count) in guards._counts.items()}
-    return counts, set(guards._waiting), len(guards._dropped)
+    parts = guards._open, guards._shared, guards._waiting
+    return [set(part) for part in parts], len(guards._dropped)
 
 
 @pytest.fixture(autouse=True, scope="module")
