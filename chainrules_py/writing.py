@@ -6,8 +6,10 @@ may, and gives the result the derivative of that word.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.arrays import dispatch_type, is_tracer_type, type_namespace
@@ -15,7 +17,7 @@ from chainrules_py.primitive import Primitive
 from chainrules_py.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.creation import arange_like
 from chainrules_py.vocabulary.elementwise import imag, lift, real
-from chainrules_py.vocabulary.indexing import Index, getitem, put_at, scatter_add, take
+from chainrules_py.vocabulary.indexing import Index, add_at, getitem, put_at, scatter_add, take
 from chainrules_py.vocabulary.joining import concat, stack
 from chainrules_py.vocabulary.linalg import diagonal
 from chainrules_py.vocabulary.manipulation import (
@@ -27,6 +29,7 @@ from chainrules_py.vocabulary.manipulation import (
     matrix_transpose,
     permute_dims,
     reshape,
+    sliding_window_view,
     squeeze,
     to_device,
 )
@@ -36,23 +39,35 @@ from chainrules_py.vocabulary.selection import where as select
 
 __all__ = [
     "Index",
+    "adds_in_place",
     "always_views",
     "converted",
     "depends_on_layout",
     "duplicate",
     "gives_views",
+    "joining",
     "may_be_filled",
     "place",
+    "places_of_joined",
     "read",
+    "read_rows_by",
+    "read_whole",
+    "reshaping",
     "rounded",
+    "shape_back",
     "shaped",
     "stacked",
     "store",
+    "subscripts",
     "written_through",
 ]
 
 read, store = getitem, put_at
 """The words that ``x[i]`` and ``x[i] = y`` are."""
+read_whole = Index.split(Ellipsis)[0]
+"""The index of all elements."""
+read_rows_by = {"index": Index((Index.HOLE,))}
+"""The options of reading with one array and nothing else."""
 
 _COPIES = (astype, to_device, copy)
 """Words that may give the very array they got, where what the program called gives a copy."""
@@ -67,6 +82,7 @@ _VIEWS = (
     matrix_transpose,
     permute_dims,
     real,
+    sliding_window_view,
     squeeze,
 )
 """Words whose result is a view in NumPy, whatever it is here; reshape's depends on the memory."""
@@ -119,6 +135,63 @@ def written_through(
     flat = reshape(parent, shape=(-1,))
     flat = put_at(flat, reshape(child, shape=(-1,)), places, index=Index((Index.HOLE,)))
     return reshape(flat, shape=plain.shape)
+
+
+def subscripts(cls: type) -> bool:
+    """Whether reading an array of a class is to subscript it: the library's word for it says so."""
+    own = not is_tracer_type(cls) and getattr(read.implementation((cls,)), "subscripts", False)
+    return own is True
+
+
+def adds_in_place(recipe: Any) -> bool:
+    """Whether the derivative of reading is to add at the same index, as the rule here says."""
+    return getattr(recipe, "pull_into", None) is add_at
+
+
+def places_of_joined(word: Primitive[..., Any]) -> Callable[..., Any] | None:
+    """What says where a word that joins arrays puts each of them; None for other words.
+
+    It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
+    """
+    return {stack: _stacked_places, concat: _joined_places}.get(word)
+
+
+def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis < 0:
+        axis += arrays[0].ndim + 1
+    return [(i,) for i in range(len(arrays))] if not axis else _behind(axis, range(len(arrays)))
+
+
+def _joined_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis is None:
+        return None
+    ends = [0, *itertools.accumulate([x.shape[axis] for x in arrays])]
+    parts = map(slice, ends, ends[1:])
+    if axis < 0:
+        axis += arrays[0].ndim
+    return [(part,) for part in parts] if not axis else _behind(axis, parts)
+
+
+def _behind(axis: int, entries: Any) -> list[Any]:
+    return [(*(slice(None),) * axis, entry) for entry in entries]
+
+
+def reshaping(cls: type) -> Callable[..., Any]:
+    """What gives an array of a class another shape: ``(x, shape=shape)``."""
+    return reshape.implementation((cls,)) or reshape
+
+
+def joining(cls: type) -> Callable[..., Any]:
+    """What joins any number of arrays of a class along their first axis."""
+    join: Any = concat.implementation((cls,)) or concat
+    return lambda arrays: join(*arrays, axis=0)
+
+
+def shape_back(x: Any, shape: tuple[int, ...]) -> Any:
+    """The elements of an array, in C order, in another shape."""
+    return reshape(x, shape=shape)
 
 
 def duplicate(x: Any) -> Any:

@@ -5,27 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.arrays import is_array_type, is_tracer_type
-from chainrules_py.bind import part
+from chainrules_py.arrays import is_tracer_type
 from chainrules_py.errors import describe
-from chainrules_py.project import Space
-from chainrules_py.tangents import (
-    AbstractTangent,
-    accumulate,
-    is_mutable_destination,
-    is_zero,
-    unthunk,
-)
-from chainrules_py.tracers import find_tracers
-from chainrules_py.writing import duplicate
+from chainrules_py.tangents import accumulate, is_mutable_destination, is_zero
 from chainrules_tape.debugging import trap_is_set, trapped
 from chainrules_tape.folding import unfolding
-from chainrules_tape.views import share
 
 if TYPE_CHECKING:
     from chainrules_tape.tape import Tape
 
-__all__ = ["LEAF", "Bars", "Into", "Leaf", "Overwrite", "Several", "backward", "plain_links"]
+__all__ = ["LEAF", "Bars", "Leaf", "backward"]
 
 
 class Bars(list[Any]):
@@ -35,7 +24,7 @@ class Bars(list[Any]):
     only arrays written to are sums that were made here; ``plain`` says where they are.
     """
 
-    __slots__ = ("owned", "plain")
+    __slots__ = ("owned", "plain", "waiting")
 
     def __init__(self, tape: Sequence[tuple[Any, ...]]) -> None:
         if getattr(tape, "folds", None) is None:
@@ -45,6 +34,7 @@ class Bars(list[Any]):
                 super().__init__([None] * len(tape))
         self.plain: set[int] = set()
         self.owned: dict[int, Any] = {}
+        self.waiting: dict[int, list[Any]] = {}
 
     def add(self, link: int, bar: Any) -> None:
         """Add to what was collected, in place where it is a sum of our own."""
@@ -73,6 +63,11 @@ class Bars(list[Any]):
         self.plain.discard(link)
         return self_made and (plain or is_tracer_type(type(self[link])))
 
+    def settle(self, index: int) -> None:
+        """Add what has waited for more of its kind at an index."""
+        (_, (_, links, *_)), *_ = self.waiting[index]
+        links.add(self)
+
     def own(self, link: int, buffer: Any) -> None:
         """Collect into a buffer of our own from now on."""
         self[link], self.owned[link] = buffer, True
@@ -87,138 +82,6 @@ class Leaf:
 
 
 LEAF = Leaf()
-
-
-class Into:
-    """The link of a record whose pull can add in place to what its parent has collected."""
-
-    __slots__ = ("index", "pull_into")
-
-    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
-        self.index = index
-        self.pull_into = pull_into
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add in place what the pull would return: n elements read one by one build no n arrays."""
-        bars[index] = None
-        link, saved = self.index, record[2:]
-        if link in bars.plain and type(y_bar) is type(bars[link]):
-            self.pull_into(bars[link], y_bar, *saved)
-            return
-        dense = not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
-        of = next((s for s in saved if type(s) is Space), None)
-        if dense and of is not None and self._has_buffer(bars, of):
-            self.pull_into(bars[link], y_bar, *saved)
-        elif not self._adds_traced(bars, y_bar, saved[0]):
-            bar, first = record[0](y_bar, *saved), bars[link] is None
-            if first and of is not None and is_tracer_type(type(bar)):
-                bars.own(link, bar)
-            else:
-                bars.add(link, bar)
-
-    def _has_buffer(self, bars: Bars, of: Space) -> bool:
-        """Whether its parent collects in a buffer of our own; from now on, where that can be."""
-        link = self.index
-        if link not in bars.plain:
-            total = bars[link]
-            if total is None:
-                bars.own(link, of.zeros())
-            elif is_tracer_type(type(total)):
-                pass
-            elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
-                bars.own(link, duplicate(total))
-            else:
-                bars.add(link, of.zeros())
-        return link in bars.plain
-
-    def _adds_traced(self, bars: Bars, y_bar: Any, options: Any) -> bool:
-        """Add to a small part of a traced buffer of our own, where that is what the pull does."""
-        total, pattern = bars[self.index], options.get("index")
-        if pattern is None or not (pattern.is_basic and is_tracer_type(type(total))):
-            return False
-        small = (
-            not isinstance(y_bar, AbstractTangent)
-            and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
-            and bars.owned.get(self.index) is True
-            and all([t.level <= total.level for t in find_tracers(y_bar)])
-        )
-        if small:
-            total[pattern.join(())] += y_bar
-        return small
-
-
-SMALL_PART = 8
-"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
-
-
-class Overwrite:
-    """The link of a write into memory of our own: what was written over gets no cotangent.
-
-    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
-    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
-    cost n on the way back as well.
-    """
-
-    __slots__ = ("links",)
-
-    def __init__(self, x: int, y: int | None) -> None:
-        self.links = (x, y)
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Read what goes to the value, and pass the rest on."""
-        (x, y), pull, saved = self.links, record[0], record[2:]
-        mine = bars.disown(index)
-        bars[index] = None
-        if y is not None:
-            bar = part(pull, 1, y_bar, saved)
-            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
-        if mine:
-            y_bar[saved[0]["index"].join(saved[3:])] = 0
-        else:
-            y_bar = part(pull, 0, y_bar, saved)
-        if bars[x] is None and is_array_type(type(y_bar)):
-            bars.own(x, y_bar)
-        else:
-            bars.add(x, y_bar)
-
-
-def plain_links(links: Any) -> Any:
-    """The links of a record whose pull is called for what it returns, without buffers."""
-    if type(links) is Into:
-        return links.index
-    if type(links) is Overwrite:
-        x, y = links.links
-        return x if y is None else (x, y)
-    return links
-
-
-class Several:
-    """Any number of links, of which some may be structures, for a pull that may give zeros."""
-
-    __slots__ = ("links",)
-
-    def __init__(self, links: tuple[Any, ...]) -> None:
-        self.links = links
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Send what the pull gives to each link that gets something."""
-        bars[index] = None
-        x_bars = record[0](y_bar, *record[2:])
-        if len(self.links) == 1:
-            x_bars = (x_bars,)
-        for link, bar in zip(self.links, x_bars, strict=True):
-            _send(bars, link, unthunk(bar))
-
-
-def _send(bars: Bars, link: Any, bar: Any) -> None:
-    """Add a cotangent where it belongs: at an index, or field by field."""
-    if is_zero(bar):
-        return
-    if type(link) is int:
-        bars.add(link, bar)
-        return
-    for key, inner in link.items():
-        _send(bars, inner, unthunk(bar[key]))
 
 
 def backward(
@@ -277,6 +140,8 @@ def backward(
         if index > start:
             continue
         play(records(top, index), bars, top, index)
+        if index in bars.waiting:  # of others later, so that the sums are those of every pass
+            bars.settle(index)
         top = index
         if bars[index] is not None:
             bars.disown(index)  # for others see it
@@ -285,6 +150,8 @@ def backward(
             if index in watch:
                 found[index] = bars[index]
     play(records(top, -1), bars, top, -1)
+    for index in list(bars.waiting):
+        bars.settle(index)
     return found
 
 

@@ -24,17 +24,21 @@ from chainrules_py.arrays import (
     number_home,
     on_registration,
 )
+from chainrules_py.dispatch import Cache
 from chainrules_py.loading import see
 from chainrules_py.structure import is_structure_type
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
-from chainrules_py.writing import Index, rounded
+from chainrules_py.writing import rounded
 from chainrules_tape.inplace import in_place, put
 from chainrules_tape.protocols import refuse_exchange
-from chainrules_tape.sites import SEQUENCES, Site, call_native
+from chainrules_tape.sites import SEQUENCES, Site, call_native, plans
 from chainrules_tape.tracing import ArrayLike
 from chainrules_tape.views import view_of
 
 __all__ = ["Classes"]
+
+readers = Cache()
+"""By the class of a tracer: what reads one by an index."""
 
 
 class Subscripts:
@@ -50,8 +54,12 @@ class Subscripts:
         return ignore_derivatives(item) in ignore_derivatives(self)
 
     def __getitem__(self: Any, where: Any) -> Any:
-        pattern, arrays = Index.split(where)
-        return self._read(pattern, arrays)
+        try:
+            read_part = readers.table[type(self)]
+        except KeyError:
+            table = readers.open()
+            read_part = table[type(self)] = self._reader()
+        return read_part(self, where)
 
     def __setitem__(self: Any, where: Any, value: Any) -> None:
         if is_tracer_type(type(value)) and view_of(value) is not None:
@@ -91,7 +99,16 @@ class Member:
         native = self.native
         if x.home is not None:
             return lambda *xs, **keywords: inside(x.home, call_native, native, (x, *xs), keywords)
-        return lambda *operands, **keywords: call_native(native, (x, *operands), keywords)
+
+        def method(*operands: Any, **keywords: Any) -> Any:
+            operands = (x, *operands)
+            try:
+                plan = plans.table[native, *keywords, *map(type, operands)]
+            except KeyError:
+                return call_native(native, operands, keywords)
+            return plan(operands, keywords)
+
+        return method
 
 
 def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:

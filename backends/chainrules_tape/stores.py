@@ -10,9 +10,9 @@ from chainrules_py.dispatch import Cache
 from chainrules_py.project import space
 from chainrules_py.registry import find_rule
 from chainrules_py.writing import store
-from chainrules_tape.backward import Overwrite
 from chainrules_tape.config import config
 from chainrules_tape.inplace import alone, fits
+from chainrules_tape.links import Overwrite
 
 __all__ = ["put_in_place"]
 

@@ -12,7 +12,7 @@ from chainrules_py.arrays import dispatch_type, home_of, inside, is_tracer_type
 from chainrules_py.memory import makers, memory_of, refuse_plain
 from chainrules_py.project import kind_of
 from chainrules_py.vocabulary import index
-from chainrules_py.writing import gives_views, read
+from chainrules_py.writing import Index, gives_views, read
 from chainrules_tape.inplace import assign, innermost
 from chainrules_tape.protocols import PythonProtocols
 from chainrules_tape.sites import Site, call_method, call_native, find_step, plans, steps
@@ -82,6 +82,10 @@ class ArrayLike(PythonProtocols):
         """Whether it lies in memory as the program's own array would."""
         view = view_of(current(self))
         return view is None or view.faithful
+
+    def _reader(self) -> Callable[[Any, Any], Any]:
+        """What reads tracers of its class by an index: ``(x, where)``."""
+        return lambda x, where: x._read(*Index.split(where))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """The elements at an index, of which lists are arrays as well."""

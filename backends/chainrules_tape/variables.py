@@ -15,10 +15,14 @@ from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import gives_views, read
-from chainrules_tape.backward import LEAF, Into, Several
+from chainrules_tape import parts
+from chainrules_tape.backward import LEAF
 from chainrules_tape.config import config
 from chainrules_tape.guard import plain_arrays
+from chainrules_tape.heavy import Maybe, Several, recorder_of_rule
 from chainrules_tape.inplace import snapshot
+from chainrules_tape.joins import joiner
+from chainrules_tape.links import Into, Links
 from chainrules_tape.members import Classes
 from chainrules_tape.sites import Site
 from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
@@ -74,6 +78,21 @@ class Variable(ArrayLike):
             record = table[key] = _recorder(primitive, primal, tuple(map(type, operands)))
         return record(operands, options, self.tape)
 
+    def _reader(self) -> Any:
+        cls = type(self)
+        if cls.__trace__ is not Variable.__trace__:
+            return parts.general
+        own = cls.payload_type
+
+        def bound_for(n: int) -> Bound | None:
+            payloads = (own,) * (n + 1)
+            rule = Site(read).rule(payloads)
+            if rule is None or rule.reverse is None:
+                return None
+            return bind(rule, payloads, (True, *[False] * n), "reverse", config=config)
+
+        return parts.reader(cls, bound_for, self.payload, variable_class)
+
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         cls = type(self)
         # Without a key of several where there are no arrays: programs are full of these.
@@ -118,7 +137,8 @@ class Variable(ArrayLike):
         if bound.pull_into is not None or bound.wanted != mine:
             return None
         if bound.careful:
-            return _careful_step(bound.run, classes, site.general)
+            call = cls.make_call(site, classes)
+            return call and (lambda *operands: call(operands, {}))
         if any(memory_of(c) for c, m in zip(classes, mine, strict=True) if not m):
             return STEPS_BESIDE_PLAIN[mine](bound.run, site.general, variable_class)
         return STEPS[mine](bound.run, site.general, variable_class)
@@ -133,7 +153,7 @@ class Variable(ArrayLike):
             return None
         record = _recorder(site.primitive, site.primal, classes)
         first, *others = [i for i, m in enumerate(mine) if m]
-        if len(classes) == 1:
+        if not (first or others):  # its tape is that of the first operand
             return record
 
         def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -143,6 +163,16 @@ class Variable(ArrayLike):
             return record(operands, options, tape)
 
         return call
+
+    @classmethod
+    def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
+        """What joins any number of variables of this class, given as a sequence, and options."""
+        own = (cls.payload_type, cls.payload_type)
+        rule = Site(word).rule(own) if cls.__trace__ is Variable.__trace__ else None
+        if rule is None or rule.reverse is None or is_tracer_type(own[0]):
+            return None
+        bound = bind(rule, own, (True, True), "reverse", config=config)
+        return bound and joiner(word, own[0], bound, variable_class)
 
     # -- writing in place (`chainrules_tape.inplace`)
 
@@ -210,18 +240,21 @@ def _recorder(
     # All variables of the call are most often on one tape; then what they are settles everything.
     mine = tuple([issubclass(cls, Variable) for cls in classes])
     payloads = tuple([_payload(cls) if m else cls for cls, m in zip(classes, mine, strict=True)])
-    site = Site(primitive, primal)
-    rule = site.rule(payloads)
-    if rule is None or rule.reverse is None:
-        return record_any
-    bound = bind(rule, payloads, mine, "reverse", primal=primal, config=config)
+    rule = Site(primitive, primal).rule(payloads)
+    bound = (
+        bind(rule, payloads, mine, "reverse", primal=primal, config=config)
+        if rule is not None and rule.reverse is not None
+        else None
+    )
     if bound is None:
         return record_any
+    if _is_alone(bound, classes, mine):
+        return _recorder_of_rule(primitive, bound, classes)
     run, link = bound.run, _linker(bound)
     places = [i for i, m in enumerate(mine) if m]
     linked = [i for i in places if bound.wanted[i]]
     plain = [i for i, cls in enumerate(classes) if i not in places and memory_of(cls)]
-    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+    views = mine[0] and gives_views(primitive, bound.statement.recipe.pen)
     careful = bound.careful
     others = [i for i, cls in enumerate(classes) if not mine[i] and is_tracer_type(cls)]
 
@@ -300,10 +333,29 @@ def _recorder_beside_plain(primitive: Primitive[..., Any], bound: Bound, views: 
     return record_beside_plain
 
 
+def _is_alone(bound: Bound, classes: tuple[type, ...], mine: tuple[bool, ...]) -> bool:
+    """Whether a careful rule has one variable, and no tracer of another kind beside it."""
+    tracers = sum([is_tracer_type(cls) for cls in classes])
+    return bound.careful and sum(mine) == tracers == 1 and bound.wanted == mine
+
+
+def _recorder_of_rule(
+    primitive: Primitive[..., Any], bound: Bound, classes: tuple[type, ...]
+) -> Recorder:
+    place = bound.wanted.index(True)
+    payloads = tuple([_payload(c) if i == place else c for i, c in enumerate(classes)])
+    views = place == 0 and gives_views(primitive, bound.statement.recipe.pen)
+    return recorder_of_rule(primitive, bound.run, payloads, place, views, variable_class)
+
+
 def _linker(bound: Bound) -> Callable[[list[Any]], Any]:
     """What a record keeps of its parents: an index, a pair, or an object that sees to the rest."""
-    if bound.careful or sum(bound.wanted) > 2:
+    if bound.careful and sum(bound.wanted) == 1:
+        return lambda links: Maybe(links[0])
+    if bound.careful:
         return lambda links: Several(tuple(links))
+    if sum(bound.wanted) > 2:
+        return lambda links: Links(tuple(links))
     if bound.pull_into is not None:
         pull_into = bound.pull_into
         return lambda links: Into(links[0], pull_into)
@@ -354,31 +406,6 @@ def _record(
 
 def _payload(cls: Any) -> type:
     return cls.payload_type  # type: ignore[no-any-return]
-
-
-def _careful_step(
-    run: Callable[..., Any], classes: tuple[type, ...], general: Callable[..., Any]
-) -> Callable[..., Any]:
-    mine = tuple(issubclass(c, Variable) for c in classes)
-    places = tuple(i for i, m in enumerate(mine) if m)
-    plain = tuple(i for i, c in enumerate(classes) if not mine[i] and memory_of(c))
-
-    def step(*operands: Any) -> Any:
-        tape = operands[places[0]].tape
-        if any(operands[i].tape is not tape for i in places):
-            return general(*operands)
-        links = Several(tuple([operands[i].index for i in places]))
-        y, record = run(
-            links, *[x.payload if m else x for x, m in zip(operands, mine, strict=True)]
-        )
-        index = len(tape)
-        tape.append(record)
-        for i in plain:
-            tape.capture(operands[i], record, True)
-        tape.watch(record)
-        return wrap(y, tape, index)
-
-    return step
 
 
 def _constant_step(site: Site, mine: tuple[bool, ...]) -> Callable[..., Any]:

@@ -13,10 +13,12 @@ from typing import Any, final
 
 from chainrules_py import MutationError
 from chainrules_py.arrays import is_tracer_type
+from chainrules_py.dispatch import Cache
 from chainrules_py.errors import describe
 from chainrules_py.memory import memory_of, share_memory
 from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import (
+    Index,
     always_views,
     depends_on_layout,
     duplicate,
@@ -59,6 +61,9 @@ class View:
         Whether it is known to be a view, and not a copy.
     children : list
         Weak references to what was read from it.
+    link : object
+        What the records of the parts that were read last from it share; its ``index`` says for
+        which value of the tracer it was made.
     written : bool
         Whether it, or a part of it, was written to.
     """
@@ -68,6 +73,7 @@ class View:
         "children",
         "faithful",
         "limit",
+        "link",
         "options",
         "parent",
         "rest",
@@ -90,17 +96,20 @@ class View:
         self.options = options
         self.faithful = faithful
         self.certain = certain
-        self.children: list[Any] | tuple[()] = ()
+        self.children: list[Any] = []
+        self.limit = 16
+        self.link: Any = _NONE
         self.written = False
 
     def add(self, child: Any) -> None:
         """Add a view of it; those that are gone are forgotten now and then."""
-        if not self.children:
-            self.children, self.limit = [weakref.ref(child)], 16
-            return
         self.children.append(weakref.ref(child))
         if len(self.children) > self.limit:
-            self.limit = 2 * len(self.living()) + 16
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget the views that are gone."""
+        self.limit = 2 * len(self.living()) + 16
 
     def living(self) -> list[Any]:
         """The views of it that are there."""
@@ -109,18 +118,48 @@ class View:
         return [child for _, child in pairs if child is not None]
 
 
+class _NoLink:
+    """Of a view that no part was read from."""
+
+    index = -1
+
+
+_NONE = _NoLink()
+
+
 def view_of(x: Any) -> View | None:
-    """What a tracer shares with others, if anything was read from it or written to it."""
+    """What a tracer shares with others, if anything was read from it or written to it.
+
+    Of most views nobody asks. They are noted as ``(parent, where, faithful)`` if they are parts,
+    else as what a `View` is made of.
+    """
+    view: Any
     try:
-        return x.view  # type: ignore[no-any-return]
+        view = x.view
     except AttributeError:
         return None
+    if type(view) is tuple:
+        if len(view) == 3:
+            parent, where, faithful = view
+            view = (parent, read, (), {"index": Index.split(where)[0]}, faithful)
+        view = x.view = View(*view)
+    return view  # type: ignore[no-any-return]
+
+
+def _known(x: Any) -> View:
+    view = view_of(x)
+    assert view is not None
+    return view
 
 
 def share(y: Any, x: Any) -> bool:
     """Whether a value shares memory with another; of tracers, whether it is a view of that one."""
-    if not is_tracer_type(type(y)):
-        return type(y) is type(x) and share_memory(y, x)
+    cls = type(y)
+    if not is_tracer_type(cls):
+        memory = memory_of(cls)
+        if memory is None or cls is not type(x):
+            return cls is type(x) and share_memory(y, x)
+        return y is x or memory.owner(y) is memory.owner(x)
     while y is not x:
         view = view_of(y)
         if view is None or view.parent is None:
@@ -158,17 +197,26 @@ def join(
     if word is read:
         faithful = certain = True
     else:
-        certain = always_views(word)
+        try:
+            certain, depends, filled = _conduct.table[word]
+        except KeyError:
+            known = (always_views(word), depends_on_layout(word), may_be_filled(word))
+            certain, depends, filled = _conduct.open()[word] = known
         if not certain:
-            certain = view is None or view.faithful or not depends_on_layout(word)
+            certain = view is None or view.faithful or not depends
             if certain and not share(y, payload):
                 return False
-        faithful = not may_be_filled(word) or share(y, payload)
+        faithful = not filled or share(y, payload)
     if view is None:
         view = x.view = View()
-    made.view = View(x, word, operands[1:], options, faithful and view.faithful, certain)
+    made.view = (x, word, operands[1:], options, faithful and view.faithful, certain)
     view.add(made)
     return view.written and 2 * made.size <= x.size
+
+
+_conduct = Cache()
+"""By a word: whether it always gives views, whether that depends on the memory of its operand, and
+whether it gives copies here of what are views in NumPy."""
 
 
 def separate(made: Any) -> None:
@@ -177,7 +225,7 @@ def separate(made: Any) -> None:
     made.payload = duplicate(made.payload)
     after, memory = plain_holder(made).payload, memory_of(type(before))
     if memory is not None and memory.layout(after) != memory.layout(before):
-        made.view.faithful = False
+        _known(made).faithful = False
 
 
 def detached(result: Any, operands: tuple[Any, ...]) -> Any:
@@ -229,10 +277,10 @@ def spread(x: Any, but: Any = None) -> None:
     rest = [x]
     while rest:
         x = rest.pop()
-        view = x.view
+        view = _known(x)
         view.written = True
         for child in view.living() if view.children else ():
-            if child is but or child.view.parent is not x:
+            if child is but or _known(child).parent is not x:
                 continue
             if not isinstance(child, Pending):
                 child.__class__ = pending_class(type(child))
@@ -266,7 +314,7 @@ def plain_holder(x: Any) -> Any:
 def propagate(x: Any) -> None:
     """Write a view that was written to back to where it was read, and so on; spread the rest."""
     spread(x)
-    unlike, view = [], x.view
+    unlike, view = [], _known(x)
     while view.parent is not None:
         if not view.faithful:
             unlike.append(x)
@@ -278,7 +326,7 @@ def propagate(x: Any) -> None:
             take_over(parent, written_through(parent, x, view.word, view.rest, view.options))
         spread(parent, but=x)
         x = parent
-        view = x.view
+        view = _known(x)
     for x in unlike:  # read again, it lies in memory as NumPy's does, if the array it is of does
         x.__class__ = pending_class(type(x))
 
@@ -298,17 +346,16 @@ class Pending:
 
     __slots__ = ()
     fresh: type
-    view: View
 
     def _read_again(self) -> None:
         chain: list[Any] = [self]
-        while isinstance(parent := chain[-1].view.parent, Pending):
+        while isinstance(parent := _known(chain[-1]).parent, Pending):
             chain.append(parent)
         while chain:
             chain.pop()._read_from_current()
 
     def _read_from_current(self) -> None:
-        view, pending = self.view, type(self)
+        view, pending = _known(self), type(self)
         if not view.certain:
             msg = (
                 f"an array was written to, of which {view.word.__name__} gave a part that is used "
@@ -320,7 +367,7 @@ class Pending:
         try:
             new = view.word(view.parent, *view.rest, **view.options)
             self._become(new)  # type: ignore[attr-defined]
-            view.faithful = (view_of(new) or view.parent.view).faithful
+            view.faithful = (view_of(new) or _known(view.parent)).faithful
         except BaseException:
             object.__setattr__(self, "__class__", pending)
             raise
