@@ -56,9 +56,7 @@ def is_static(*values: Any) -> bool:
     """Whether options are plain Python data, or tuples of it."""
     for value in values:
         cls = type(value)
-        if cls not in _STATIC and (
-            cls is not tuple or any([type(x) not in _STATIC for x in value])
-        ):
+        if cls not in _STATIC and (cls is not tuple or not _STATIC.issuperset(map(type, value))):
             return False
     return True
 
@@ -303,9 +301,11 @@ class Primitive(Generic[P, R]):
         if step is not None and not self.options:
             return step
         if step is not None:
-            take = step
+            take, names = step, self.options.keys()
 
             def stepped(*operands: Any, **options: Any) -> Any:
+                if options.keys() == names and _STATIC.issuperset(map(type, options.values())):
+                    return take(*operands, **options)
                 return take(*operands, **self.normalise(operands, options)[1])
 
             return stepped

@@ -347,47 +347,6 @@ def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
     return x_bar if fits else project(x_bar, onto, batch=batch)
 
 
-@final
-class Unbroadcast:
-    """How a cotangent of a broadcast result comes back to one operand's shape.
-
-    Axes are counted from the end, so that axes in front, which count cotangents, stay.
-    """
-
-    __slots__ = ("axes", "drop", "keepdims", "shape")
-
-    def __init__(self, result: tuple[int, ...], shape: tuple[int, ...]) -> None:
-        lead = range(-len(result), -len(shape))
-        stretched = [i for i in range(-len(shape), 0) if shape[i] == 1 and result[i] != 1]
-        axes = (*lead, *stretched)
-        self.axes: Any = axes[0] if len(axes) == 1 else axes
-        self.keepdims = bool(stretched)
-        self.drop = len(result) if lead and stretched else 0
-        self.shape = shape
-
-    def __call__(self, t: Any) -> Any:
-        """Sum along the axes that broadcasting made."""
-        t = sum(t, axis=self.axes, keepdims=self.keepdims)
-        return self.shaped(t) if self.drop else t
-
-    def shaped(self, t: Any) -> Any:
-        """A sum along these axes, without those that the operand does not have."""
-        return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
-
-
-def unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """The `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
-    try:
-        return _unbroadcasting(result, shape)
-    except TypeError:  # lengths that a compiler has not fixed, and that cannot be hashed
-        return _unbroadcasting.__wrapped__(result, shape)
-
-
-@cache
-def _unbroadcasting(result: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    return None if result == shape else Unbroadcast(result, shape)
-
-
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum over the axes that an operand of this shape was broadcast along."""
     if not hasattr(t, "shape") and kind_of(t) == "none":

@@ -20,7 +20,8 @@ from chainrules_py import (
     unthunk,
     zero_tangent,
 )
-from chainrules_py.project import kind_of, spread, unbroadcasting
+from chainrules_py.project import kind_of, spread
+from chainrules_py.unbroadcasting import unbroadcasting
 
 CASES = [
     ((3,), (3,)),

@@ -4,11 +4,12 @@ Importing this registers its types, its ufuncs, and the functions that most prog
 when something of it is first seen.
 """
 
-from chainrules_numpy import implementations, linalg, masked, memory, ufuncs
+from chainrules_numpy import broadcasting, implementations, linalg, masked, memory, ufuncs
 from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
 from chainrules_py.loading import later
 
 __all__ = [
+    "broadcasting",
     "elementwise",
     "implementations",
     "indexing",
@@ -43,6 +44,7 @@ WAITING = {
 """Files with rows, and the modules and classes of NumPy's whose functions these are of."""
 
 COMPUTED = {
+    "adjoints": ("linalg", "reductions"),
     "arrays": (
         "creation",
         "indexing",

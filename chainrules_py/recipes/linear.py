@@ -13,7 +13,23 @@ from chainrules_py.project import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents import ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.vocabulary.creation import full_like
 
-__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe"]
+__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe", "register_adjoint"]
+
+_own: dict[Any, tuple[Callable[..., Any], frozenset[type]]] = {}
+
+
+def register_adjoint(adjoint: Callable[..., Any], own: Callable[..., Any], *classes: type) -> None:
+    """Say what computes a transpose or an adjoint of a rule with fewer calls.
+
+    Of operands of exactly the first class, and of cotangents of any of them.
+    """
+    _own[adjoint, classes[0]] = own, frozenset(classes)
+
+
+def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
+    """What was registered for operands of one class, and the classes of cotangents, or None."""
+    classes = {*request.operands}
+    return _own.get((adjoint, classes.pop())) if len(classes) == 1 else None
 
 
 class LinearRecipe:
@@ -142,27 +158,7 @@ class LinearRecipe:
             return None
         primal = request.primal
 
-        def make(i: int) -> Any:
-            transpose = self._transpose(i)
-
-            def pull_one(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
-                return fit(transpose(y_bar, *xs, **options), xs[i])
-
-            each = one_by_one(pull_one)
-
-            def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
-                n = count(y_bar) or 0
-                long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
-                found: Any = (long, options)
-                if callable(self.batched):
-                    found = self.batched(tuple(long), options)
-                if found is None:
-                    return each(y_bar, options, *xs)
-                return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
-
-            return mark(pull_one, request, batched=pull_many if self.batched else None)
-
-        pull = _joined(tuple([make(i) for i in request.active]), request)
+        pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y = primal(*xs, **options)
@@ -186,6 +182,36 @@ class LinearRecipe:
         elif linear[0] and sum(linear) == 1:
             run = run_first
         return Bound(request, run, pull_into=self._into(request))
+
+    def _pull(self, i: int, request: Request, linear: tuple[bool, ...]) -> Any:
+        """The pull of one operand."""
+        transpose = self._transpose(i)
+        own: Any
+        own, classes = (_own_of(transpose, request) if len(linear) == 1 else None) or (None, ())
+
+        def pull_one(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+            return fit(transpose(y_bar, *xs, **options), xs[i])
+
+        def pull_own(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
+            if type(y_bar) not in classes:
+                return fit(transpose(y_bar, of, **options), of)
+            x_bar = own(y_bar, of, **options)
+            return x_bar if x_bar.dtype is of.dtype else fit(x_bar, of)
+
+        each = one_by_one(pull_one)
+
+        def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+            n = count(y_bar) or 0
+            long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            found: Any = (long, options)
+            if callable(self.batched):
+                found = self.batched(tuple(long), options)
+            if found is None:
+                return each(y_bar, options, *xs)
+            return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
+
+        pull = pull_one if own is None else pull_own
+        return mark(pull, request, batched=pull_many if self.batched else None)
 
     def _into(self, request: Request) -> Callable[..., Any] | None:
         add_into: Any = self.pull_into
@@ -277,8 +303,13 @@ class BilinearRecipe:
         def make(i: int) -> Any:
             adjoint = self.adjoints[i]
 
+            own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
+            cls = request.operands[1 - i]
+
             def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
-                x_bar, x = adjoint(y_bar, a, b, **options), b if i else a
+                x, other = (b, a) if i else (a, b)
+                short = type(y_bar) in classes and type(other) is cls
+                x_bar = (own if short else adjoint)(y_bar, a, b, **options)
                 return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
 
             def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
@@ -287,6 +318,22 @@ class BilinearRecipe:
             return mark(pull_one, request, batched=pull_many if self.batched else None)
 
         pull = _joined(tuple([make(i) for i in active]), request)
+        owns = [_own_of(f, request) for f in self.adjoints]
+        if len(active) == 2 and None not in owns:
+            general, ((left, classes), (right, _)) = pull, owns
+            cls: Any = request.operands[0]
+
+            def pull_both(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                if type(y_bar) not in classes or type(a) is not cls or type(b) is not cls:
+                    return general(y_bar, options, a, b)
+                a_bar, b_bar = left(y_bar, a, b, **options), right(y_bar, a, b, **options)
+                if a_bar.dtype is not a.dtype or a_bar.shape != a.shape:
+                    a_bar = fit(a_bar, space(a))
+                if b_bar.dtype is not b.dtype or b_bar.shape != b.shape:
+                    b_bar = fit(b_bar, space(b))
+                return a_bar, b_bar
+
+            pull = mark(pull_both, request, pull.parts, batched=pull.batched)
 
         def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
             y = primal(a, b, **options)

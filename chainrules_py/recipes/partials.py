@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from chainrules_py import arrays
@@ -17,12 +18,13 @@ from chainrules_py.errors import NoRuleError
 from chainrules_py.project import dtype_kind, fit, kind_of, promoted, space, spread
 from chainrules_py.registry import Statement
 from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
-from chainrules_py.vocabulary.elementwise import conj, strong_multiply
+from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
-__all__ = ["NUMBERS", "Partial", "Pushes", "form_of"]
+__all__ = ["NUMBERS", "Partial", "Pushes", "Slots", "form_of"]
 
 NUMBERS = (int, float, complex)
 Partial = Callable[..., Any]
+Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[[Any, Any], Any]
 
 
@@ -159,10 +161,13 @@ class Pushes:
 
 
 def form_of(partial: Partial) -> tuple[str, Any]:
-    """What a partial can be seen to be: a constant, one of its parameters, or neither."""
+    """What a partial can be seen to be: a constant, one of its parameters, or neither.
+
+    Of what is computed, as which quotient (`chainrules_py.recipes.quotients`), or None.
+    """
     code = getattr(partial, "__code__", None)
     if code is None or code.co_names or code.co_freevars:
-        return ("computed", None)
+        return ("computed", _quotient_of(partial, code))
     slots = [object() for _ in range(code.co_argcount)]
     try:
         value = partial(*slots)
@@ -171,6 +176,37 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     if type(value) in NUMBERS:
         return ("constant", value)
     return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
+
+
+class _Slot:
+    """A parameter, or what is minus one, while a partial is looked at."""
+
+    __slots__ = ("place", "sign")
+
+    def __init__(self, place: int, sign: int = 1) -> None:
+        self.place, self.sign = place, sign
+
+    def __neg__(self) -> _Slot:
+        return _Slot(self.place, -self.sign)
+
+
+def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
+    """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
+    given = getattr(partial, "__globals__", {})
+    if code is None or code.co_names != ("divide",) or given.get("divide") is not divide:
+        return None
+    if code.co_freevars:
+        return None
+    slots = [_Slot(i) for i in range(code.co_argcount)]
+    try:
+        above, below = FunctionType(code, {"divide": lambda x, y: (x, y)})(*slots)
+    except TypeError:  # it computes with them, or with the quotient
+        return None
+    if type(below) is not _Slot or below.sign < 0:
+        return None
+    if type(above) is _Slot:
+        return (above.sign, above.place, below.place)
+    return (above, None, below.place) if type(above) in (int, float) else None
 
 
 def _mirrored(t: Any, p: Any) -> Any:

@@ -214,11 +214,29 @@ def _pushed_as_tensordot(push, other, axes_of):
     return push_half
 
 
-for _word, _axes in ((inner, inner_axes), (dot, dot_axes)):
+def as_matmul(half, otherwise):
+    """Of matrices and vectors, ``dot`` is ``matmul``."""
+
+    def adjoint_half(y_bar, a, b):
+        plain = 0 < getattr(a, "ndim", 0) < 3 and 0 < getattr(b, "ndim", 0) < 3
+        return (half if plain else otherwise)(y_bar, a, b)
+
+    return adjoint_half
+
+
+inner_left = _as_tensordot(tensordot_left, lambda a, b: b, inner_axes)
+inner_right = _as_tensordot(tensordot_right, lambda a, b: a, inner_axes)
+dot_left = as_matmul(matmul_left, _as_tensordot(tensordot_left, lambda a, b: b, dot_axes))
+dot_right = as_matmul(matmul_right, _as_tensordot(tensordot_right, lambda a, b: a, dot_axes))
+
+for _word, _left, _right, _axes in (
+    (inner, inner_left, inner_right, inner_axes),
+    (dot, dot_left, dot_right, dot_axes),
+):
     bilinear_rule(
         _word,
-        _as_tensordot(tensordot_left, lambda a, b: b, _axes),
-        _as_tensordot(tensordot_right, lambda a, b: a, _axes),
+        _left,
+        _right,
         batched=(
             _pushed_as_tensordot(tensordot_push_left, lambda a, b: b, _axes),
             _pushed_as_tensordot(tensordot_push_right, lambda a, b: a, _axes),

@@ -1,0 +1,84 @@
+"""Adjoints of the rules that NumPy computes with fewer calls than the words they are written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy.decompositions import solve_again_numpy
+from chainrules_py.recipes.general import register_half
+from chainrules_py.recipes.linear import register_adjoint
+from chainrules_py.rules import products, reductions, solving
+
+__all__: list[str] = []
+
+# Rules leave their types off.
+_products: Any = products
+_reductions: Any = reductions
+_solving: Any = solving
+_FLOATS = (np.float16, np.float32, np.float64)
+_SMALL = 16384
+
+
+def sum_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    """Written out where that is cheaper than a view."""
+    one = type(axis) is int
+    if x.size > _SMALL or not (one or keepdims or axis is None):
+        return _reductions.sum_transpose(y_bar, x, axis=axis, keepdims=keepdims)
+    full = np.empty(x.shape, y_bar.dtype)
+    if type(y_bar) is not np.ndarray:
+        full.fill(y_bar)
+    elif one and axis and not keepdims and x.ndim:
+        full[...] = y_bar[(slice(None),) * (axis % x.ndim) + (None,)]
+    else:
+        full[...] = y_bar
+    return full
+
+
+def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    """As above, of shares."""
+    if not y_bar.size:
+        return _reductions.mean_transpose(y_bar, x, axis=axis, keepdims=keepdims)
+    return sum_transpose_numpy(y_bar / (x.size // y_bar.size), x, axis=axis, keepdims=keepdims)
+
+
+def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
+    """Ȳ Bᵀ; of matrices and vectors ``dot`` is the shorter way to BLAS."""
+    if b.dtype.kind == "c" or (a.ndim == 1 and b.ndim > 2):
+        return _products.matmul_left(y_bar, a, b)
+    if b.ndim == 1:
+        return y_bar * b if a.ndim == 1 else y_bar[..., None] * b
+    return y_bar.dot(b.T) if b.ndim == 2 and a.ndim < 3 else np.matmul(y_bar, b.mT)
+
+
+def matmul_right_numpy(y_bar: Any, a: Any, b: Any) -> Any:
+    """Aᵀ Ȳ, as above."""
+    if a.dtype.kind == "c" or (a.ndim > 2 and b.ndim < 3) or (a.ndim == 1 and b.ndim > 2):
+        return _products.matmul_right(y_bar, a, b)
+    if a.ndim == 1:
+        return a * y_bar if b.ndim == 1 else a[:, None] * y_bar
+    if b.ndim == 1:
+        return y_bar.dot(a)
+    return a.T.dot(y_bar) if a.ndim == b.ndim == 2 else np.matmul(a.mT, y_bar)
+
+
+def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
+    """Of one system with one right side, by an outer product."""
+    if type(y_bar) is not np.ndarray or y_bar.shape != y.shape or y.ndim > 1 or y.dtype.kind != "f":
+        return _solving.solve_pull(y_bar, a, y, vector)
+    b_bar = solve_again_numpy(a.T, y_bar)
+    return b_bar[:, None] * -y
+
+
+register_half(_solving.solve_pull, solve_pull_numpy, np.ndarray)
+
+for _adjoint, _own in (
+    (_reductions.sum_transpose, sum_transpose_numpy),
+    (_reductions.mean_transpose, mean_transpose_numpy),
+    (_products.matmul_left, matmul_left_numpy),
+    (_products.matmul_right, matmul_right_numpy),
+    (_products.dot_left, _products.as_matmul(matmul_left_numpy, _products.dot_left)),
+    (_products.dot_right, _products.as_matmul(matmul_right_numpy, _products.dot_right)),
+):
+    register_adjoint(_adjoint, _own, np.ndarray, *_FLOATS)

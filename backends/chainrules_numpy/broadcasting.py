@@ -1,0 +1,124 @@
+"""How NumPy sums over the axes that broadcasting made: by products with ones, which BLAS computes.
+
+``np.add.reduce`` takes 0.8 us to begin with, and is slow where sums are short and the axis is the
+last in memory: 800 sums of 3 take it 9.7 us, and a product 1.1. Sums of up to `_LONG` numbers lose
+no digits by that; longer ones are left to NumPy's, which adds in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from chainrules_py.unbroadcasting import register_sums
+
+__all__: list[str] = []
+
+Shape: TypeAlias = tuple[int, ...]
+
+_add: Any = np.add.reduce
+# The function itself, that does not look for arrays of other libraries first.
+_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+_LONG = 4096
+_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+_ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
+
+
+def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
+    """What sums arrays of one shape to another that was broadcast to it."""
+    extra = len(result) - len(shape)
+    kept = (*(1,) * extra, *shape)
+    axes = tuple([i for i, n in enumerate(result) if i < extra or n != kept[i]])
+
+    def in_numpy(t: Any) -> Any:
+        t = _add(t, axes, None, None, True)
+        return t if shape == kept else t.reshape(shape)[()]
+
+    rows = math.prod([result[i] for i in axes])
+    leading = axes == tuple(range(len(axes))) and len(axes) < len(result)
+    flat = (rows, math.prod(result[len(axes) :]))
+
+    def down_long(t: Any) -> Any:
+        # Down columns NumPy adds one by one as well.
+        if t.dtype not in _DTYPES or not t.flags.c_contiguous:
+            return in_numpy(t)
+        return np.ones(rows, t.dtype).dot(t.reshape(flat)).reshape(shape)
+
+    if rows > _LONG:
+        return down_long if leading else in_numpy
+    if axes == (0,) and len(result) < 3:
+        return _down(_ones(rows, (rows,) if extra else (1, rows)), in_numpy)
+    if axes == (1,) and len(result) == 2:
+        return _across(_ones(rows, (rows, 1)), in_numpy)
+    if leading:
+        ones = _ones(rows, (rows,))
+        return _in_order(ones, lambda one, t: one.dot(t.reshape(flat)).reshape(shape), in_numpy)
+    if len(axes) == len(result):
+        ones = _ones(rows, (rows,))
+        return _in_order(ones, lambda one, t: _shaped(one.dot(t.reshape(rows)), shape), in_numpy)
+    if axes == (len(result) - 2,) and not extra:
+        return _in_order(_ones(rows, (1, rows)), np.matmul, in_numpy)
+    return in_numpy
+
+
+def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
+    """What sums products of arrays of one shape to another that was broadcast to it."""
+    sum_of = sums(result, shape)
+    if math.prod(shape) != 1 or math.prod(result) > _LONG:
+        return lambda t, p: sum_of(t * p)
+
+    def dot(t: Any, p: Any) -> Any:
+        if t.dtype is not p.dtype or t.dtype not in _DTYPES:
+            return sum_of(t * p)
+        return _shaped(_vdot(t, p), shape)
+
+    return dot
+
+
+def _shaped(number: Any, shape: Shape) -> Any:
+    return number.reshape(shape) if shape else number
+
+
+def _down(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Sums of columns."""
+
+    def down(t: Any) -> Any:
+        one = ones.get(t.dtype)
+        return otherwise(t) if one is None else one.dot(t)
+
+    return down
+
+
+def _across(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Sums of rows."""
+
+    def across(t: Any) -> Any:
+        one = ones.get(t.dtype)
+        return otherwise(t) if one is None else t.dot(one)
+
+    return across
+
+
+def _in_order(
+    ones: dict[Any, Any], product: Callable[[Any, Any], Any], otherwise: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """Sums of what lies in memory as its axes say, by a product of ones and it."""
+
+    def in_order(t: Any) -> Any:
+        one = ones.get(t.dtype)
+        if one is None or not t.flags.c_contiguous:
+            return otherwise(t)
+        return product(one, t)
+
+    return in_order
+
+
+def _ones(n: int, shape: Shape) -> dict[Any, Any]:
+    """So many ones, by their dtype."""
+    return {ones.dtype: ones[:n].reshape(shape) for ones in _ONES}
+
+
+register_sums(np.ndarray, sums, dots)

@@ -1,0 +1,272 @@
+"""What NumPy computes by short ways of its own: sums over broadcast axes, transposes, adjoints."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from chainrules_py import bilinear_rule, find_rule, linear_rule, primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.bind import bind
+from chainrules_py.finite import finite_test
+from chainrules_py.recipes.linear import register_adjoint
+from chainrules_py.rules.products import dot_left, dot_right, matmul_left, matmul_right
+from chainrules_py.rules.reductions import mean_transpose, sum_transpose
+from chainrules_py.unbroadcasting import unbroadcasting
+from chainrules_tape import Tape, grad, hessian, jacobian, jvp, vjp
+
+# ------------------------------------------------------------------- sums over broadcast axes
+
+
+def broadcast_from(result):
+    """All shapes that broadcast to a shape."""
+    found = set()
+    for k in range(len(result) + 1):
+        for ones in itertools.product((False, True), repeat=len(result) - k):
+            found.add(tuple(1 if one else n for one, n in zip(ones, result[k:], strict=True)))
+    return sorted(found - {result})
+
+
+RESULTS = [(4,), (0,), (3, 5), (1, 5), (3, 1), (0, 4), (4, 0), (2, 3, 4), (1, 3, 4), (2, 1, 4)]
+RESULTS += [(2, 3, 1), (2, 0, 3), (2, 3, 4, 5), (5000, 2), (2, 5000)]
+DTYPES = [np.float64, np.float32, np.complex128, np.complex64, np.float16, np.longdouble, ">f8"]
+LAYOUTS = {
+    "in order": lambda t: t,
+    "Fortran": np.asfortranarray,
+    "backwards": lambda t: np.flip(t).copy()[tuple([slice(None, None, -1)] * t.ndim)],
+    "strided": lambda t: np.repeat(t, 2, -1)[..., ::2],
+    "broadcast": lambda t: np.broadcast_to(t[:1], t.shape) if t.size else t,
+    "read only": lambda t: np.broadcast_to(t, t.shape),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("result", RESULTS, ids=str)
+def test_sums_of_every_dtype_and_layout(result, layout):
+    rng = np.random.default_rng(0)
+    for shape, dtype in itertools.product(broadcast_from(result), DTYPES):
+        if dtype is np.float16 and max(result) > 100:  # NumPy's own sums have no digits left
+            continue
+        t = LAYOUTS[layout](rng.normal(size=result).astype(dtype))
+        lead = len(result) - len(shape)
+        stretched = [i + lead for i, n in enumerate(shape) if n == 1 != result[i + lead]]
+        wide = np.clongdouble if t.dtype.kind == "c" else np.longdouble
+        want = np.sum(t.astype(wide), axis=(*range(lead), *stretched), keepdims=True)
+        got = unbroadcasting(result, shape)(t)
+        assert got.shape == shape
+        assert got.dtype == t.dtype.newbyteorder("=")
+        assert type(got) is (np.ndarray if shape else got.dtype.type)
+        assert not np.shares_memory(got, t)
+        # One by one, as NumPy sums down columns, each addition is rounded.
+        rounded = max(100, *result) * np.finfo(t.dtype).eps
+        tolerance = rounded * max(np.sum(np.abs(t)), 1)
+        np.testing.assert_allclose(got, want.reshape(shape), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize(
+    "result, shape", [((3, 5), (5,)), ((3, 5), (3, 1)), ((2, 3, 4), (2, 1, 4))]
+)
+def test_sums_keep_what_is_not_finite_where_it_is(result, shape, value):
+    t = np.ones(result)
+    t[(1,) * len(result)] = value
+    lead = len(result) - len(shape)
+    axes = (*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1])
+    want = np.sum(t, axis=axes, keepdims=True).reshape(shape)
+    np.testing.assert_array_equal(unbroadcasting(result, shape)(t), want)
+
+
+def test_a_traced_sum_is_numpys_own():
+    """Sums over broadcast axes may be rounded otherwise; a sum of the program's may not."""
+    x = np.random.default_rng(0).normal(size=(500, 5))
+    f = lambda x: np.sum(x, axis=-2, keepdims=True)
+    np.testing.assert_array_equal(vjp(f, x)[0], f(x))
+    np.testing.assert_array_equal(jvp(f, (x,), (x,))[1], f(x))
+
+
+# -------------------------------------------------------------------- transposes and adjoints
+
+SHAPES = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((0, 3), (3, 2))]
+SHAPES += [((2, 0), (0, 3)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4))]
+SHAPES += [((5, 1, 2, 3), (4, 3, 2)), ((5, 2, 3), (3,)), ((3,), (5, 3, 4)), ((1, 2, 3), (5, 3, 4))]
+
+
+def by_words(f, xs, y_bar):
+    """The cotangents as the words compute them: those of complex numbers, which go no short way."""
+    found = vjp(f, *[x + 0j for x in xs])[1](y_bar + 0j)
+    return [np.real(bar) for bar in found]
+
+
+@pytest.mark.parametrize("a, b", SHAPES, ids=str)
+@pytest.mark.parametrize("f", [np.matmul, np.dot])
+@pytest.mark.parametrize("layout", ["in order", "Fortran", "backwards"])
+def test_products_of_every_number_of_axes(f, a, b, layout):
+    if f is np.dot and max(len(a), len(b)) > 3:
+        return
+    rng = np.random.default_rng(0)
+    xs = [LAYOUTS[layout](rng.normal(size=shape)) for shape in (a, b)]
+    y = f(*xs)
+    y_bar = rng.normal(size=np.shape(y)) if np.ndim(y) else np.float64(1.5)
+    want = by_words(f, xs, y_bar)
+    both = vjp(f, *xs)[1](y_bar)
+    alone = [
+        vjp(lambda x, k=k: f(*(x, xs[1]) if k == 0 else (xs[0], x)), xs[k])[1](y_bar)[0]
+        for k in range(2)
+    ]
+    for x, found in ((xs, both), (xs, alone)):
+        for x_k, have, should in zip(x, found, want, strict=True):
+            assert have.shape == x_k.shape
+            np.testing.assert_allclose(have, should, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("a", [np.int64, np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("b", [np.int64, np.float32, np.float64, np.complex128])
+def test_products_of_mixed_dtypes(a, b):
+    x, y = (np.arange(6).reshape(2, 3) + 1).astype(a), (np.arange(12).reshape(3, 4) - 5).astype(b)
+    y_bar = np.ones((2, 4), np.result_type(x, y, np.float32))
+    found = vjp(np.matmul, x, y)[1](y_bar)
+    for bar, of in zip(found, (x, y), strict=True):
+        assert bar.dtype == (np.float64 if of.dtype.kind == "i" else of.dtype)
+    np.testing.assert_allclose(found[0], np.real_if_close(y_bar @ y.conj().T), rtol=1e-6)
+    np.testing.assert_allclose(found[1], np.real_if_close(x.conj().T @ y_bar), rtol=1e-6)
+
+
+AXES = [None, 0, 1, -1, -2, (0, 1), (0, -1), (1,), ()]
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3), (0, 3), (3, 0), (200, 200)], ids=str)
+@pytest.mark.parametrize("f", [np.sum, np.mean])
+def test_sums_and_means_give_every_element_its_share(f, shape, keepdims, axis):
+    if f is np.mean and not np.prod(shape):
+        return
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape)
+    y, pull = vjp(lambda x: f(x, axis=axis, keepdims=keepdims), x)
+    y_bar = rng.normal(size=np.shape(y)) if np.ndim(y) else np.float64(2.5)
+    (found,) = pull(y_bar)
+    kept = f(x, axis=axis, keepdims=True)
+    n = x.size // kept.size if f is np.mean else 1
+    want = np.broadcast_to(np.reshape(y_bar / n, kept.shape), shape)
+    np.testing.assert_allclose(found, want, rtol=1e-15)
+    assert found.flags.writeable
+
+
+def test_sums_of_one_element_and_of_none():
+    for x in (np.array(2.0), np.float64(2.0), np.array([2.0]), np.zeros((0,))):
+        for axis in (None, 0, -1):
+            if axis is not None and not np.ndim(x) and isinstance(x, np.float64):
+                continue
+            (bar,) = vjp(lambda x, a=axis: np.sum(x, axis=a), x)[1](np.float64(3.0))
+            np.testing.assert_array_equal(bar, np.full(np.shape(x), 3.0))
+
+
+LOSSES = {
+    "matmul": lambda x: np.sum(np.tanh(x @ x.T) @ x[:, 0]),
+    "dot": lambda x: np.dot(x[0], np.dot(x, x[1])) ** 2,
+    "sum": lambda x: np.sum(np.sum(x, axis=1) ** 3) * np.mean(x * x),
+    "broadcast": lambda x: np.sum((x / x[:, :1] + x[0]) ** 2 * x[1]),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_second_order_in_every_nesting_and_on_one_tape(name):
+    f, x = LOSSES[name], np.random.default_rng(0).uniform(1, 2, size=(3, 3))
+    h = 1e-5
+    steps = np.eye(9).reshape(9, 3, 3)
+    want = np.stack([(grad(f)(x + h * e) - grad(f)(x - h * e)) / (2 * h) for e in steps])
+    flat = hessian(f)(x).reshape(9, 3, 3)
+    np.testing.assert_allclose(flat, want, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        jacobian(grad(f), mode="reverse")(x).reshape(9, 3, 3), flat, atol=1e-12
+    )
+    for e, row in zip(steps[:3], want, strict=False):
+        along = jvp(grad(f), (x,), (e,))[1]
+        np.testing.assert_allclose(along, row, rtol=1e-6, atol=1e-6)
+        inner = lambda x, e=e: jvp(f, (x,), (e,))[1]
+        np.testing.assert_allclose(grad(inner)(x), row, rtol=1e-6, atol=1e-6)
+        with Tape(differentiable=True) as tape:
+            leaf = tape.variable(x)
+            (first,) = tape.grad(f(leaf), [leaf])
+            (second,) = tape.grad(np.sum(first * e), [leaf])
+        np.testing.assert_allclose(getattr(second, "value", second), row, rtol=1e-6, atol=1e-6)
+
+
+# ----------------------------------------------------------------------- whose short ways
+
+
+def test_short_ways_belong_to_the_rule_and_not_to_the_function():
+    """A rule of a user's own is not passed over."""
+
+    @primitive
+    def product(a, b):
+        return a @ b
+
+    @primitive
+    def total(x):
+        return np.sum(x)
+
+    bilinear_rule(
+        product, lambda y_bar, a, b: 10 * y_bar @ b.T, lambda y_bar, a, b: 10 * a.T @ y_bar
+    )
+    linear_rule(total, lambda y_bar, x: v.broadcast_to(10 * y_bar, shape=x.shape))
+    x = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_allclose(
+        grad(lambda x: total(product(x, np.eye(2))))(x), np.full((2, 2), 100.0)
+    )
+
+
+def test_a_library_of_ones_own_registers_its_short_ways():
+    calls = []
+
+    def left(y_bar, a, b):
+        return y_bar * b
+
+    def own(y_bar, a, b):
+        calls.append(type(y_bar))
+        return y_bar * b
+
+    @primitive
+    def scaled(a, b):
+        return a * b
+
+    bilinear_rule(scaled, left, lambda y_bar, a, b: y_bar * a)
+    register_adjoint(left, own, np.ndarray)
+    x = np.ones(3)
+    vjp(lambda a: scaled(a, x), x)[1](x)
+    vjp(scaled, x, x)[1](x)
+    assert calls == [np.ndarray, np.ndarray]
+    vjp(lambda a: scaled(a, 2.0), x)[1](x)  # one of them is no array of the class
+    grad(lambda t: np.sum(vjp(lambda a: scaled(a, x), x)[1](t)[0]))(x)  # a traced cotangent
+    assert calls == [np.ndarray, np.ndarray]
+
+
+def test_only_numpy_is_asked_whether_all_is_finite():
+    class Lazy:
+        pass
+
+    assert finite_test((np.ndarray, float)) is not None
+    assert finite_test((np.ndarray, np.float64)) is not None
+    assert finite_test((np.ndarray, Lazy)) is None
+    assert finite_test((np.ndarray, np.complex128)) is None
+    assert finite_test((float, int)) is None
+
+
+@pytest.mark.parametrize(
+    "word, adjoints",
+    [
+        (v.matmul, (matmul_left, matmul_right)),
+        (v.dot, (dot_left, dot_right)),
+        (v.sum, (sum_transpose,)),
+        (v.mean, (mean_transpose,)),
+    ],
+)
+def test_the_rules_still_state_what_has_a_short_way(word, adjoints):
+    """The short ways are found by the functions of the rules: another one would lose them."""
+    types = (np.ndarray,) * len(adjoints)
+    recipe = find_rule(word, types).reverse.recipe
+    assert (getattr(recipe, "adjoints", None) or recipe.transposes) == adjoints
+    assert bind(find_rule(word, types), types, (True,) * len(types), "reverse") is not None
