@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.triangles import (
+    has_triangles,
+    inverted,
+    is_one_column,
+    solved,
+    which_triangle,
+)
 from chainrules_py import vocabulary as v
 
 __all__: list[str] = []
@@ -50,6 +58,8 @@ _BLOCK = 32
 _FEW = 100
 # Rows and columns, up to which a factorisation costs less than looking for an upper triangle.
 _UNSEEN = 180
+# Rows, up to which it costs less than SciPy's look at the matrix.
+_FEW_ROWS = 16
 
 
 @v.solve_triangular.implement
@@ -58,6 +68,8 @@ def solve_triangular_numpy(
 ) -> Any:
     """By halves, so that nearly all work is matrix products: as fast as BLAS, in the one pool."""
     a, b = np.asarray(x1), np.asarray(x2)
+    if is_one_column(a, b) and has_triangles(a):
+        return solved(a, b, upper, unit_diagonal)
     if unit_diagonal:
         a = a.copy()
         a[..., np.arange(a.shape[-1]), np.arange(a.shape[-1])] = 1
@@ -99,6 +111,9 @@ def _inverse(a: Any, upper: bool) -> Any:
 def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
     """Triangular matrices, which elements in the corners give away, need no factorisation."""
     a = np.asarray(x1)
+    if is_one_column(a, x2) and len(a) > _FEW_ROWS and has_triangles(a):
+        upper = which_triangle(a)
+        return np.linalg.solve(x1, x2) if upper is None else solved(a, x2, upper)
     if a.ndim == 2 and (n := a.shape[-1]) > _BLOCK:
         if a[0, -1] == 0 and not np.triu(a, 1).any():
             return solve_triangular_numpy(a, x2)
@@ -111,7 +126,11 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
 
 # ---------------------------------------------------------------- Cholesky's factor
 
-_PANEL = 64  # columns; 48 to 80 are as fast for n = 500 and 1000
+# Columns; 48 to 80 are as fast for n = 500 and 1000. Two halves of so few would take as long as the
+# formula, or a fifth less: of a kernel's matrix of condition 1e11 they keep 7 digits, it keeps 11.
+_PANEL = 64
+_HALVED = 128  # Rows up to which two halves are faster than panels.
+_WHOLE = 44  # Rows up to which LAPACK's inverse is faster than halving.
 
 
 @v.cholesky_cotangent.implement
@@ -121,14 +140,20 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     Murray (2016), arXiv:1602.07527, section 3.2 (chol_blocked_rev). Spelled by products and
     triangular systems of whole matrices it is six times the work.
     """
-    if factor.shape[-1] != factor.shape[-2]:
+    n = factor.shape[-1]
+    if factor.shape[-2] != n:
         msg = f"a factor of shape {factor.shape}, which is not square"
         raise ValueError(msg)
-    n = factor.shape[-1]
-    # What stands above the diagonal of the cotangent, of zeros, may be infinite.
-    if n <= _PANEL:
+    if n <= _HALVED:
+        if n <= _PANEL and y_bar.ndim == factor.ndim == 2 and _finite(y_bar) and _finite(factor):
+            # What stands above the diagonal of the cotangent meets zeros alone.
+            return _corner_cotangent(y_bar, factor * _ones_below(n, factor.real.dtype.char))[0]
+        # There, of zeros, it may be infinite.
         lower = _lower(n)
-        return _corner_cotangent(np.where(lower, y_bar, 0), np.where(lower, factor, 0))[0]
+        y_bar, factor = np.where(lower, y_bar, 0), np.where(lower, factor, 0)
+        if n <= _PANEL:
+            return _corner_cotangent(y_bar, factor)[0]
+        return _in_halves(y_bar, factor, n // 2)
     shape = np.broadcast_shapes(y_bar.shape, factor.shape)
     a_bar = np.tril(np.broadcast_to(y_bar, shape)).astype(np.result_type(y_bar, factor), copy=False)
     for start in range(0, n, _PANEL)[::-1]:
@@ -140,7 +165,7 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
             factor[..., behind, panel],
         )
         corner = np.tril(factor[..., panel, panel])
-        inverse = np.linalg.inv(corner.mT).mT
+        inverse = _inverse_by_halves(corner)
         column_bar = a_bar[..., behind, panel] @ inverse
         a_bar[..., behind, panel] = column_bar
         a_bar[..., behind, before] -= column_bar @ row
@@ -151,19 +176,57 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     return a_bar
 
 
+def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
+    """Two panels, of which the last has nothing behind it and the first nothing before it."""
+    corner, row = factor[..., :h, :h], factor[..., h:, :h]
+    last_bar, both = _corner_cotangent(y_bar[..., h:, h:], factor[..., h:, h:])
+    inverse = _inverse_by_halves(corner)
+    row_bar = (y_bar[..., h:, :h] - both @ row) @ inverse
+    corner_bar = y_bar[..., :h, :h] - _adjoint(row_bar) @ row
+    corner_bar, _ = _corner_cotangent(corner_bar, corner, inverse)
+    a_bar = np.zeros((*last_bar.shape[:-2], *factor.shape[-2:]), last_bar.dtype)
+    a_bar[..., :h, :h], a_bar[..., h:, :h], a_bar[..., h:, h:] = corner_bar, row_bar, last_bar
+    return a_bar
+
+
+def _finite(x: Any) -> bool:
+    return math.isfinite(np.vdot(x, x).real)
+
+
 def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
     """The formula, and what it is the lower half of."""
-    inverse = np.linalg.inv(factor.mT).mT if inverse is None else inverse
+    inverse = _inverse_by_halves(factor) if inverse is None else inverse
     phi = _phi(factor.shape[-1], y_bar.real.dtype.char)
     middle = (_adjoint(factor) @ y_bar) * phi
     both = _adjoint(inverse) @ (middle + _adjoint(middle)) @ inverse
     return both * phi, both
 
 
+def _inverse_by_halves(lower: Any) -> Any:
+    """`_inverse` of what has zeros above its diagonal: LAPACK's takes three times the work."""
+    n = lower.shape[-1]
+    if 0 < n <= _PANEL and lower.ndim == 2 and has_triangles(lower):
+        return inverted(lower)
+    if n <= _WHOLE:
+        return np.linalg.inv(lower.mT).mT
+    h = n // 2
+    first, last = _inverse_by_halves(lower[..., :h, :h]), _inverse_by_halves(lower[..., h:, h:])
+    inverse = np.zeros(lower.shape, lower.dtype)
+    inverse[..., :h, :h], inverse[..., h:, h:] = first, last
+    np.matmul(last @ lower[..., h:, :h], -first, out=inverse[..., h:, :h])
+    return inverse
+
+
 @functools.lru_cache(maxsize=64)
 def _lower(n: int) -> Any:
     """Where the lower triangle is: to make it costs np.tril as much as to use it."""
     return np.tri(n, dtype=bool)
+
+
+@functools.lru_cache(maxsize=64)
+def _ones_below(n: int, dtype: str) -> Any:
+    """The same, to be multiplied by: a third of what np.where takes."""
+    return np.tri(n, dtype=dtype)
 
 
 @functools.lru_cache(maxsize=512)

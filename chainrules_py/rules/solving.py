@@ -9,6 +9,7 @@ from chainrules_py.linear import LinearMap
 from chainrules_py.rule import rule
 from chainrules_py.rules.linalg import adjoint
 from chainrules_py.vocabulary import (
+    conj,
     expand_dims,
     inv,
     matmul,
@@ -62,7 +63,7 @@ def solve_push(a_dot, a, y, vector):
 
 def solve_pull(y_bar, a, y, vector):
     b_bar = solve_again(adjoint(a), columns(y_bar, vector))
-    return -matmul(b_bar, adjoint(columns(y, vector)))
+    return times_adjoint(-b_bar, y, vector)
 
 
 def right_push(b_dot, a, vector):
@@ -76,6 +77,11 @@ def right_pull(y_bar, a, vector):
 def columns(y, vector):
     """A vector, or one for each matrix of a batch, as matrices of one column."""
     return expand_dims(y, axis=-1) if vector else y
+
+
+def times_adjoint(b_bar, y, vector):
+    """B̄ Yᴴ, which is for one column a product of elements: for BLAS it is none."""
+    return b_bar * conj(expand_dims(y, axis=-2)) if vector else matmul(b_bar, adjoint(y))
 
 
 def as_given(y, vector):
@@ -101,7 +107,7 @@ def triangle_push(a_dot, a, y, upper, unit_diagonal, vector):
 
 def triangle_pull(y_bar, a, y, upper, unit_diagonal, vector):
     b_bar = columns(triangle_back(y_bar, a, upper, unit_diagonal, vector), vector)
-    return triangle(-matmul(b_bar, adjoint(columns(y, vector))), upper, unit_diagonal)
+    return triangle(times_adjoint(-b_bar, y, vector), upper, unit_diagonal)
 
 
 def triangle_right(b_dot, a, upper, unit_diagonal, vector):
