@@ -18,21 +18,22 @@ traces registers so with `chainrules_py.arrays.register_host`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from chainrules_py import loading
+from chainrules_py import arrays, loading
 from chainrules_py.alias import Alias, aliases
 from chainrules_py.config import Config
 from chainrules_py.errors import ContractError, NoRuleError
+from chainrules_py.layout import Layout, Opened, exactly
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import find_rule, name_of, primal_of, unbind
-from chainrules_py.structure import TreeDef, flatten, is_structure_type, structure_of, unflatten
-from chainrules_py.tangents import Tangent, ZeroTangent, is_zero, unthunk
+from chainrules_py.structure import flatten
 
 __all__ = [
     "Kernel",
     "Layout",
+    "Opened",
     "Resolved",
     "Support",
     "exactly",
@@ -258,13 +259,17 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
         loading.see(f, ())
         row = _row(f)
     if row is not None:
-        call = row.call(operands, options)
+        homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+        home = next((home for home in homes if home is not None), None)
+        call = arrays.inside(home, row.call, operands, options)
+        if not call.after and _row(call.word) is not None:  # np.where(x) is np.nonzero(x)
+            return resolved(call.word, tuple(call.operands.values()), call.options)
         if isinstance(call.word, Primitive):
             given = tuple(call.operands.values())
             return Resolved(
                 call.word, *call.word.normalise(given, call.options), after=tuple(call.after)
             )
-        return Resolved(None, operands, options, call)
+        return Resolved(None, operands, options, lambda: arrays.inside(home, call))
     primal = primal_of(f)
     if primal is not None:
         return Resolved(primal, *primal.normalise(operands, options))
@@ -373,128 +378,3 @@ def _engine() -> Any:
         msg = "no engine is installed to differentiate with; pip install chainrules-py"
         raise ContractError(msg)
     return engine
-
-
-# --------------------------------------------------------------------- operands, taken apart
-
-
-@final
-class Layout:
-    """A value without its arrays: what stands where they stood, and what else it holds.
-
-    Attributes
-    ----------
-    tree : TreeDef or None
-        The shape of a structure; None for one array, or one value that is none.
-    statics : tuple
-        One entry per leaf: ``ARRAY`` for an array, else ``(value,)``.
-    count : int
-        How many arrays there are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> arrays, layout = Layout.split({"w": np.ones(2), "name": "b"}, lambda x: hasattr(x, "dtype"))
-    >>> arrays, layout
-    ([array([1., 1.])], Layout({'w': array, 'name': 'b'}))
-    >>> layout.join(["new"])
-    {'w': 'new', 'name': 'b'}
-    >>> layout.tangent([3.0])
-    Tangent[dict]({'w': 3.0, 'name': ZeroTangent()})
-    >>> layout.read(layout.tangent([3.0]))
-    [3.0]
-    """
-
-    ARRAY = ()
-    __slots__ = ("count", "statics", "tree")
-
-    def __init__(self, tree: TreeDef | None, statics: tuple[tuple[Any, ...], ...]) -> None:
-        self.tree = tree
-        self.statics = statics
-        self.count = sum([entry == Layout.ARRAY for entry in statics])
-
-    @classmethod
-    def split(cls, x: Any, is_array: Callable[[Any], bool]) -> tuple[list[Any], Layout]:
-        """The arrays in a value, in order, and the value without them."""
-        if is_array(x):
-            return [x], _ONE_ARRAY
-        if not is_structure_type(type(x)):
-            return [], Layout(None, ((x,),))
-        leaves, tree = flatten(x, is_array)
-        found = [is_array(leaf) for leaf in leaves]
-        statics = tuple([() if is_a else (x,) for is_a, x in zip(found, leaves, strict=True)])
-        return [x for is_a, x in zip(found, leaves, strict=True) if is_a], Layout(tree, statics)
-
-    def join(self, arrays: Sequence[Any]) -> Any:
-        """The value around other arrays."""
-        if self.tree is None:
-            return self.statics[0][0] if self.statics[0] else arrays[0]
-        rest = iter(arrays)
-        return unflatten(self.tree, [entry[0] if entry else next(rest) for entry in self.statics])
-
-    def tangent(self, ts: Sequence[Any]) -> Any:
-        """The tangent of the value with these entries at its arrays, and zero elsewhere."""
-        rest = iter(ts)
-        if self.tree is None:
-            return ZeroTangent() if self.statics[0] else next(rest)
-        return _tangent(
-            self.tree, iter([ZeroTangent() if entry else next(rest) for entry in self.statics])
-        )
-
-    def read(self, t: Any) -> list[Any]:
-        """The entries of a tangent at the arrays, which may be zero tangents."""
-        if self.tree is None:
-            return [] if self.statics[0] else [unthunk(t)]
-        entries = zip(self.statics, _entries(self.tree, t), strict=True)
-        return [unthunk(part) for entry, part in entries if not entry]
-
-    def key(self) -> Any:
-        """What layouts agree in that stand for the same; None for structures, where nothing says.
-
-        It may not be hashable.
-        """
-        if self.tree is not None:
-            return None
-        return exactly(self.statics[0][0]) if self.statics[0] else "array"
-
-    def __repr__(self) -> str:
-        shown = self.join([_Shown()] * self.count)
-        return f"Layout({shown!r})"
-
-
-_ONE_ARRAY = Layout(None, ((),))
-
-
-class _Shown:
-    def __repr__(self) -> str:
-        return "array"
-
-
-def exactly(x: Any) -> Any:
-    """A key for what is the same value of the same type: not 1 for True, nor 0.0 for -0.0."""
-    if isinstance(x, (float, complex)):
-        return type(x), repr(x)
-    return type(x), tuple(map(exactly, x)) if type(x) is tuple else x
-
-
-def _tangent(tree: TreeDef, ts: Iterator[Any]) -> Any:
-    if tree.children is None:
-        return next(ts)
-    cls = type(tree.template)
-    entries = {
-        key: _tangent(child, ts) for key, child in zip(tree.keys, tree.children, strict=True)
-    }
-    structure = structure_of(cls)
-    by_position = structure is not None and structure.kind == "positions"
-    return Tangent.of(cls, entries, len(entries) if by_position else None)
-
-
-def _entries(tree: TreeDef, t: Any) -> Iterator[Any]:
-    t = unthunk(t)
-    if tree.children is None:
-        yield t
-    elif is_zero(t):
-        yield from [t] * tree.num_leaves
-    else:
-        for key, child in zip(tree.keys, tree.children, strict=True):
-            yield from _entries(child, t[key])

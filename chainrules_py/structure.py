@@ -51,9 +51,11 @@ class Structure(Generic[T]):
         From a value to its ``(key, value)`` pairs, in order.
     rebuild : callable
         From a value and new values, in that order, to a new value of the same class.
+    hollow : bool
+        Whether it can be rebuilt around placeholders.
     """
 
-    __slots__ = ("items", "kind", "names", "rebuild")
+    __slots__ = ("hollow", "items", "kind", "names", "rebuild")
 
     def __init__(
         self,
@@ -61,11 +63,13 @@ class Structure(Generic[T]):
         names: tuple[str, ...] | None,
         items: Callable[[T], list[tuple[Any, Any]]],
         rebuild: Callable[[T, Sequence[Any]], T],
+        hollow: bool = True,
     ) -> None:
         self.kind: Final = kind
         self.names: Final = names
         self.items: Final = items
         self.rebuild: Final = rebuild
+        self.hollow: Final = hollow
 
     def __repr__(self) -> str:
         names = "" if self.names is None else f": {', '.join(self.names)}"
@@ -81,6 +85,8 @@ def register_structure(
     cls: type[T],
     to_fields: Callable[[T], Iterable[tuple[Hashable, Any]]],
     rebuild: Callable[[T, Sequence[Any]], T],
+    *,
+    hollow: bool = False,
 ) -> None:
     """Declare that instances of a class, and of its subclasses, are structures.
 
@@ -93,6 +99,8 @@ def register_structure(
         From an instance to its ``(key, value)`` pairs, always in the same order.
     rebuild : callable
         From an instance and as many new values, in that order, to a new instance.
+    hollow : bool, optional
+        Whether ``rebuild`` looks at no value: a `TreeDef` keeps none of them alive then.
 
     Examples
     --------
@@ -103,7 +111,7 @@ def register_structure(
     >>> fields_of(Pair(1.0, 2.0))
     [('left', 1.0), ('right', 2.0)]
     """
-    _register(cls, Structure("registered", None, lambda x: list(to_fields(x)), rebuild))
+    _register(cls, Structure("registered", None, lambda x: list(to_fields(x)), rebuild, hollow))
 
 
 def register_leaf(cls: type) -> None:
@@ -242,12 +250,10 @@ def _classify(cls: type) -> Structure[Any] | None:
 def _by_position_tuple(cls: type) -> Structure[Any]:
     names = getattr(cls, "_fields", None)
     if isinstance(names, tuple) and hasattr(cls, "_make"):
-        return Structure(
-            "namedtuple", names, lambda x: list(zip(names, x, strict=True)), _rebuild_namedtuple
-        )
-    if hasattr(
-        cls, "n_sequence_fields"
-    ):  # time.struct_time, torch.return_types: tuple.__new__ refuses these
+        items: Any = lambda x: list(zip(names, x, strict=True))
+        return Structure("namedtuple", names, items, _rebuild_namedtuple)
+    # time.struct_time, torch.return_types: tuple.__new__ refuses these
+    if hasattr(cls, "n_sequence_fields"):
         return Structure("positions", None, _enumerated, lambda x, values: type(x)(values))
     return Structure("positions", None, _enumerated, _rebuild_tuple)
 
@@ -303,12 +309,8 @@ def _with_attributes_of(old: Any, new: T) -> T:
 @functools.cache
 def _cached_properties(cls: type) -> frozenset[str]:
     """Name the attributes that do not survive a rebuild, since they belong to the old values."""
-    return frozenset(
-        name
-        for base in cls.__mro__
-        for name, value in base.__dict__.items()
-        if isinstance(value, functools.cached_property)
-    )
+    found = [item for base in cls.__mro__ for item in base.__dict__.items()]
+    return frozenset(name for name, x in found if isinstance(x, functools.cached_property))
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
@@ -420,7 +422,7 @@ def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     -------
     leaves : list
     treedef : TreeDef
-        It keeps no leaf alive, except those of registered structures.
+        It keeps no leaf alive, except those of registered structures that look at them.
 
     Examples
     --------
@@ -438,9 +440,8 @@ def _flatten(x: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -
         return _LEAF
     items = structure.items(x)
     children = tuple(_flatten(value, is_leaf, leaves) for _, value in items)
-    # A registered class may look at the values it is rebuilt around, so that it gets no
-    # placeholders.
-    template = x if structure.kind == "registered" else structure.rebuild(x, [None] * len(items))
+    # A registered class may look at the values that it is rebuilt around.
+    template = structure.rebuild(x, [None] * len(items)) if structure.hollow else x
     return TreeDef(template, tuple(key for key, _ in items), children)
 
 

@@ -459,6 +459,26 @@ def test_a_treedef_keeps_no_leaf_alive():
     assert treedef.num_leaves == 5
 
 
+def test_a_treedef_of_what_is_registered_keeps_only_what_is_looked_at():
+    class Box:
+        def __init__(self, inside):
+            self.inside = inside
+
+    class Hollow(Box):
+        pass
+
+    made = lambda x, values: type(x)(*values)
+    register_structure(Box, lambda x: [("inside", x.inside)], made)
+    register_structure(Hollow, lambda x: [("inside", x.inside)], made, hollow=True)
+    for cls, kept in ((Box, 1), (Hollow, 0)):
+        array = np.ones(3)
+        before = sys.getrefcount(array)
+        leaves, treedef = flatten((cls([array]), 2.0))
+        assert unflatten(treedef, leaves)[0].inside[0] is array
+        del leaves
+        assert (sys.getrefcount(array) > before) is bool(kept)
+
+
 @pytest.mark.parametrize("leaves", [[], [1.0], [1.0, 2.0, 3.0]])
 def test_unflatten_checks_the_number_of_leaves(leaves):
     treedef = flatten((1.0, 2.0))[1]

@@ -12,9 +12,9 @@ import autograd.core
 
 from chainrules_autograd.boxes import boxed
 from chainrules_py import Config, ForwardMode, ReverseMode
-from chainrules_py.project import Space, kind_of, space
-from chainrules_py.recipes.leaves import assembled, canonical, dense, densely, flat, leaf_spaces
-from chainrules_py.structure import TreeDef, flatten, unflatten
+from chainrules_py.layout import Opened
+from chainrules_py.project import kind_of, space
+from chainrules_py.recipes.leaves import dense, densely
 from chainrules_py.tangents import ZeroTangent, is_zero
 from chainrules_py.vocabulary import conj
 
@@ -55,17 +55,18 @@ class AutogradConfig(Config):
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback, by ``make_vjp``."""
-        call = _Opened(f, operands, options)
+        call = Opened(_boxing(f), operands, options, moves, moves)
         with _quiet():
-            pull, found = make_vjp(call, tuple(call.moved))
-        y = call.closed(found)
-        onto = space(y)
+            pull, found = make_vjp(_of_tuple(call), as_tuple(tuple(call.moved)))
+        y = call.closed(_parts(found, call))
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            entries = zip(flat(canonical(y_bar, onto, f), onto), leaf_spaces([onto]), strict=True)
-            bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
-            given = pull(as_tuple(tuple(map(conjugated, bars)))) if bars else None
-            return call.tangents(given)
+            bars = map(_cotangent, call.bars(y, y_bar), _parts(found, call))
+            given = as_tuple(tuple(bars))
+            if not (call.out.count and call.moved):
+                return call.tangents([ZeroTangent()] * len(call.moved))
+            x_bars = pull(given)
+            return call.tangents([conjugated(x_bars[i]) for i in range(len(call.moved))])
 
         return y, pullback
 
@@ -73,19 +74,12 @@ class AutogradConfig(Config):
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent, by ``make_jvp``."""
-        call = _Opened(f, operands, options)
-        onto = [space(x) for x in operands]
-        dots = []
-        for t, of in zip(tangents, onto, strict=True):
-            entries = zip(flat(canonical(t, of, f), of), leaf_spaces([of]), strict=True)
-            dots += [of.zeros() if is_zero(t) else t for t, of in entries if _moves(of)]
+        call = Opened(_boxing(f), operands, options, moves, moves)
+        dots = as_tuple(tuple(map(_dense, call.dots(tangents), call.moved)))
         with _quiet():
-            found, found_dot = make_jvp(call, tuple(call.moved))(as_tuple(tuple(dots)))
-        y = call.closed(found)
-        rest = iter([boxed(found_dot[i]) for i in range(call.count)])
-        spaces = leaf_spaces([space(y)])
-        parts = [next(rest) if _moves(of) else ZeroTangent() for of in spaces]
-        return y, dense(assembled(space(y), iter(parts)), space(y))
+            found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
+        y = call.closed(_parts(found, call))
+        return y, dense(call.out.tangent(_parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
@@ -107,54 +101,26 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _moves(of: Space) -> bool:
-    return of.kind in ("real", "complex")
+def _boxing(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose results are tracers of ours, where autograd made boxes of its own."""
+    return lambda *operands, **options: boxed(f(*operands, **options))
 
 
-class _Opened:
-    """A function of structures as one of the tuple of the arrays and numbers in them."""
+def _of_tuple(call: Opened) -> Callable[[Any], Any]:
+    """The function as one of a tuple that gives a tuple: of autograd's, which may hold boxes."""
+    return lambda moved: as_tuple(call(*[boxed(moved[i]) for i in range(len(call.moved))]))
 
-    def __init__(
-        self, f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-    ) -> None:
-        self.f = f
-        self.options = options
-        self.operands = operands
-        self.leaves, self.treedef = flatten(operands)
-        self.places = [i for i, x in enumerate(self.leaves) if moves(x)]
-        self.moved = [self.leaves[i] for i in self.places]
-        self.out: tuple[list[Any], TreeDef] | None = None
-        self.count = 0
 
-    def __call__(self, moved: Any) -> Any:
-        leaves = list(self.leaves)
-        for n, i in enumerate(self.places):
-            leaves[i] = boxed(moved[n])
-        y, treedef = flatten(boxed(self.f(*unflatten(self.treedef, leaves), **self.options)))
-        found = [leaf for leaf in y if moves(leaf)]
-        self.out = ([None if moves(leaf) else leaf for leaf in y], treedef)
-        self.count = len(found)
-        return as_tuple(tuple(found))
+def _parts(found: Any, call: Opened) -> list[Any]:
+    return [boxed(found[i]) for i in range(call.out.count)]
 
-    def closed(self, found: Any) -> Any:
-        """What the function gave, from the arrays in it."""
-        assert self.out is not None
-        leaves, treedef = self.out
-        rest = iter([boxed(found[i]) for i in range(self.count)])
-        return unflatten(treedef, [next(rest) if x is None else x for x in leaves])
 
-    def tangents(self, bars: Any) -> tuple[Any, ...]:
-        """One cotangent for each operand."""
-        rest = iter([] if bars is None else [boxed(bars[i]) for i in range(len(self.places))])
-        given = []
-        for x in self.operands:
-            of = space(x)
-            entries = [
-                conjugated(next(rest)) if bars is not None and _moves(part) else ZeroTangent()
-                for part in leaf_spaces([of])
-            ]
-            given.append(assembled(of, iter(entries)))
-        return tuple(given)
+def _dense(t: Any, x: Any) -> Any:
+    return space(x).zeros() if is_zero(t) else t
+
+
+def _cotangent(t: Any, y: Any) -> Any:
+    return conjugated(_dense(t, y))
 
 
 config = AutogradConfig()

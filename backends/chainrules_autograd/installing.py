@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
 from chainrules_py.alias import aliases
-from chainrules_py.installing import Installed, find, native_of
+from chainrules_py.installing import ABSENT, Installed, chosen, found_below, native_of, original
 from chainrules_py.kinship import rows_of
 from chainrules_py.loading import see
 from chainrules_py.structure import flatten, is_structure_type
@@ -54,7 +54,8 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     Raises
     ------
     NoRuleError
-        If NumPy has no function of a name, or we no rule for it. Nothing is installed then.
+        If NumPy has no function of a name, or we no rule for it. Whatever raises, nothing is
+        installed then.
 
     Examples
     --------
@@ -69,12 +70,12 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     NotImplementedError: VJP of median wrt argnums (0,) not defined
     """
     see(None, (np.ndarray,))
-    chosen = {name: native_of(np, name) for name in names}
     installed = Installed(anp)
-    for name, native in chosen.items():
-        _replace(installed, name, native)
-    for name, function in functions.items():
-        installed.attribute(name, export(function))
+    for name, function in chosen(np, names, functions).items():
+        if name in functions:
+            installed.attribute(name, export(function))
+        else:
+            _replace(installed, name, function)
     if not (names or functions):
         for name in _without_reverse():
             _replace(installed, name, native_of(np, name))
@@ -83,16 +84,20 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
         # It is what autograd's pullbacks of Fourier transforms end with.
         cut = autograd.numpy.fft.truncate_pad
         installed.entry("fft.truncate_pad", primitive_jvps, cut, _same)
-    return installed
+    return installed.put()
 
 
 def _without_reverse() -> list[str]:
     """The functions of NumPy that autograd wraps and has no reverse mode of."""
     found = []
     for name in (*rows_of("numpy"), "concat"):
-        theirs = find(anp, name)
+        theirs = original(anp, name)
         wrapped = getattr(theirs, "_is_autograd_primitive", False) and name not in LEFT
-        if wrapped and theirs not in notrace_primitives[VJPNode] and theirs not in primitive_vjps:
+        if (
+            wrapped
+            and theirs not in notrace_primitives[VJPNode]
+            and not _has(primitive_vjps, theirs)
+        ):
             found.append(name)
     return found
 
@@ -102,16 +107,21 @@ def _without_forward() -> list[Any]:
     found = []
     for theirs in primitive_vjps:
         native = getattr(theirs, "fun", None)
-        if theirs not in primitive_jvps and native is not None:
+        if native is not None and _has(primitive_vjps, theirs) and not _has(primitive_jvps, theirs):
             see(native, ())
             if native in aliases:
                 found.append(theirs)
     return found
 
 
+def _has(table: Any, theirs: Any) -> bool:
+    """Whether autograd has an entry there itself."""
+    return found_below(table, theirs) is not ABSENT
+
+
 def _replace(installed: Installed, name: str, native: Callable[..., Any]) -> None:
     """Put ours in the place of autograd's, and behind what is still called by that."""
-    theirs, ours = find(anp, name), export(native)
+    theirs, ours = original(anp, name), export(native)
     installed.attribute(name, ours)
     if getattr(theirs, "_is_autograd_primitive", False):
         installed.entry(name, primitive_vjps, theirs, _reverse(ours))

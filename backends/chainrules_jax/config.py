@@ -154,6 +154,7 @@ register_structure(
     JaxPullback,
     lambda p: list(enumerate(jax.tree_util.tree_leaves(p.transpose))),
     lambda p, leaves: p.around(leaves),
+    hollow=True,
 )
 
 

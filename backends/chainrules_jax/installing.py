@@ -13,7 +13,7 @@ from chainrules_jax.arrays import Concrete
 from chainrules_jax.exporting import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.installing import Installed, find, native_of
+from chainrules_py.installing import Installed, chosen, original
 
 __all__ = ["Installed", "install"]
 
@@ -40,7 +40,8 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     Raises
     ------
     NoRuleError
-        If NumPy has no function of a name, or we no rule for it. Nothing is exchanged then.
+        If NumPy has no function of a name, or we no rule for it. Whatever raises, nothing is
+        exchanged then.
 
     Examples
     --------
@@ -55,12 +56,11 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
         ...
     NotImplementedError: ...
     """
-    chosen = {name: native_of(np, name) for name in names or (() if functions else DEFAULT)}
     installed = Installed(jnp)
-    for name, function in (chosen | functions).items():
-        _keep(name.rpartition(".")[2], find(jnp, name))
+    for name, function in chosen(np, names or (() if functions else DEFAULT), functions).items():
+        _keep(name.rpartition(".")[2], original(jnp, name))
         installed.attribute(name, export(function))
-    return installed
+    return installed.put()
 
 
 def _keep(name: str, function: Any) -> None:

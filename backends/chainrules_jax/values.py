@@ -64,6 +64,8 @@ def _converted(x: Any) -> Any:
         return x
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
         return jnp.asarray(x)
+    if type(x) not in _plain and isinstance(x, (int, float, complex)) and hasattr(x, "dtype"):
+        return jnp.asarray(x)  # JAX passes numbers on as classes of its own, which have a dtype
     _learn(x)
     if is_structure_type(type(x)):
         leaves, layout = Layout.split(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))

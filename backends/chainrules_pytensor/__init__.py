@@ -120,8 +120,14 @@ class KernelOp(Op):
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         """Compute it."""
         found = self.kernel(*inputs)
+        taken = list(inputs)
         for cell, y, of in zip(output_storage, found, self.types, strict=True):
-            cell[0] = np.asarray(y, dtype=of.dtype)
+            y = np.asarray(y, dtype=of.dtype)
+            # PyTensor writes to results whose memory it believes to be nobody else's.
+            if y.base is not None or not y.flags.writeable or any([y is x for x in taken]):
+                y = y.copy()
+            taken.append(y)
+            cell[0] = y
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Which inputs which outputs depend on, for gradients."""

@@ -6,16 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 import array_api_compat.torch as xp
+import numpy as np
 import torch
 
 from chainrules_py import Scalar, register_array_type
 from chainrules_py.calling import register_owner
 from chainrules_py.memory import register_memory
+from chainrules_py.structure import register_leaf
 from chainrules_py.tangents import register_mutable
 
-__all__ = ["TENSOR", "alike", "entered", "number_as", "with_numbers"]
+__all__ = [
+    "TENSOR",
+    "alike",
+    "beside_tensors",
+    "dtype_of",
+    "entered",
+    "number_as",
+    "with_numbers",
+]
 
 register_array_type(torch.Tensor, xp)
+register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
 TENSOR: Any = torch.Tensor
 """What implementations are dispatched on; subclasses follow."""
@@ -79,6 +90,27 @@ def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
     if isinstance(x, torch.Tensor):
         return x
     return torch.asarray(x, dtype=torch.result_type(like, x), device=like.device)
+
+
+def dtype_of(dtype: Any) -> Any:
+    """A dtype of PyTorch's, or the one that goes by the same name as NumPy's."""
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    return getattr(torch, np.dtype(dtype).name)
+
+
+def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take."""
+    if not any([isinstance(x, np.ndarray) for x in operands]):
+        return operands
+    device = next((x.device for x in operands if isinstance(x, torch.Tensor)), None)
+    return tuple(
+        [
+            # A copy: what PyTorch makes of memory may be written to, and has no steps backwards.
+            torch.from_numpy(np.array(x, order="C")).to(device) if isinstance(x, np.ndarray) else x
+            for x in operands
+        ]
+    )
 
 
 def alike(*xs: Any) -> tuple[torch.Tensor, ...]:

@@ -9,12 +9,14 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
 
 from chainrules_py import Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.project import Space, space
-from chainrules_py.recipes.leaves import assembled, canonical, dense, densely, flat, leaf_spaces
-from chainrules_py.structure import TreeDef, flatten, unflatten
+from chainrules_py.layout import Opened
+from chainrules_py.project import space
+from chainrules_py.recipes.leaves import dense, densely
+from chainrules_py.structure import flatten
 from chainrules_py.tangents import ZeroTangent, is_zero
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "is_tensor",
     "outside",
     "refuse_hidden",
+    "Unlost",
     "varies",
     "watching",
 ]
@@ -106,6 +109,28 @@ def refuse_hidden(y: Any) -> None:
             raise NotDifferentiableError(msg)
 
 
+class Unlost(TorchFunctionMode):
+    """A context where no tensor becomes an array of NumPy's without its tangent being missed.
+
+    PyTorch refuses to make one of a tensor that it differentiates backward, and of one that a
+    transformation is applied to; of a dual number it takes the value, without a word.
+    """
+
+    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Have PyTorch call it."""
+        if f in _TO_NUMPY and is_differentiated(args[0]):
+            msg = (
+                f"{describe(args[0])}, which is being differentiated, does not become an array of "
+                f"NumPy's: its derivative would be lost; write words of chainrules_py.vocabulary, "
+                f"or export what calls NumPy as a primitive, with a rule"
+            )
+            raise NotDifferentiableError(msg)
+        return f(*args, **(kwargs or {}))
+
+
+_TO_NUMPY: frozenset[Any] = frozenset((torch.Tensor.__array__, torch.Tensor.numpy))
+
+
 class TorchConfig(Config):
     """What PyTorch can do for a rule: differentiate functions that it was given, in both modes."""
 
@@ -115,20 +140,14 @@ class TorchConfig(Config):
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback, by `torch.func.vjp`."""
-        call = _Opened(f, operands, options)
-        found, pull = _func.vjp(call, *call.moved)
+        call = Opened(f, operands, options, _moves, floats)
+        found, pull = _func.vjp(call, *map(_as_tensor, call.moved))
         y = call.closed(found)
-        onto = space(y)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            entries = flat(canonical(y_bar, onto, f), onto)
-            bars = [
-                of.zeros() if is_zero(bar) else bar
-                for bar, of in zip(entries, leaf_spaces([onto]), strict=True)
-            ]
-            wanted = [bar for bar, leaf in zip(bars, call.numbers(y), strict=True) if floats(leaf)]
-            given = tuple(map(_as_tensor, wanted, found))
-            return call.tangents(pull(given) if found else None)
+            given = tuple(map(_dense, call.bars(y, y_bar), found))
+            bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
+            return call.tangents(list(map(_like, bars, call.moved)))
 
         return y, pullback
 
@@ -136,18 +155,13 @@ class TorchConfig(Config):
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent, by `torch.func.jvp`."""
-        call = _Opened(f, operands, options)
-        dots = [
-            t
-            for x, given in zip(operands, tangents, strict=True)
-            for t in _tensor_entries(x, given, f)
-        ]
+        call = Opened(f, operands, options, _moves, floats)
+        moved = tuple(map(_as_tensor, call.moved))
+        dots = tuple(map(_dense, call.dots(tangents), moved))
         push = _twice_transposed if in_forward_mode() and not _transforms_active() else _func.jvp
-        found, found_dot = push(call, tuple(call.moved), tuple(dots))
+        found, found_dot = push(call, moved, dots)
         y = call.closed(found)
-        rest = iter(found_dot)
-        entries = [next(rest) if floats(leaf) else ZeroTangent() for leaf in call.numbers(y)]
-        return y, dense(assembled(space(y), iter(entries)), space(y))
+        return y, dense(call.out.tangent(found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
@@ -183,78 +197,23 @@ def _moves(x: Any) -> bool:
     return floats(x) or type(x) in (float, complex)
 
 
-def _as_tensor(x: Any, like: Any = None) -> torch.Tensor:
+def _as_tensor(x: Any) -> torch.Tensor:
+    """A number of Python's as a tensor without axes, since PyTorch varies nothing else."""
     if isinstance(x, torch.Tensor):
         return x
-    if like is not None:
-        return torch.full_like(like, x)
     return torch.tensor(x, dtype=torch.complex128 if type(x) is complex else torch.float64)
 
 
-class _Opened:
-    """A function of structures as one of the floating-point tensors in them.
-
-    Python's numbers become tensors without axes, since PyTorch varies nothing else.
-    """
-
-    def __init__(
-        self, f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-    ) -> None:
-        self.f = f
-        self.options = options
-        self.operands = operands
-        self.leaves, self.treedef = flatten(operands)
-        self.places = [i for i, x in enumerate(self.leaves) if _moves(x)]
-        self.moved = [_as_tensor(self.leaves[i]) for i in self.places]
-        self.out: tuple[list[Any], TreeDef] | None = None
-
-    def __call__(self, *moved: Any) -> tuple[Any, ...]:
-        leaves = list(self.leaves)
-        for i, x in zip(self.places, moved, strict=True):
-            leaves[i] = x
-        y, treedef = flatten(self.f(*unflatten(self.treedef, leaves), **self.options))
-        self.out = ([None if floats(leaf) else leaf for leaf in y], treedef)
-        return tuple([leaf for leaf in y if floats(leaf)])
-
-    def closed(self, found: tuple[Any, ...]) -> Any:
-        """What the function gave, from the tensors in it."""
-        assert self.out is not None
-        leaves, treedef = self.out
-        rest = iter(found)
-        return unflatten(treedef, [next(rest) if x is None else x for x in leaves])
-
-    def numbers(self, y: Any) -> list[Any]:
-        """The arrays and numbers in a structure: where its space has a leaf."""
-        return [x for x in flatten(y)[0] if type(space(x)) is Space]
-
-    def tangents(self, bars: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        """One cotangent for each operand."""
-        rest = iter(bars or ())
-        given = []
-        for x in self.operands:
-            entries = [
-                _like(next(rest), leaf) if bars and _moves(leaf) else ZeroTangent()
-                for leaf in self.numbers(x)
-            ]
-            given.append(assembled(space(x), iter(entries)))
-        return tuple(given)
+def _dense(t: Any, like: torch.Tensor) -> torch.Tensor:
+    if isinstance(t, torch.Tensor):
+        return t
+    return torch.zeros_like(like) if is_zero(t) else torch.full_like(like, t)
 
 
-def _like(bar: torch.Tensor, leaf: Any) -> Any:
+def _like(bar: Any, leaf: Any) -> Any:
     """The cotangent of a number as a number, unless it is being differentiated itself."""
-    return bar if isinstance(leaf, torch.Tensor) or varies(bar) else bar.item()
-
-
-def _tensor_entries(x: Any, t: Any, f: Any) -> list[Any]:
-    """The tangents of what moves in an operand, written out."""
-    of = space(x)
-    leaves = [leaf for leaf in flatten(x)[0] if type(space(leaf)) is Space]
-    entries = flat(canonical(t, of, f), of) if leaves else []
-    return [
-        _as_tensor(inner.zeros() if is_zero(entry) else entry)
-        for leaf, entry, inner in zip(leaves, entries, leaf_spaces([of]), strict=True)
-        if _moves(leaf)
-    ]
+    number = isinstance(bar, torch.Tensor) and not isinstance(leaf, torch.Tensor)
+    return bar.item() if number and not varies(bar) else bar
 
 
 config = TorchConfig()

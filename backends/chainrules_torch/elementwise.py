@@ -233,6 +233,7 @@ def _argmost(find: Any) -> Any:
     """PyTorch promises nothing on which of equal elements it finds."""
 
     def computed(x: torch.Tensor, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        x = x.to(torch.uint8) if x.dtype is torch.bool else x  # of which there is none
         if axis is None:
             y = find(x.reshape(-1), dim=0)
             return y.reshape((1,) * x.ndim) if keepdims else y

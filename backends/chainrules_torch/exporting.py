@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -18,7 +19,17 @@ from chainrules_py.exporting import Layout, resolved
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import find_rule
 from chainrules_py.structure import flatten, unflatten
-from chainrules_torch.config import config, floats, is_tensor, outside, refuse_hidden, varies
+from chainrules_torch.arrays import beside_tensors
+from chainrules_torch.config import (
+    Unlost,
+    config,
+    floats,
+    in_forward_mode,
+    is_tensor,
+    outside,
+    refuse_hidden,
+    varies,
+)
 from chainrules_torch.functions import Plain, Transformed
 from chainrules_torch.later import is_abstract
 from chainrules_torch.looping import Loop, is_hidden
@@ -132,21 +143,22 @@ class Exported:
         call = resolved(self.function, operands, options)
         if call.word is None:
             assert call.call is not None
-            return call.call()
-        classes = tuple(map(type, call.operands))
+            return _seen(call.call)
+        values = beside_tensors(call.operands)
+        classes = tuple(map(type, values))
         if is_program(call.word, classes):
-            y = call.word(*call.operands, **call.options)
+            y = call.word(*values, **call.options)
             for after in call.after:
                 y = after(y)
             return y
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
-            unchanged = not (options or call.after) and len(operands) == len(call.operands)
-            if unchanged and all([x is y for x, y in zip(operands, call.operands, strict=True)]):
+            unchanged = not (options or call.after) and len(operands) == len(values)
+            if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
-            y = applied(plan, plan, call.operands)
+            y = applied(plan, plan, values)
         else:
-            y = applied(plan, *opened(plan, call.operands))
+            y = applied(plan, *opened(plan, values))
         for after in call.after:
             y = after(y)
         return y
@@ -159,6 +171,23 @@ class Exported:
 
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
+
+
+def _seen(run: Callable[[], Any]) -> Any:
+    """Run code whose operations PyTorch sees, each by itself; what NumPy computes, it does not."""
+    try:
+        with Unlost() if in_forward_mode() else nullcontext():
+            return run()
+    except RuntimeError as error:
+        if "numpy()" in str(error):
+            error.add_note(_NUMPY)
+        raise
+
+
+_NUMPY = (
+    "PyTorch hands no tensors that it differentiates to functions of NumPy's: in code that is "
+    "exported, write the words of chainrules_py.vocabulary, or export(np.f) where it calls np.f"
+)
 
 
 def _number(x: Any) -> Any:

@@ -23,9 +23,10 @@ from torch.autograd.function import Function
 from chainrules_py.bind import Bound
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitive import Primitive
-from chainrules_py.project import Space, StructureSpace, Unbroadcast, fit
+from chainrules_py.project import Space, StructureSpace, fit
 from chainrules_py.structure import TreeDef, flatten, unflatten
 from chainrules_py.tangents import AbstractZero, unthunk
+from chainrules_py.unbroadcasting import Unbroadcast
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.config import computing, in_forward_mode, is_tensor, outside, watching
 from chainrules_torch.levels import below

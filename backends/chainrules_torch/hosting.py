@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from chainrules_py import vocabulary as v
@@ -19,6 +20,7 @@ from chainrules_py.loading import Layer
 from chainrules_py.primitive import Primitive
 from chainrules_py.registry import find_rule
 from chainrules_py.structure import is_structure_type
+from chainrules_torch.arrays import beside_tensors
 from chainrules_torch.config import computing, config, is_quiet, varies, watching
 from chainrules_torch.exporting import applied, opened, plan_for
 from chainrules_torch.plans import computed_by
@@ -50,6 +52,8 @@ def host(
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
     """What a call of a primitive with tensors runs."""
+    if any([issubclass(cls, np.ndarray) for cls in classes]):
+        return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
     rule = find_rule(primitive, classes, config)
     if rule is None:
         return computed_by(primitive, classes)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_py.installing import Installed, find, native_of
+from chainrules_py.installing import Installed, chosen, original
 from chainrules_torch.exporting import Exported, export
 
 __all__ = ["Installed", "install"]
@@ -44,7 +44,8 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     Raises
     ------
     NoRuleError
-        If NumPy has no function of a name, or we no rule for it. Nothing is put anywhere then.
+        If NumPy has no function of a name, or we no rule for it. Whatever raises, nothing is put
+        anywhere then.
 
     Notes
     -----
@@ -60,12 +61,11 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     >>> hasattr(torch, "ptp")
     False
     """
-    chosen = {name: native_of(np, name) for name in names or (() if functions else DEFAULT)}
     installed = Installed(torch)
-    for name, function in (chosen | functions).items():
-        theirs, ours = find(torch, name), export(function)
+    for name, function in chosen(np, names or (() if functions else DEFAULT), functions).items():
+        theirs, ours = original(torch, name), export(function)
         installed.attribute(name, ours if theirs is None else _replacing(theirs, ours))
-    return installed
+    return installed.put()
 
 
 def _replacing(theirs: Callable[..., Any], ours: Exported) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import array_api_compat.torch as xp
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays import TENSOR, alike, entered, number_as
+from chainrules_torch.arrays import TENSOR, alike, dtype_of, entered, number_as
 
 __all__: list[str] = []
 
@@ -105,6 +105,7 @@ v.repeat.implement(_repeat, types=(TENSOR, object))
 @v.astype.implement
 def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
     """PyTorch warns of the imaginary part that goes."""
+    dtype = dtype_of(dtype)
     if x.is_complex() and not dtype.is_complex:
         x = x.real
     return x.to(dtype)
@@ -151,20 +152,20 @@ def sliding_window_view_torch(x: torch.Tensor, *, window_shape: Any, axis: Any) 
 def full_like_torch(x: torch.Tensor, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
     """PyTorch's takes no shape."""
     return torch.full(
-        tuple(shape), fill, dtype=x.dtype if dtype is None else dtype, device=x.device
+        tuple(shape), fill, dtype=x.dtype if dtype is None else dtype_of(dtype), device=x.device
     )
 
 
 @v.zeros_like.implement
 def zeros_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
     """By its name."""
-    return torch.zeros_like(x, dtype=dtype)
+    return torch.zeros_like(x, dtype=dtype_of(dtype))
 
 
 @v.ones_like.implement
 def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
     """By its name."""
-    return torch.ones_like(x, dtype=dtype)
+    return torch.ones_like(x, dtype=dtype_of(dtype))
 
 
 @v.arange_like.implement
@@ -188,7 +189,7 @@ def eye_like_torch(
     dtype: Any = None,
 ) -> Any:
     """torch.eye has the main diagonal only."""
-    dtype = x.dtype if dtype is None else dtype
+    dtype = x.dtype if dtype is None else dtype_of(dtype)
     columns = rows if columns is None else columns
     i = torch.arange(rows, device=x.device)
     j = torch.arange(columns, device=x.device)

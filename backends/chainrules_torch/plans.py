@@ -9,6 +9,7 @@ import abc
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
+import numpy as np
 import torch
 
 from chainrules_py import arrays
@@ -110,7 +111,9 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
         If nothing does.
     """
     see(primal, classes)
-    found = primal.implementation(classes) or called_back(primal, classes)
+    found = primal.implementation(classes)
+    if found is None or found in _BY_METHODS:
+        found = called_back(primal, classes)
     if found is None:
         shown = ", ".join(cls.__qualname__ for cls in classes)
         msg = (
@@ -119,6 +122,10 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
         )
         raise NoRuleError(msg)
     return found
+
+
+_BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
+"""Functions of NumPy's that ask their operand for what a tensor has in another form."""
 
 
 def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:

@@ -60,6 +60,7 @@ register_structure(
     Operator,
     lambda x: [(name, getattr(x, name)) for name in x.FIELDS],
     lambda x, values: type(x)(*values),
+    hollow=True,
 )
 
 
@@ -128,7 +129,10 @@ class Closure:
 
 
 register_structure(
-    Closure, lambda c: list(enumerate(c.captured)), lambda c, values: c.around(values)
+    Closure,
+    lambda c: list(enumerate(c.captured)),
+    lambda c, values: c.around(values),
+    hollow=True,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 
@@ -11,3 +12,14 @@ def double():
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def near(request):
+    """See that numbers are equal, to what the module calls ``RTOL`` or to the last digits."""
+    default = getattr(request.module, "RTOL", 1e-12)
+
+    def near(have, want, rtol=default):
+        np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
+
+    return near

@@ -442,3 +442,11 @@ def test_no_warning_comes_from_rules():
         grad(
             lambda x: anp.sum(adapter.export(v.fixed_point)(lambda y, a: 0.3 * v.cos(y) + a, X, x))
         )(X)
+
+
+def test_boxes_in_lists_keep_their_gradients():
+    x = np.array([1.0, 2.0, 4.0])
+    total = lambda q: anp.sum(adapter.export(np.percentile)(x, [q, 50.0]))
+    assert abs(autograd.grad(total)(30.0) - 0.02) < 1e-12
+    total = lambda q: anp.sum(adapter.export(np.convolve)([q, 0.1], x))
+    assert abs(autograd.grad(total)(2.0) - 7.0) < 1e-12

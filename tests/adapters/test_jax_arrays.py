@@ -39,15 +39,11 @@ pytestmark = pytest.mark.usefixtures("double")
 X = np.array([0.4, 1.1, -0.7])
 
 
-def near(have, want, rtol=1e-12):
-    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
-
-
 # ------------------------------------------------------------------------------------ by hand
 
 
 @pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
-def test_rules_at_arrays_of_jax(compile):
+def test_rules_at_arrays_of_jax(near, compile):
     def both(x, t):
         y, pullback = rrule(v.sin, x)
         (bar,) = pullback(t)
@@ -62,7 +58,7 @@ def test_rules_at_arrays_of_jax(compile):
 
 
 @pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
-def test_broadcasting_dtypes_and_several_operands(compile):
+def test_broadcasting_dtypes_and_several_operands(near, compile):
     def pulled(x, y):
         z, pullback = rrule(v.multiply, x, y)
         return pullback(jnp.ones(z.shape, z.dtype))
@@ -77,7 +73,7 @@ def test_broadcasting_dtypes_and_several_operands(compile):
     near(y_bar, X)
 
 
-def test_rules_are_found_for_arrays_tracers_and_by_the_name_of_jax():
+def test_rules_are_found_for_arrays_tracers_and_by_the_name_of_jax(near):
     @primitive
     def doubled(x):
         return 2 * x
@@ -91,7 +87,7 @@ def test_rules_are_found_for_arrays_tracers_and_by_the_name_of_jax():
     near(jax.grad(lambda x: doubled(x).sum())(jnp.asarray(X)), 2.0)
 
 
-def test_words_in_a_program_of_jax_are_differentiated_by_their_rules():
+def test_words_in_a_program_of_jax_are_differentiated_by_their_rules(near):
     """Also where JAX has another derivative, or none: strong zeros, ties, a user's rule."""
     near(
         jax.grad(lambda x: v.where(x > 0, v.sqrt(x), 0.0).sum())(jnp.asarray([-1.0, 4.0])),
@@ -143,7 +139,7 @@ def test_what_is_left_to_jax_has_the_derivative_of_the_rule():
         np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-12, err_msg=word.__name__)
 
 
-def test_the_tape_runs_on_arrays_of_jax():
+def test_the_tape_runs_on_arrays_of_jax(near):
     def loss(x):
         return v.sum(v.tanh(x) * x)
 
@@ -155,7 +151,7 @@ def test_the_tape_runs_on_arrays_of_jax():
     near(jax.jacfwd(chainrules_tape.grad(loss))(x), jax.hessian(loss)(x))
 
 
-def test_solutions_are_not_looked_at_in_compiled_programs():
+def test_solutions_are_not_looked_at_in_compiled_programs(near):
     def slope(a):
         _, pullback = rrule(v.root, lambda x, a: x * x - a, jnp.asarray(1.0), a)
         return pullback(1.0)[2]

@@ -28,10 +28,6 @@ pytestmark = pytest.mark.usefixtures("double")
 X = np.array([0.4, 1.1, -0.7])
 
 
-def near(have, want, rtol=1e-12):
-    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
-
-
 def kernels(vectorized=False):
     """A function, its pullback and that one's own derivative, all by NumPy, which count runs."""
     runs = SimpleNamespace(value=0, slope=0, bend=0)
@@ -64,7 +60,7 @@ def kernels(vectorized=False):
 
 
 @pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
-def test_a_kernel_runs_once_per_value_and_gradient(compile):
+def test_a_kernel_runs_once_per_value_and_gradient(near, compile):
     f, runs = kernels()
     g = compile(jax.value_and_grad(f))
     for n in range(1, 4):
@@ -76,7 +72,7 @@ def test_a_kernel_runs_once_per_value_and_gradient(compile):
     assert (runs.value, runs.slope) == (4, 4)
 
 
-def test_second_and_third_order_go_through_the_rules_of_the_pullback():
+def test_second_and_third_order_go_through_the_rules_of_the_pullback(near):
     f, runs = kernels()
     for second in (jax.jacfwd(jax.grad(f)), jax.grad(jax.jacfwd(f)), jax.grad(jax.grad(f))):
         runs.bend = 0
@@ -87,14 +83,14 @@ def test_second_and_third_order_go_through_the_rules_of_the_pullback():
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
-def test_batches_go_slice_by_slice_or_all_at_once(vectorized):
+def test_batches_go_slice_by_slice_or_all_at_once(near, vectorized):
     f, runs = kernels(vectorized)
     near(jax.vmap(jax.grad(f))(X), np.cos(X))
     assert runs.slope == (1 if vectorized else 3)
     near(jax.jit(jax.vmap(jax.vmap(jax.grad(f))))(X[None]), np.cos(X)[None])
 
 
-def test_residuals_are_not_computed_again():
+def test_residuals_are_not_computed_again(near):
     """What the rule saved from a kernel is an argument of the backward pass."""
     runs = []
 
@@ -118,7 +114,7 @@ def test_residuals_are_not_computed_again():
     assert len(runs) == 2
 
 
-def test_several_results_operands_and_options():
+def test_several_results_operands_and_options(near):
     @primitive
     def divided(x, k, *, by):
         return np.divmod(x * k, by)
@@ -136,7 +132,7 @@ def test_several_results_operands_and_options():
     near(jax.grad(lambda x: f(x, 3)[1].sum())(X), 3.0)
 
 
-def test_errors_say_what_to_write():
+def test_errors_say_what_to_write(near):
     @primitive
     def unknown(x):
         return np.sin(x)
@@ -161,7 +157,7 @@ def test_errors_say_what_to_write():
 
 
 @pytest.mark.parametrize("word", [v.erfcx, v.iv], ids=["erfcx", "iv"])
-def test_words_that_jax_lacks_are_called_back(word):
+def test_words_that_jax_lacks_are_called_back(near, word):
     operands, axes = ((X,), (0,)) if word is v.erfcx else ((0.5, np.abs(X)), (None, 0))
     jitted = jax.jit(export(word))(*operands)
     near(jitted, word(*operands))

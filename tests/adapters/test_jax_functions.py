@@ -14,8 +14,8 @@ from chainrules_py import vocabulary as v
 pytestmark = pytest.mark.usefixtures("double")
 
 
-def near(have, want, rtol=1e-10):
-    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
+RTOL = 1e-10
+"""What is solved for is right to that."""
 
 
 def along(f):
@@ -89,7 +89,7 @@ def forms():
 
 
 @pytest.mark.parametrize("name, form", list(forms()))
-def test_value_and_gradient(name, form):
+def test_value_and_gradient(near, name, form):
     f = export(form(name))
     y, slope, _ = TRUTH[name]
     rtol = 1e-8 if name in ("odeint", "minimize") else 1e-10
@@ -101,7 +101,7 @@ def test_value_and_gradient(name, form):
 @pytest.mark.parametrize("nesting", NESTINGS)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", TRUTH)
-def test_second_order(name, form, nesting):
+def test_second_order(near, name, form, nesting):
     f = export(form(name))
     rtol = 1e-6 if name in ("odeint", "minimize") else 1e-9
     second = NESTINGS[nesting](f)
@@ -111,11 +111,11 @@ def test_second_order(name, form, nesting):
 
 
 @pytest.mark.parametrize("nesting", ["forward over reverse", "reverse over reverse"])
-def test_second_order_of_a_captured_parameter(nesting):
+def test_second_order_of_a_captured_parameter(near, nesting):
     near(jax.jit(NESTINGS[nesting](export(by_capture("root"))))(A), TRUTH["root"][2])
 
 
-def test_values_captured_in_structures_defaults_and_methods():
+def test_values_captured_in_structures_defaults_and_methods(near):
     class Spring:
         def __init__(self, k):
             self.params = {"k": k}
@@ -136,7 +136,7 @@ def test_values_captured_in_structures_defaults_and_methods():
         near(jax.jvp(f, (2.0,), (1.0,))[1], -1.5)
 
 
-def test_structures_and_batches():
+def test_structures_and_batches(near):
     def equations(x, p):
         return {"u": x["u"] * p["a"] - x["w"], "w": x["w"] + x["u"] - p["b"]}
 
@@ -158,7 +158,7 @@ def test_what_does_not_converge_in_a_compiled_program_is_not_a_number():
     assert np.isnan(jax.jit(f)(1.0))
 
 
-def test_a_solver_that_looks_at_values_is_refused_under_jit():
+def test_a_solver_that_looks_at_values_is_refused_under_jit(near):
     def bisect(residual, x):
         low, high = 0.0, 4.0
         for _ in range(60):
@@ -177,3 +177,10 @@ def test_nothing_that_is_traced_is_kept(f):
     """JAX remembers what it was given to call, and with it what that held."""
     with jax.checking_leaks():
         jax.jit(jax.grad(lambda x: jnp.sum(f(x))))(jnp.array([0.3, 1.2]))
+
+
+@pytest.mark.parametrize("form", [by_operands, by_capture])
+@pytest.mark.parametrize("name", ["root", "linear_solve"])
+def test_nothing_that_functions_capture_is_kept(near, name, form):
+    with jax.checking_leaks():
+        near(jax.jit(jax.grad(export(form(name))))(A), TRUTH[name][1])

@@ -32,14 +32,10 @@ X = np.array([0.4, 1.1, -0.7])
 M = np.array([[1.0, 0.3], [-0.2, 0.7]])
 
 
-def near(have, want, rtol=1e-12):
-    np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol)
-
-
 # ---------------------------------------------------------------------------------- import_rule
 
 
-def test_a_function_of_jax_is_a_rule_in_numpy():
+def test_a_function_of_jax_is_a_rule_in_numpy(near):
     softplus = import_rule(jax.nn.softplus)
     y, pullback = rrule(softplus, X)
     assert isinstance(y, np.ndarray)
@@ -71,7 +67,7 @@ def along(f):
 
 @pytest.mark.parametrize("one", [grad, along])
 @pytest.mark.parametrize("two", [grad, along])
-def test_second_order_on_the_tape(one, two):
+def test_second_order_on_the_tape(near, one, two):
     cubed = import_rule(lambda x: x**3)
     near(one(two(lambda x: cubed(x) * x))(2.0), 48.0)
 
@@ -80,12 +76,12 @@ def test_second_order_on_the_tape(one, two):
 @pytest.mark.parametrize("three", [grad, along])
 @pytest.mark.parametrize("one", [grad, along])
 @pytest.mark.parametrize("two", [grad, along])
-def test_third_order_on_the_tape(one, two, three):
+def test_third_order_on_the_tape(near, one, two, three):
     cubed = import_rule(lambda x: x**3)
     near(one(two(three(lambda x: cubed(x) * x)))(2.0), 48.0)
 
 
-def test_single_precision_stays_and_double_is_not_cut_off():
+def test_single_precision_stays_and_double_is_not_cut_off(near):
     with jax.enable_x64(False):
         tanh = import_rule(jnp.tanh)
         assert rrule(tanh, X.astype(np.float32))[0].dtype == np.float32
@@ -94,7 +90,7 @@ def test_single_precision_stays_and_double_is_not_cut_off():
         near(pullback(np.ones(3))[0], 1 - np.tanh(X) ** 2)
 
 
-def test_options_several_operands_and_structures():
+def test_options_several_operands_and_structures(near):
     def scaled(params, x, *, power=2):
         return params["w"] * x**power, x.sum()
 
@@ -119,7 +115,7 @@ def test_arrays_of_other_libraries_without_a_copy():
     assert _left(entered, (x,)).data_ptr() == x.data_ptr()
 
 
-def test_it_is_marked_and_never_preferred():
+def test_it_is_marked_and_never_preferred(near):
     imported = import_rule(jax.nn.silu)
     assert "import_rule of JAX" in repr(explain(imported, X))
 
@@ -138,7 +134,7 @@ def test_it_is_marked_and_never_preferred():
         import_rule(lambda *xs: xs[0])
 
 
-def test_imported_and_exported_again():
+def test_imported_and_exported_again(near):
     f = export(import_rule(jnp.tanh))
     near(jax.jit(jax.grad(f))(0.3), 1 - np.tanh(0.3) ** 2)
     near(jax.hessian(f)(0.3), jax.hessian(jnp.tanh)(0.3))
@@ -147,7 +143,7 @@ def test_imported_and_exported_again():
 # -------------------------------------------------------------------------------------- install
 
 
-def test_install_and_remove():
+def test_install_and_remove(near):
     eig, share = jnp.linalg.eig, lambda a: jnp.abs(jnp.linalg.eig(a)[1][0, 0])
     with install("linalg.eig") as installed:
         assert installed.names == ("linalg.eig",)
@@ -164,7 +160,7 @@ def test_install_and_remove():
         jax.grad(share)(jnp.asarray(M))
 
 
-def test_install_replaces_a_derivative_and_adds_a_function():
+def test_install_replaces_a_derivative_and_adds_a_function(near):
     near(jax.grad(jnp.abs)(0.0), 1.0)
     swish = lambda x: v.multiply(x, v.expit(x))
     installed = install("abs", swish_of_ours=swish)
@@ -181,7 +177,7 @@ def test_install_replaces_a_derivative_and_adds_a_function():
     installed.remove()  # again, to no effect
 
 
-def test_a_rule_of_the_user_reaches_the_functions_of_jax():
+def test_a_rule_of_the_user_reaches_the_functions_of_jax(near):
     @primitive
     def clipped_gradient(x):
         return x * 1.0
@@ -202,7 +198,7 @@ def test_install_refuses_what_it_has_no_rule_for_and_changes_nothing():
     assert jnp.abs is before
 
 
-def test_the_default_is_what_jax_lacks():
+def test_the_default_is_what_jax_lacks(near):
     with install() as installed:
         assert "linalg.eig" in installed.names
         near(jax.grad(lambda x: jnp.fix(x) * x)(2.7), 2.0)

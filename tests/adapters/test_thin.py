@@ -138,6 +138,21 @@ class TestPyTensor:
         assert np.allclose(y_dot.eval({x: X}), 2 * X * X)  # the engine transposes it
         assert self.adapter.supports(softplus, X).jvp
 
+    @pytest.mark.parametrize("f", [np.transpose, np.real, np.positive])
+    def test_no_result_is_a_view_of_an_operand(self, f):
+        """PyTensor writes to what it believes to be in memory of its own."""
+        x = self.pt.matrix("x")
+        y = self.adapter.export(f)(x)
+        plain = self.pytensor.function([x], y, mode="FAST_COMPILE")
+        a = A.copy()
+        assert not np.shares_memory(plain(a), a)
+        given = self.pytensor.In(x, mutable=True)
+        with self.pytensor.config.change_flags(cxx=""):
+            both = self.pytensor.function([given], [self.pt.exp(y), 3.0 * x], mode="FAST_RUN")
+        have = both(A.copy())
+        assert np.allclose(have[0], np.exp(f(A)))
+        assert np.allclose(have[1], 3.0 * A)
+
 
 SEEN = (
     *("sin", "log", "tanh", "multiply", "divide", "pow", "maximum", "expit", "sum", "reshape"),
@@ -175,6 +190,11 @@ class TestTinygrad:
         x = self.tinygrad.Tensor([1.0, 2.0])
         (found,) = self.adapter.export(planted)(x).sum().gradient(x)
         assert found.tolist() == [10.0, 10.0]
+
+    def test_integers_are_data(self):
+        x, n = self.tinygrad.Tensor([2.0, 3.0]), self.tinygrad.Tensor([1, 2])
+        (found,) = self.adapter.export(v.multiply)(x, n).sum().gradient(x)
+        assert found.tolist() == [1.0, 2.0]
 
     def test_second_order_and_one_tensor_twice(self):
         x = self.tinygrad.Tensor(X.astype(np.float32))

@@ -1,0 +1,111 @@
+"""Functions of NumPy's exported to PyTorch, called as NumPy is: lists, dtypes, NumPy's arrays."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from torch.autograd import forward_ad  # noqa: E402
+
+from chainrules_py import NotDifferentiableError  # noqa: E402
+from chainrules_py import vocabulary as v  # noqa: E402
+from chainrules_py.structure import flatten, unflatten  # noqa: E402
+from chainrules_tape import grad  # noqa: E402
+from chainrules_torch import export  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+
+X = np.array([[0.7, -1.1, 0.0, 2.3], [0.2, 3.1, -0.4, 1.9], [5.3, 0.6, 1.4, -2.7]])
+PLACES = np.array([[2, 0, -1, 1]])
+
+CALLS = {
+    # Where NumPy asks its operand, a tensor answers something else.
+    "nonzero": lambda np, x: np.nonzero(x),
+    "flatnonzero": lambda np, x: np.flatnonzero(x),
+    "argwhere": lambda np, x: np.argwhere(x),
+    "where": lambda np, x: np.where(x),
+    "isreal": lambda np, x: np.isreal(x),
+    # Numbers have the digits that NumPy gives them.
+    "percentile of a list": lambda np, x: np.percentile(x, [7.0, 51.0, 93.0], axis=0),
+    "gradient of lists": lambda np, x: np.gradient(x, [0.0, 0.1, 0.3], [0, 1, 2, 4]),
+    "append a number": lambda np, x: np.append(x, 0.1),
+    "convolve a list": lambda np, x: np.convolve(x[0], [0.1, 0.2, 0.7]),
+    "average": lambda np, x: np.average(x[:, 0], weights=[0.1, 0.7, 0.3]),
+    # Dtypes of NumPy's, and bounds of dtypes.
+    "sin of a dtype": lambda np, x: np.sin(x, dtype="float64"),
+    "cumsum of a dtype": lambda np, x: np.cumsum(x, axis=1, dtype=float),
+    "interp": lambda np, x: np.interp(x[0], [-3.0, 0.0, 3.0], [1.0, 0.0, 9.0]),
+    "nan_to_num": lambda np, x: np.nan_to_num(x),
+    "max of some": lambda np, x: np.max(x, axis=0, initial=-9.0, where=[True, False, True, True]),
+    "stack of a dtype": lambda np, x: np.stack([x, x * 2.0], dtype="float64"),
+    "sort_complex": lambda np, x: np.real(np.sort_complex(x)),
+    "poly": lambda np, x: np.poly(x[0]),
+    "polymul": lambda np, x: np.polymul(x[0], x[1, :2]),
+    # What asks for flags, and for a number of elements.
+    "ravel": lambda np, x: np.ravel(x),
+    "insert": lambda np, x: np.insert(x, 2, x[0, 1]),
+    "delete": lambda np, x: np.delete(x, 1, axis=0),
+    # Arrays of NumPy's beside tensors.
+    "take": lambda np, x: np.take(x, [0, -1, 0], axis=-1),
+    "take_along_axis": lambda np, x: np.take_along_axis(x, PLACES, 1),
+    "clip between lists": lambda np, x: np.clip(x[0], [-0.5, 0.0, 0.1, 0.2], [0.0, 0.5, 1.0, 1.0]),
+    "multiply": lambda np, x: np.multiply(x, X[::-1]),
+}
+
+
+class Exported:
+    """NumPy, each function of which is exported."""
+
+    def __getattr__(self, name):
+        return export(getattr(np, name))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_as_numpy_is_called(name):
+    call = CALLS[name]
+    expected = [np.asarray(y) for y in flatten(call(np, X))[0]]
+    weights = [np.cos(np.arange(y.size)).reshape(y.shape) for y in expected]
+    x = torch.tensor(X, requires_grad=True)
+    found = flatten(call(Exported(), x))[0]
+    assert len(found) == len(expected)
+    for y, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(y.detach().numpy(), want, rtol=1e-14, atol=1e-14)
+        assert y.numpy(force=True).dtype == want.dtype
+    if expected[0].dtype.kind != "f":
+        return
+    total = lambda ys, np: sum([np.sum(w * y) for w, y in zip(weights, ys, strict=True)])
+    want = grad(lambda x: total(flatten(call(np, x))[0], np))(X)
+    ours = sum([(torch.tensor(w) * y).sum() for w, y in zip(weights, found, strict=True)])
+    np.testing.assert_allclose(torch.autograd.grad(ours, x)[0], want, rtol=1e-12, atol=1e-12)
+
+
+def test_tensors_in_lists_keep_their_gradients():
+    q = torch.tensor(30.0, dtype=torch.float64, requires_grad=True)
+    x = torch.tensor(X)
+    value = export(np.percentile)(x, [q, 80.0], axis=1).sum()
+    want = grad(lambda q: np.sum(np.percentile(X, q, axis=1)))(30.0)
+    assert abs(torch.autograd.grad(value, q)[0].item() - want) < 1e-12
+    (bar,) = torch.autograd.grad(export(np.convolve)([q, 0.1], x[0]).sum(), q)
+    assert abs(bar.item() - X[0].sum()) < 1e-12
+
+
+def test_a_dual_number_does_not_become_an_array_of_numpys_in_silence():
+    f = export(lambda x: torch.as_tensor(np.linalg.norm(x)) + v.sum(x))
+    x = torch.tensor([3.0, 4.0])
+    assert f(x) == 12.0
+    with forward_ad.dual_level():
+        assert f(x) == 12.0
+        with pytest.raises(NotDifferentiableError, match="does not become an array of NumPy's"):
+            f(forward_ad.make_dual(x, torch.ones(2)))
+    with pytest.raises(NotDifferentiableError, match="does not become an array of NumPy's"):
+        torch.func.jvp(f, (x,), (torch.ones(2),))
+    with pytest.raises(RuntimeError, match=r"numpy\(\)") as caught:
+        f(x.requires_grad_())
+    assert "write the words" in caught.value.__notes__[0]
+
+
+def test_a_size_is_a_leaf():
+    size = torch.ones(2, 3).shape
+    leaves, treedef = flatten({"shape": size, "x": 1.0})
+    assert leaves == [size, 1.0]
+    assert unflatten(treedef, leaves)["shape"] is size
