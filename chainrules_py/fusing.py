@@ -24,7 +24,7 @@ class Fuser(Protocol):
     def summed(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
         """``(plan, *arrays) -> plan(f(*arrays))`` in one launch, or None.
 
-        The plan is a `chainrules_py.project.Unbroadcast`.
+        The plan is a `chainrules_py.unbroadcasting.Unbroadcast`.
         """
 
     def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:

@@ -64,6 +64,10 @@ def fuse(
     are functions of the same kind. Python's ``if`` on elements raises: write ``np.where``.
     The function is written for one element: in it ``x.shape`` is ``()``.
 
+    Numbers that f captures are written into the kernel. Where one of them has changed at a call,
+    another kernel is written and compiled, and after sixteen changes f is called as it is, in as
+    many launches as it has operations: make an operand of what changes often.
+
     Examples
     --------
     >>> import cupy as cp, numpy as np

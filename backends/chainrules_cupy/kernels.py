@@ -14,6 +14,7 @@ from typing import Any, final
 import cupy
 import numpy as np
 
+from chainrules_cupy.captured import Captured
 from chainrules_cupy.expressions import Expression, Program, trace
 from chainrules_py.dispatch import invalidate
 from chainrules_py.vocabulary.reductions import sum
@@ -27,6 +28,9 @@ PICK = "template <typename A> __device__ A pick(bool c, A x, A y) { return c ? x
 """A choice between two values, as a function: of both the values are there."""
 
 _DTYPES = "fdFD"
+_CHANGES = 16
+"""How often what a function captures may change before its kernels are given up."""
+
 _TRIED = tuple(map(np.dtype, "dD"))
 """What tells whether there is anything to fuse; kernels are made for each dtype that comes."""
 
@@ -113,6 +117,8 @@ def kernel_for(program: Program, names: tuple[str, ...], types: tuple[str, ...])
 class Fused:
     """The kernels of an element-by-element function of n operands, one for each dtype.
 
+    Numbers that it captures are written into them: where those have changed, others are made.
+
     Attributes
     ----------
     gain : int
@@ -122,6 +128,7 @@ class Fused:
     def __init__(self, f: Callable[..., Any], n: int) -> None:
         self.f, self.n = f, n
         self._found: dict[str, tuple[Kernel, Any, bool] | None] = {}
+        self._captured, self._changes = Captured(f), 0
         found = [self._of(dtype) for dtype in _TRIED]
         self.gain = max([len(of[0].lines) for of in found if of is not None], default=0)
 
@@ -141,10 +148,19 @@ class Fused:
                 return None
         if dtype is None or dtype.char not in _DTYPES:
             return None
+        if self._captured.has_changed():
+            self._begin_again()
         try:
             return self._found[dtype.char]
         except KeyError:
             return self._of(dtype)
+
+    def _begin_again(self) -> None:
+        """Forget the kernels; after so many times there are none: to compile one takes too long."""
+        self._changes += 1
+        often = self._changes > _CHANGES
+        self._found = dict.fromkeys(_DTYPES) if often else {}
+        self._captured = Captured(None if often else self.f)
 
     def _of(self, dtype: Any) -> tuple[Kernel, Any, bool] | None:
         found = None

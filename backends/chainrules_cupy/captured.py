@@ -1,0 +1,136 @@
+"""What a function reads besides its operands, and whether that has changed.
+
+A kernel is written from one run of the function, with the numbers that this run saw. The function
+itself sees them as they are now; so has the kernel to.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py import Primitive
+from chainrules_py.captures import global_names
+from chainrules_py.closures.knowledge import attributes, content
+
+__all__ = ["Captured"]
+
+_LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype)
+_LIBRARIES = frozenset(("numpy", "scipy", "cupy", "cupyx"))
+_MOST = 10_000
+_Read = Callable[[], tuple[Any, ...]]
+
+
+@final
+class Captured:
+    """What a function reads by name, as it was when this was made.
+
+    The names of closures and modules, what is in lists and dicts, the attributes of objects: all
+    that can be reached through functions of the program. Those of libraries stay as they are.
+    """
+
+    __slots__ = ("_reads", "_seen")
+
+    def __init__(self, f: Callable[..., Any] | None) -> None:
+        names: dict[str, None] = {}
+        known = -1
+        while known < len(names):  # which attributes are looked up, the functions found tell
+            known = len(names)
+            self._reads: tuple[_Read, ...] = tuple(_reads(f, names))
+        self._seen = [read() for read in self._reads]
+
+    def has_changed(self) -> bool:
+        """Whether anything of it is another one now."""
+        for read, before in zip(self._reads, self._seen, strict=True):
+            now = read()
+            if len(now) != len(before) or not all(map(_same, now, before)):
+                return True
+        return False
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are one, or the same number."""
+    if a is b:
+        return True
+    return type(a) is type(b) and isinstance(a, (int, float, complex, np.generic)) and a == b
+
+
+def _reads(f: Any, names: dict[str, None]) -> Iterator[_Read]:
+    """How to read what a function knows: one for each value that may come to hold another.
+
+    ``names`` are those that functions look up; it grows by those of the functions found here.
+    """
+    waiting: list[Any] = [f]
+    seen: dict[int, Any] = {}
+    while waiting and len(seen) < _MOST:
+        x = waiting.pop()
+        if id(x) in seen or isinstance(x, _LEAVES):
+            continue
+        seen[id(x)] = x
+        if isinstance(x, types.FunctionType):
+            names.update(dict.fromkeys(global_names(x.__code__)))
+        for of_program, read in _of(x, names):
+            if of_program:
+                yield read
+            waiting.extend(read())
+
+
+def _of(x: Any, names: dict[str, None]) -> Iterator[tuple[bool, _Read]]:
+    """The reads of one value, and whether anybody would change what they give."""
+    if isinstance(x, types.FunctionType):
+        yield from _of_function(x)
+    elif isinstance(x, types.MethodType):
+        yield False, lambda: (x.__func__, x.__self__)
+    elif isinstance(x, functools.partial):
+        yield False, lambda: (x.func, *x.args, *x.keywords.values())
+    elif isinstance(x, Primitive):
+        yield False, lambda: (x.__wrapped__,)
+    elif isinstance(x, (types.ModuleType, type)):
+        owner = x.__name__ if isinstance(x, types.ModuleType) else x.__module__
+        if not _is_of_library(owner):
+            yield True, lambda: tuple([vars(x)[n] for n in names if n in vars(x)])
+            yield False, lambda: getattr(x, "__bases__", ())
+    else:
+        yield from _of_data(x)
+
+
+def _of_function(x: types.FunctionType) -> Iterator[tuple[bool, _Read]]:
+    changes = not _is_of_library(x.__globals__.get("__name__"))
+    for cell in x.__closure__ or ():
+        yield changes, functools.partial(_content_of, cell)
+    if x.__defaults__ or x.__kwdefaults__:
+        yield changes, lambda: (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
+    if changes:
+        wanted, outside = global_names(x.__code__), x.__globals__
+        yield True, lambda: tuple([outside[name] for name in wanted if name in outside])
+
+
+def _content_of(cell: Any) -> tuple[Any, ...]:
+    return (content(cell),)
+
+
+def _of_data(x: Any) -> Iterator[tuple[bool, _Read]]:
+    if isinstance(x, tuple):
+        yield False, lambda: tuple(x)
+    elif isinstance(x, (list, set, frozenset)):
+        yield True, lambda: tuple(x)
+    elif isinstance(x, dict):
+        yield True, lambda: (*x.keys(), *x.values())
+    elif isinstance(x, np.ndarray):
+        yield True, lambda: (x.item(),) if x.ndim == 0 else (x.tobytes(),)
+    elif not _is_of_library(type(x).__module__):
+        yield True, lambda: tuple(attributes(x).values())
+        yield False, lambda: (type(x),)
+
+
+@functools.cache
+def _is_of_library(name: str | None) -> bool:
+    """Whether a module is one of those that arrays are computed by, or of Python's own."""
+    root = (name or "__main__").partition(".")[0]
+    known = root in sys.stdlib_module_names or root in _LIBRARIES
+    return root != "__main__" and (known or root.startswith("chainrules_"))
