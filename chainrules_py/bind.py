@@ -309,14 +309,16 @@ def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[...
     return found
 
 
-def mark(half: Any, request: Request, parts: tuple[Any, ...] = (), *, batched: Any = None) -> Any:
+def mark(
+    half: Any, of: Request | Bound, parts: tuple[Any, ...] = (), *, batched: Any = None
+) -> Any:
     """Write on a half whose it is, what gives cotangents one by one, and what takes a batch.
 
     All are read off the hot path only: in error notes, where somebody wants one cotangent, and
     where tangents have a leading axis that counts directions: ``batched`` takes these, True says
     that the half itself does, and without it the directions are taken one by one.
     """
-    half.statement = request.statement
+    half.statement = of.statement
     half.parts = parts
     half.batched = batched
     return half

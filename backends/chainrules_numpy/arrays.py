@@ -24,22 +24,12 @@ _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
 _fmax: Any = np.fmax.reduce
 _fmin: Any = np.fmin.reduce
-# Of up to so many columns, and so many rows in all, NumPy's sum down them is the slower one.
-_SHORT, _MANY = 32, 100
 
 
 @v.sum.implement
 def sum_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.sum without its Python half; for sums down short rows a product, six times as fast.
-
-    That is how rules sum over an axis that broadcasting made, in the last place but one.
-    """
-    if axis == -2 and keepdims and type(x) is np.ndarray and x.ndim > 1:
-        columns = x.shape[-1]
-        short = 1 < columns <= _SHORT and x.size >= _MANY * columns
-        if short and x.dtype.char in "fd" and x.flags.c_contiguous:
-            return np.matmul(np.ones((1, x.shape[-2]), x.dtype), x)
-    return _add(x, axis=axis, keepdims=keepdims)
+    """np.sum without its Python half."""
+    return _add(x, axis, None, None, keepdims)
 
 
 @v.prod.implement
@@ -95,7 +85,7 @@ def _accumulated(ufunc: np.ufunc, x: Any, axis: int | None, include_initial: boo
         return y
     shape = [*x.shape]
     shape[axis] = 1
-    return np.concatenate((np.full(shape, ufunc.identity, y.dtype), y), axis)
+    return np.concatenate((np.full_like(y, ufunc.identity, shape=shape), y), axis)
 
 
 # ------------------------------------------------------------------------------- manipulation
@@ -124,11 +114,15 @@ _SMALL = 4096
 
 @v.broadcast_to.implement
 def broadcast_to_numpy(x: np.ndarray | np.generic, *, shape: Any) -> Any:
-    """Filled where that is cheaper than np.broadcast_to, which takes 1.8 us to make its view."""
+    """Filled where that is cheaper than np.broadcast_to, which takes 1.8 us to make its view.
+
+    Sums follow the order of memory: of what is not in C order it is the view, as NumPy's own is,
+    or they would be another in the last bit.
+    """
     size = 1
     for length in shape:
         size *= length
-    if size > _SMALL:
+    if size > _SMALL or not x.flags.c_contiguous:
         return np.broadcast_to(x, shape)
     full = np.empty(shape, x.dtype)
     full[...] = x
@@ -185,10 +179,11 @@ def copy_numpy(x: np.ndarray | np.generic) -> Any:
 def pad_numpy(x: np.ndarray | np.generic, value: np.ndarray | Scalar, *, widths: Any) -> Any:
     """A tenth of what np.pad costs on a small array."""
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
+    order: Any = "F" if x.flags.fnc else "C"
     y = (
-        np.zeros(shape, x.dtype)
+        np.zeros(shape, x.dtype, order)
         if type(value) is int and not value
-        else np.full(shape, value, x.dtype)
+        else np.full(shape, value, x.dtype, order)
     )
     y[tuple([slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True)])] = x
     return y
@@ -289,6 +284,9 @@ def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> An
 def getitem_numpy(x: np.ndarray, *arrays: Any, index: Any) -> Any:
     """As subscripting."""
     return x[index.join(arrays)]
+
+
+getitem_numpy.subscripts = True
 
 
 @v.scatter_add.implement
@@ -401,7 +399,12 @@ def concat_numpy(*arrays: np.ndarray | np.generic, axis: int | None = 0) -> Any:
 
 @v.stack.implement
 def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
-    """np.stack takes a sequence."""
+    """What np.stack does along the first axis, without half of its Python."""
+    first: Any = arrays[0] if arrays else 0.0
+    if axis == 0 and type(first) is np.ndarray:
+        shape = first.shape
+        if all([type(x) is np.ndarray and x.shape == shape for x in arrays]):
+            return np.concatenate([x[None] for x in arrays])  # type: ignore[index]
     return np.stack(arrays, axis)
 
 

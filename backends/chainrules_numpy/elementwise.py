@@ -21,8 +21,10 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     """Multiply; where p is not finite, with 0 for the products with 0.
 
     np.vdot is the cheapest question whether all of p is finite: one pass, no temporary, no
-    warnings. Where it overflows, the long way gives the same product.
+    warnings. Where it overflows, the long way gives the same product. A number is asked first.
     """
+    if (type(c) is float or type(c) is int) and c and math.isfinite(c):
+        return c * p
     if math.isfinite(p if type(p) is float else np.vdot(p, p).real):
         return c * p
     with np.errstate(invalid="ignore"):
@@ -50,7 +52,7 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
     """np.divide, silent."""
     # errstate costs 1 us, as much as four divisions of a small array.
     if type(y) is np.ndarray:
-        if y.size < 1000 and np.count_nonzero(y) == y.size:
+        if y.size < 2000 and np.count_nonzero(y) == y.size:
             return np.divide(x, y)
     elif y:
         return np.divide(x, y)
@@ -61,6 +63,8 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
 @v.pow.implement
 def pow_numpy(x: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any:
     """The operator, which knows cheap ways for the exponents -1, 0, 1/2, 1 and 2; silent."""
+    if type(p) is float and p >= 0 and p.is_integer():  # of any x
+        return x**p
     with np.errstate(divide="ignore", invalid="ignore"):
         return x**p
 

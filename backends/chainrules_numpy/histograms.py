@@ -112,9 +112,12 @@ def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
     """The weights of the elements in each of n bins."""
     if not inside.any():
         return np.zeros(n)
-    if inside.all():
+    if not inside.all():
+        where, weights = where[inside], v.index(weights, inside)
+    if getattr(weights.dtype, "char", None) not in ("g", "G"):
         return v.bincount(where, weights, minlength=n)
-    return v.bincount(where[inside], v.index(weights, inside), minlength=n)
+    # np.bincount takes no long numbers; np.histogram does.
+    return v.put_along_axis_add(np.zeros(n, weights.dtype), weights, where, axis=0)
 
 
 def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from chainrules_py import register_array_type, register_scalar_type
 from chainrules_py.arrays import register_number_home
 from chainrules_py.calling import register_owner
+from chainrules_py.finite import register_finite
 from chainrules_py.tangents import register_mutable
 
 register_array_type(np.ndarray, np)
@@ -29,3 +31,23 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 register_owner(np.ndarray, own)
+
+
+# The function itself, that does not look for arrays of other libraries first.
+_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+
+
+def finite(t: Any) -> bool:
+    """Whether all elements are finite, or False where squares overflow.
+
+    np.vdot is the cheapest question: one pass, no temporary, no warnings.
+    """
+    if type(t) is np.ndarray:
+        if t.ndim != 1:
+            t = t.ravel("K")
+        t = _vdot(t, t)
+    return math.isfinite(t)
+
+
+for _cls in (np.ndarray, np.float16, np.float32, np.float64, np.longdouble):
+    register_finite(_cls, finite)

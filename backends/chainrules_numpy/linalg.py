@@ -19,7 +19,7 @@ __all__: list[str] = []
 @v.diagonal.implement
 def diagonal_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
     """np.diagonal takes the first two axes by default."""
-    return np.diagonal(x, offset, -2, -1)
+    return x.diagonal(offset, -2, -1)
 
 
 @v.trace.implement

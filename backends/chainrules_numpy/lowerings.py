@@ -31,6 +31,7 @@ __all__ = [
     "flattened",
     "masked",
     "masked_extreme",
+    "numpy_dtype",
     "of_shape",
     "started",
     "started_extreme",
@@ -42,7 +43,7 @@ def static(value: Any) -> Any:
     if value is None or type(value) is int:
         return value
     if isinstance(value, (tuple, list, np.ndarray)):
-        return tuple([operator.index(n) for n in value])
+        return tuple(map(operator.index, value))
     return operator.index(value)
 
 
@@ -57,17 +58,39 @@ def as_option(name: str, *, sequence: bool = False) -> Lowering:
 
 
 def array_of(value: Any) -> Any:
-    """An operand, where NumPy takes lists and numbers as well; of lists of tracers, their stack."""
+    """An operand, where NumPy takes lists and numbers as well; of lists of arrays, their stack.
+
+    Numbers have the dtypes that NumPy gives them, whichever other library they are beside.
+    """
     cls = type(value)
-    if cls in (list, tuple) and find_tracers(value):
+    if cls in (list, tuple) and _holds_arrays(value):
         return v.stack(*[array_of(x) for x in value])
     if is_tracer_type(cls) and is_python_number(cls):
         return v.lift(value, to=beside() or np)
-    return value if is_tracer_type(cls) or is_array_type(cls) else (beside() or np).asarray(value)
+    if is_tracer_type(cls) or is_array_type(cls):
+        return value
+    return moved_beside(np.asarray(value))
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Whether there are tracers in a list, or arrays of another library, which NumPy loses."""
+    cls = type(value)
+    if cls in (list, tuple):
+        return any(map(_holds_arrays, value))
+    foreign = is_array_type(cls) and not issubclass(cls, (np.ndarray, np.generic))
+    return foreign or is_tracer_type(cls) or bool(find_tracers(value))
+
+
+def numpy_dtype(x: Any) -> Any:
+    """The dtype of an array of any library as NumPy's, which goes by the same name."""
+    try:
+        return np.dtype(x.dtype)
+    except TypeError:
+        return np.dtype(str(x.dtype).rpartition(".")[2])
 
 
 def moved_beside(places: Any) -> Any:
-    """Places that NumPy found, as an array of the library that the call is of."""
+    """What NumPy found, as an array of the library that the call is of."""
     home = beside()
     return places if home is None else home.asarray(places)
 
@@ -117,7 +140,7 @@ as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _seq
 def converted(call: Call, dtype: Any) -> None:
     """``dtype=``: the operands are converted before."""
     for name, x in call.operands.items():
-        if x.dtype != np.dtype(dtype):
+        if numpy_dtype(x) != np.dtype(dtype):
             call.operands[name] = v.astype(x, dtype=np.dtype(dtype))
 
 
@@ -125,7 +148,7 @@ def computed_in(call: Call, dtype: Any) -> None:
     """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
-        have = getattr(x, "dtype", dtype)
+        have = numpy_dtype(x) if hasattr(x, "dtype") else dtype
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
             raise UnsupportedKeywordError(msg)
@@ -147,8 +170,9 @@ def masked(identity: Any) -> Lowering:
 
 def _limit(x: Any, sign: float) -> Any:
     """The number that every element of x is at least (or at most) as great as."""
-    if np.issubdtype(x.dtype, np.integer):
-        info = np.iinfo(x.dtype)
+    dtype = numpy_dtype(x)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
         return info.min if sign < 0 else info.max
     return sign * math.inf
 

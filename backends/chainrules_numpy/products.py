@@ -40,8 +40,11 @@ def adjugate_numpy(x: np.ndarray) -> Any:
 def vector_norm_numpy(
     x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
-    """np.linalg.norm of all elements sums squares by a dot product, and vector_norm does not."""
-    if axis is None and ord == 2 and not keepdims:
-        return np.linalg.norm(x)
+    """np.linalg.norm of all elements sums squares by a dot product, and vector_norm does not.
+
+    Of matrices it is np.linalg.norm as well, which adds in the order of memory.
+    """
+    if ord == 2 and (axis is None or (type(axis) is tuple and len(axis) == 2)):
+        return np.linalg.norm(x, None, axis, keepdims)
     norm: Any = np.linalg.vector_norm  # whose annotations know two values of keepdims
     return norm(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -14,7 +14,7 @@ from chainrules_py.arrays import is_array_type, is_python_number, is_tracer_type
 from chainrules_py.project import kind_of
 from chainrules_py.tracers import find_tracers
 
-__all__ = ["adjoint", "array_of", "checked", "stands_for", "static"]
+__all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,6 +58,19 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     return v.astype(x, dtype=np.dtype(float))
 
 
+_OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
+
+
+def of_lapack(x: Any) -> Any:
+    """An array of floating numbers that LAPACK computes with: SciPy takes half ones and long ones.
+
+    Their derivatives are then computed so as well, and come in the precision that x has.
+    """
+    x = array_of(x)
+    dtype = _OF_LAPACK.get(getattr(x.dtype, "char", ""))
+    return x if dtype is None else v.astype(x, dtype=dtype)
+
+
 def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     """The arguments as arrays, without infinities and NaNs if that is to be checked.
 
@@ -66,7 +79,7 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     ValueError
         As SciPy does.
     """
-    found = tuple(map(array_of, arrays))
+    found = tuple(map(of_lapack, arrays))
     if check_finite:
         for x in map(ignore_derivatives, found):
             if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it

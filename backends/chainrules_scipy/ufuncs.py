@@ -49,10 +49,10 @@ for _name, _word in (
 
 
 def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
-    """What SciPy computes in double precision, also of single, where the order is an integer."""
+    """What SciPy computes in double precision, also of less, where the order is an integer."""
 
     def function(v_: Any, x: Any) -> Any:
-        narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) == np.float32
+        narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) in (np.float32, np.float16)
         return word(v_, v.astype(x, dtype=np.dtype(float)) if narrow else x)
 
     return function

@@ -173,6 +173,8 @@ def matrix_power(a: Any, n: int) -> Any:
     if n == 0:
         identity = v.eye_like(a, rows=a.shape[-1])
         return v.broadcast_to(identity, shape=a.shape)
+    if n == 3:  # as NumPy rounds it
+        return v.matmul(v.matmul(a, a), a)
     result = None
     while n:
         if n & 1:
@@ -222,17 +224,24 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and ord is not None and x.ndim not in (1, 2):
         msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
         raise ValueError(msg)
-    if axis is None and (ord is None or x.ndim == 1):
-        return v.vector_norm(x, axis=None, keepdims=keepdims, ord=2 if ord is None else ord)
+    if axis is None and ord in ("f", "fro") and x.ndim == 2:
+        ord = None
+    if axis is None and (ord is None or (ord == 2 and x.ndim == 1)):
+        return v.vector_norm(x, axis=None, keepdims=keepdims)
+    if axis is None and x.ndim == 1:
+        axis = 0
     axes = (0, 1) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
-        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+        order: Any = 2 if ord is None else ord
+        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=order)
     if len(axes) != 2:
         msg = f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two"
         raise ValueError(msg)
+    if ord in (None, "f", "fro"):
+        return v.vector_norm(x, axis=axes, keepdims=keepdims)
     axes = tuple(a % x.ndim for a in axes)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
-    y = matrix_norm(v.permute_dims(x, axes=(*rest, *axes)), ord="fro" if ord is None else ord)
+    y = matrix_norm(v.permute_dims(x, axes=(*rest, *axes)), ord=ord)
     if keepdims:
         for a in sorted(axes):
             y = v.expand_dims(y, axis=a)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import dispatch_type, is_python_number, type_namespace
+from chainrules_py.arrays import dispatch_type, host_of, is_python_number, type_namespace
 from chainrules_py.composites.manipulation import normal_axes
 from chainrules_py.project import kind_of
 from chainrules_py.tracers import find_tracers
+from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = [
     "array_of",
@@ -34,12 +35,30 @@ def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
 
 
 def array_of(numbers: Any, like: Any) -> Any:
-    """A list of numbers as an array where another one lives; anything else as it is."""
+    """A list of numbers as an array where another one lives; anything else as it is.
+
+    Arrays of that library, which it may differentiate, are stacked with the numbers beside them.
+    """
     if not isinstance(numbers, (list, tuple)):
         return numbers
+    if any([host_of(type(n)) is not None for n in numbers]):
+        return v.stack(*[_array(n, like) for n in numbers])
     xp, device = type_namespace(dispatch_type(type(like))), getattr(like, "device", None)
     assert xp is not None
-    return xp.asarray(numbers) if device is None else xp.asarray(numbers, device=device)
+    given = {} if device is None else {"device": device}
+    # Some libraries have half of the digits by default, and that of a product is the larger one.
+    if getattr(like, "dtype", 0) == getattr(xp, "float64", None) and any(
+        [type(n) is float for n in numbers]
+    ):
+        given["dtype"] = like.dtype
+    return xp.asarray(numbers, **given)
+
+
+def _array(n: Any, like: Any) -> Any:
+    """An entry of a list, which a program of an engine's may trace."""
+    if hasattr(n, "dtype"):
+        return n
+    return arrayed(n, like) if find_tracers(n) else array_of((n,), like)[0]
 
 
 def _part(x: Any, axis: int, where: Any) -> Any:
@@ -236,12 +255,15 @@ def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
         first = (at(1, 2) - at(0, 1)) / step(0, 1)
         last = (at(-1, None) - at(-2, -1)) / step(-1, None)
     else:
-        first = _end_slope(at(0, 1), at(1, 2), at(2, 3), step(0, 1), step(1, 2))
-        last = -_end_slope(at(-1, None), at(-2, -1), at(-3, -2), step(-1, None), step(-2, -1))
+        # The weights, and the order of sums, are NumPy's: another would be rounded otherwise.
+        halves = (-1.5 / h, 2.0 / h, -0.5 / h) if equal else None
+        a, b, c = halves or _end_weights(step(0, 1), step(1, 2))
+        first = a * at(0, 1) + b * at(1, 2) + c * at(2, 3)
+        a, b, c = halves or _end_weights(step(-1, None), step(-2, -1))
+        last = -c * at(-3, -2) + -b * at(-2, -1) + -a * at(-1, None)
     return v.concat(first, inner, last, axis=axis)
 
 
-def _end_slope(x0: Any, x1: Any, x2: Any, p: Any, r: Any) -> Any:
-    """The slope at the first of three points, p and r apart, of the parabola through them."""
-    at_0 = -(2.0 * p + r) / (p * (p + r)) * x0
-    return at_0 + (p + r) / (p * r) * x1 - p / (r * (p + r)) * x2
+def _end_weights(p: Any, r: Any) -> tuple[Any, Any, Any]:
+    """What three points, p and r apart, weigh in their parabola's slope at the first of them."""
+    return -(2.0 * p + r) / (p * (p + r)), (p + r) / (p * r), -p / (r * (p + r))

@@ -1,6 +1,7 @@
 """Rules for reading a function between the points at which it is known."""
 
 from chainrules_py.linear import LinearMap
+from chainrules_py.project import Space
 from chainrules_py.rule import non_differentiable, rule
 from chainrules_py.rules.indexing import take_transpose
 from chainrules_py.vocabulary import (
@@ -18,7 +19,7 @@ from chainrules_py.vocabulary import (
 non_differentiable(searchsorted)
 
 
-@rule(interp)
+@rule(interp, batched=True)
 def interp_rule(x, xp, fp):
     """y = (1 - t) fp_j + t fp_k between the knots j and k, with t = (x - xp_j) / (xp_k - xp_j).
 
@@ -51,13 +52,20 @@ def slope(x, xp, fp):
 def mixed(values, x, xp):
     """What is between the values of two knots."""
     j, k, t, _ = piece(x, xp)
-    return (1 - t) * take(values, j, axis=0) + t * take(values, k, axis=0)
+    return (1 - t) * take(values, j, axis=-1) + t * take(values, k, axis=-1)
 
 
 def mixed_transpose(y_bar, x, xp):
     j, k, t, _ = piece(x, xp)
-    to_j = take_transpose((1 - t) * y_bar, xp, j, axis=0)
-    return to_j + take_transpose(t * y_bar, xp, k, axis=0)
+    onto = of_directions(xp, y_bar, x)
+    to_j = take_transpose((1 - t) * y_bar, onto, j, axis=-1)
+    return to_j + take_transpose(t * y_bar, onto, k, axis=-1)
+
+
+def of_directions(xp, y_bar, x):
+    """Where the cotangents of the knots are: those of several results have an axis in front."""
+    extra = getattr(y_bar, "ndim", 0) - getattr(x, "ndim", 0)
+    return Space(xp).with_shape((*y_bar.shape[:extra], *xp.shape)) if extra else xp
 
 
 def knots_push(xp_dot, x, xp, fp):

@@ -13,6 +13,7 @@ from chainrules_py.rules.linalg import adjoint, dense
 from chainrules_py.tangents import NoTangent
 from chainrules_py.vocabulary import (
     argsort,
+    broadcast_to,
     concat,
     expand_dims,
     expm,
@@ -67,7 +68,7 @@ def expm_pull(y_bar, x):
     return adjoint(expm_frechet(x, adjoint(y_bar)))
 
 
-@rule(expm_frechet)
+@rule(expm_frechet, batched="broadcast")
 def expm_frechet_rule(x: Array, t: Array):
     """Linear in t; in x, the corner of L([[x, t], [0, x]], [[dx, 0], [0, dx]])."""
     in_x = LinearMap(second_push, second_pull, x, t)
@@ -190,7 +191,7 @@ def right_pull(y_bar, a, b, y):
 # ---------------------------------------------------------------------------------- factors
 
 
-@rule(lu_factor)
+@rule(lu_factor, batched=True)
 def lu_factor_rule(x: Array):
     """M = L⁻¹ P dX U⁻¹: dL = L tril(M, -1), dU = triu(M) U.
 
@@ -202,7 +203,7 @@ def lu_factor_rule(x: Array):
 
 
 def lu_push(x_dot, lu, pivots, p):
-    m = take_along_axis(x_dot, expand_dims(p, axis=-1), axis=-2)
+    m = _reordered(x_dot, p)
     m = solve_triangular(lu, m, unit_diagonal=True)
     m = adjoint(solve_triangular(adjoint(lu), adjoint(m)))
     lower = tril(lu, k=-1)
@@ -217,4 +218,10 @@ def lu_pull(y_bar, lu, pivots, p):
     m = m + triu(matmul(u_bar, adjoint(triu(lu))))
     m = solve_triangular(adjoint(lu), m, upper=True, unit_diagonal=True)
     m = adjoint(solve_triangular(lu, adjoint(m), upper=True))
-    return take_along_axis(m, expand_dims(argsort(p), axis=-1), axis=-2)
+    return _reordered(m, argsort(p))
+
+
+def _reordered(rows, places):
+    """The rows of each matrix in another order, the same in all directions."""
+    places = expand_dims(places, axis=-1)
+    return take_along_axis(rows, broadcast_to(places, shape=(*rows.shape[:-1], 1)), axis=-2)

@@ -13,6 +13,7 @@ from chainrules_py.vocabulary import (
     full_like,
     index,
     matmul,
+    matrix_transpose,
     polyval,
     reshape,
     roots,
@@ -34,7 +35,7 @@ def powers_of(x, y, n):
     return vander(reshape(x + zeros_like(y), shape=(-1,)), columns=n)
 
 
-@rule(polyval)
+@rule(polyval, batched=True)
 def polyval_rule(p, x):
     """y = Σ pₖ xᵏ, so ẏ = Σ ṗₖ xᵏ + p'(x) ẋ and p̄ₖ = Σ conj(xᵏ) ȳ, over all x."""
     y = polyval(p, x)
@@ -45,11 +46,19 @@ def polyval_rule(p, x):
 
 
 def _coefficients_push(p_dot, x, n):
-    return polyval(p_dot, x)
+    """Horner's scheme; of several polynomials, their coefficients times powers."""
+    if p_dot.ndim == 1:
+        return polyval(p_dot, x)
+    at = x + full_like(p_dot, shape=(), fill=0)
+    powers = vander(reshape(at, shape=(-1,)), columns=n)
+    return reshape(matmul(p_dot, matrix_transpose(powers)), shape=(p_dot.shape[0], *at.shape))
 
 
 def _coefficients_pull(y_bar, x, n):
-    return matmul(reshape(y_bar, shape=(-1,)), conj(powers_of(x, y_bar, n)))
+    if getattr(y_bar, "ndim", 0) == getattr(x, "ndim", 0):
+        return matmul(reshape(y_bar, shape=(-1,)), conj(powers_of(x, y_bar, n)))
+    one = index(y_bar, 0)
+    return matmul(reshape(y_bar, shape=(y_bar.shape[0], -1)), conj(powers_of(x, one, n)))
 
 
 def _argument_push(x_dot, p, x):
@@ -60,7 +69,7 @@ def _argument_pull(y_bar, p, x):
     return conj(polyval(derivative(p), x)) * y_bar
 
 
-@rule(roots)
+@rule(roots, batched=True)
 def roots_rule(p):
     """p(z) = 0, so p'(z) ż = -ṗ(z); infinite where two roots are one."""
     z = roots(p)
@@ -68,7 +77,7 @@ def roots_rule(p):
 
 
 def _roots_push(p_dot, p, z):
-    return -divide(polyval(p_dot, z), polyval(derivative(p), z))
+    return -divide(_coefficients_push(p_dot, z, p.shape[0]), polyval(derivative(p), z))
 
 
 def _roots_pull(z_bar, p, z):

@@ -7,6 +7,7 @@ convolution is a correlation: Oppenheim and Schafer (2010), Discrete-Time Signal
 
 import math
 
+from chainrules_py.batch import one_by_one
 from chainrules_py.linear import LinearMap
 from chainrules_py.rule import bilinear_rule, linear_rule, rule, scalar_rule
 from chainrules_py.rules.leading import along_axis
@@ -20,6 +21,7 @@ from chainrules_py.vocabulary import (
     concat,
     conj,
     convolve,
+    copy,
     cumulative_max,
     diff,
     divide,
@@ -33,8 +35,10 @@ from chainrules_py.vocabulary import (
     matmul,
     ones_like,
     order_statistics,
+    pad,
     put_along_axis_add,
     reshape,
+    sliding_window_view,
     sum,
     take,
     take_along_axis,
@@ -68,7 +72,9 @@ def weighted_quantile_rule(x, q, weights, *, skip_nan):
     """As an order statistic; what has no weight has no share. Constant in q and the weights."""
     y = weighted_quantile(x, q, weights, skip_nan=skip_nan)
     weighty = where(greater(weights, 0), x, float("nan"))
-    push_and_pull = LinearMap(_selection_push, _selection_pull, weighty, y)
+    many = y.shape[-1] > 4 * _FEW and weighty.shape == x.shape
+    halves = (_together_push, _together_pull) if many else (_selection_push, _selection_pull)
+    push_and_pull = LinearMap(*halves, weighty, y)
     return y, (push_and_pull, ZeroTangent(), ZeroTangent())
 
 
@@ -107,14 +113,19 @@ _FEW = 8
 """Of more order statistics, sorting takes less than to compare each with all elements."""
 
 
-def _runs(x, ranks, y):
-    """The order of x; where in it the run of equal elements starts of each, and of each y."""
+def _starts(x):
+    """The order of x, and where in it the run of equal elements starts of each."""
     order = argsort(x, axis=-1)
     inner = take_along_axis(x, order, axis=-1)
     left, right = index(inner, (..., slice(-1))), index(inner, (..., slice(1, None)))
     later = where(equal(left, right), 0, arange_like(x, start=1, stop=x.shape[-1]))
     first = full_like(later, shape=(*later.shape[:-1], 1), fill=0)
-    start = cumulative_max(concat(first, later, axis=-1), axis=-1)
+    return order, cumulative_max(concat(first, later, axis=-1), axis=-1)
+
+
+def _runs(x, ranks, y):
+    """The same, and where the run starts of each y."""
+    order, start = _starts(x)
     return order, start, take_along_axis(start, broadcast_to(ranks, shape=y.shape), axis=-1)
 
 
@@ -145,6 +156,42 @@ def _runs_pull(y_bar, x, ranks, y):
     return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
 
 
+def _together_push(x_dot, x, y):
+    """As `_runs_push`, where nobody knows the ranks: x and y are put in order together."""
+    of_x, of_y = _run_of_each(x, y)
+    sums = _added(x_dot, of_x, y)
+    y_dot = take_along_axis(sums, _for_each(of_y, x_dot), axis=-1)
+    return y_dot / _members(of_x, of_y, y, x_dot) + where(equal(y, y), 0, y)
+
+
+def _together_pull(y_bar, x, y):
+    of_x, of_y = _run_of_each(x, y)
+    sums = _added(y_bar / _members(of_x, of_y, y, y_bar), of_y, x)
+    x_bar = take_along_axis(sums, _for_each(of_x, y_bar), axis=-1)
+    return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
+
+
+def _run_of_each(x, y):
+    """In which run each x is, and each y, of all of them in order."""
+    order, start = _starts(concat(x, astype(y, dtype=x.dtype), axis=-1))
+    runs = put_along_axis_add(full_like(start, shape=start.shape, fill=0), start, order, axis=-1)
+    n = x.shape[-1]
+    return index(runs, (..., slice(n))), index(runs, (..., slice(n, None)))
+
+
+def _added(t, runs, others):
+    """The sums over runs, of which there are no more than elements."""
+    shape = (*t.shape[:-1], t.shape[-1] + others.shape[-1])
+    zeros = full_like(t, shape=shape, fill=0)
+    return put_along_axis_add(zeros, t, _for_each(runs, t), axis=-1)
+
+
+def _members(of_x, of_y, y, like):
+    """How many x are in the run of each y; of NaN there are none, which is not divided by."""
+    ones = full_like(like, shape=of_x.shape, fill=1)
+    return where(equal(y, y), take_along_axis(_added(ones, of_x, of_y), of_y, axis=-1), 1)
+
+
 def _for_each(places, t):
     """The same places in all directions."""
     return broadcast_to(places, shape=(*t.shape[:-1], places.shape[-1]))
@@ -152,8 +199,23 @@ def _for_each(places, t):
 
 # --------------------------------------------------------------------------- sums of weights
 
-# Each weight is read where it was added.
-linear_rule(bincount, None, lambda y_bar, x, weights, *, minlength: take(y_bar, x))
+
+@rule(bincount, batched=True)
+def bincount_rule(x, weights, *, minlength):
+    """Linear in the weights: each is read where it was added."""
+    y = bincount(x, weights, minlength=minlength)
+    return y, (NoTangent(), LinearMap(_bincount_push, _bincount_pull, x, y.shape[0]))
+
+
+def _bincount_push(weights_dot, x, n):
+    if weights_dot.ndim == 1:
+        return bincount(x, weights_dot, minlength=n)
+    zeros = full_like(weights_dot, shape=(*weights_dot.shape[:-1], n), fill=0)
+    return put_along_axis_add(zeros, weights_dot, _for_each(x, weights_dot), axis=-1)
+
+
+def _bincount_pull(y_bar, x, n):
+    return take(y_bar, x, axis=-1)
 
 
 # ------------------------------------------------------------------------------- differences
@@ -185,16 +247,48 @@ def convolve_pull(y_bar, a, b, mode):
     """
     if mode == "same":
         shorter = min(math.prod(a.shape), math.prod(b.shape))
+        ahead = y_bar.shape[:-1]
         lengths = (shorter - 1) // 2, shorter // 2
-        before, after = [full_like(y_bar, shape=(n,), fill=0) for n in lengths]
-        y_bar = concat(before, y_bar, after)
+        before, after = [full_like(y_bar, shape=(*ahead, n), fill=0) for n in lengths]
+        y_bar = concat(before, y_bar, after, axis=-1)
     lengthening = mode == "valid" and math.prod(a.shape) >= math.prod(b.shape)
-    a_bar = convolve(y_bar, conj(flip(b)), mode="full" if lengthening else "valid")
-    return a_bar if a.ndim else reshape(a_bar, shape=())  # a number is a vector of one
+    a_bar = convolve_each(y_bar, conj(flip(b)), "full" if lengthening else "valid")
+    # A number is a vector of one.
+    return a_bar if a.ndim else reshape(a_bar, shape=y_bar.shape[:-1])
+
+
+def convolve_each(vectors, b, mode):
+    """Several vectors, or one, each convolved with b: by a matrix of the elements of b.
+
+    Where it would have far more elements than there are products, one by one.
+    """
+    if vectors.ndim == 1:
+        return convolve(vectors, b, mode=mode)
+    n, m = vectors.shape[1], math.prod(b.shape)
+    if n > _WIDE and n > 4 * m:
+        return one_by_one(lambda a: convolve(a, b, mode=mode))(vectors)
+    shorter, whole = min(n, m), n + m - 1
+    start = {"full": 0, "same": (shorter - 1) // 2, "valid": shorter - 1}[mode]
+    length = {"full": whole, "same": max(n, m), "valid": whole - 2 * start}[mode]
+    widths = ((n - 1 - start, length + start - m),)
+    shifted = pad(reshape(b, shape=(m,)), 0, widths=widths)
+    matrix = copy(sliding_window_view(shifted, window_shape=(length,), axis=(0,)))
+    return matmul(flip(vectors, axis=-1), matrix)
+
+
+_WIDE = 128
+
+
+def convolve_push(t, b, mode):
+    return convolve_each(reshape(t, shape=(t.shape[0], -1)), b, mode)
 
 
 bilinear_rule(
     convolve,
     lambda y_bar, a, b, *, mode: convolve_pull(y_bar, a, b, mode),
     lambda y_bar, a, b, *, mode: convolve_pull(y_bar, b, a, mode),
+    batched=(
+        lambda t, a, b, *, mode: convolve_push(t, b, mode),
+        lambda t, a, b, *, mode: convolve_push(t, a, mode),
+    ),
 )

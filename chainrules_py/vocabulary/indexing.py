@@ -75,7 +75,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             made = cls((index,))
             made.where, made.is_basic = (index,), True
             return made, ()
-        entries = index if type(index) is tuple else (index,)
+        entries = tuple(index) if isinstance(index, tuple) else (index,)
         pattern: list[Any] = []
         joined = True  # whether the index is its pattern, and needs not be joined again
         arrays: list[Any] = []

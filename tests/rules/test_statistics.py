@@ -15,7 +15,7 @@ from chainrules_py.testing import backend, to_numpy
 from chainrules_py.testing.surface import SurfaceCall, surface_calls
 from chainrules_py.testing.surface_point import Point as _Point
 from chainrules_py.testing.surface_point import leaves as _leaves
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, jacobian, jvp, vjp
 
 rng = np.random.default_rng(3)
 BOX = rng.standard_normal((2, 3, 4))
@@ -428,3 +428,41 @@ def test_many_order_statistics_cost_what_sorting_does():
     assert np.isclose(np.sum(bar), 25_000)
     y_dot = jvp(lambda x: np.quantile(x, many), (x,), (np.ones_like(x),))[1]
     assert np.allclose(y_dot, 1)
+
+
+# ------------------------------------------------------------------- many weighted quantiles
+
+
+@pytest.mark.parametrize("skip_nan", [False, True])
+@pytest.mark.parametrize("shape", [(30,), (3, 30), (30, 4)])
+def test_many_weighted_quantiles_are_as_each_by_itself(shape, skip_nan):
+    """They are found in one order of all; ties share, and what has no weight has no share."""
+    rng = np.random.default_rng(7)
+    axis = 0 if shape == (30, 4) else -1
+    x = np.round(rng.standard_normal(shape), 1)
+    weights = np.round(rng.uniform(0.0, 1.0, shape) * (rng.uniform(size=shape) < 0.7), 2)
+    x.flat[3] = np.nan if skip_nan else x.flat[4]
+    x.flat[7], x.flat[8] = 0.0, -0.0
+    q = np.linspace(0.0, 1.0, 41)
+    quantile = np.nanquantile if skip_nan else np.quantile
+
+    def f(x, q=q):
+        return quantile(x, q, axis=axis, weights=weights, method="inverted_cdf")
+
+    y, pullback = vjp(f, x)
+    y_bar, x_dot = rng.standard_normal(y.shape), rng.standard_normal(shape)
+    each = [vjp(lambda x, p=p: f(x, p), x)[1](b)[0] for p, b in zip(q, y_bar, strict=True)]
+    np.testing.assert_allclose(pullback(y_bar)[0], np.sum(each, 0), atol=1e-12)
+    pushed = [jvp(lambda x, p=p: f(x, p), (x,), (x_dot,))[1] for p in q]
+    np.testing.assert_allclose(jvp(f, (x,), (x_dot,))[1], pushed, atol=1e-12)
+    if len(shape) == 1:
+        rows = [vjp(f, x)[1](e)[0] for e in np.eye(41)]
+        for mode in ("forward", "reverse"):
+            np.testing.assert_allclose(jacobian(f, mode=mode)(x), rows, atol=1e-12)
+
+
+def test_many_weighted_quantiles_of_what_holds_nan_have_no_derivative():
+    x, q = np.array([1.0, np.nan, 2.0]), np.linspace(0.0, 1.0, 40)
+    y, pullback = vjp(lambda x: np.quantile(x, q, weights=np.ones(3), method="inverted_cdf"), x)
+    assert np.all(np.isnan(y))
+    assert np.all(np.isnan(pullback(np.ones(40))[0]))

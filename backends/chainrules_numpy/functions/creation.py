@@ -62,7 +62,7 @@ for _f in (np.zeros, np.ones, np.empty, np.arange, np.eye, np.identity, np.tri):
 def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """An array of what is given, with another dtype if one is wanted."""
     x = low.array_of(a)
-    if dtype is not None and x.dtype != np.dtype(dtype):
+    if dtype is not None and low.numpy_dtype(x) != np.dtype(dtype):
         return v.astype(x, dtype=np.dtype(dtype))
     return v.copy(x) if copy else x
 

@@ -100,7 +100,7 @@ def nan_to_num_call(
     x = low.array_of(x)
     if kind_of(x) not in ("real", "complex"):
         return v.positive(x)
-    bounds = np.finfo(x.dtype)
+    bounds = np.finfo(low.numpy_dtype(x))
     posinf = bounds.max if posinf is None else posinf
     neginf = bounds.min if neginf is None else neginf
     return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ _word: Any
 def out_of_bounds(call: Call, mode: str) -> None:
     """``mode=`` of take: places beyond the end go round, or stop there."""
     x, axis = call.operands["x"], call.options.get("axis")
-    n = x.size if axis is None else x.shape[axis]
+    n = math.prod(x.shape) if axis is None else x.shape[axis]
     places = ignore_derivatives(call.operands["indices"])
     if mode == "wrap":
         places = places % n
@@ -61,7 +62,8 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """NumPy moves places, counted through x and then through the values; elements follow them."""
     values = values if values.dtype == x.dtype else v.astype(values, dtype=x.dtype)
-    places, more = np.arange(x.size).reshape(x.shape), np.arange(values.size) + x.size
+    size, more = math.prod(x.shape), math.prod(values.shape)
+    places, more = np.arange(size).reshape(x.shape), np.arange(more) + size
     places = np.insert(places, ignore_derivatives(obj), more.reshape(values.shape), axis)
     return v.take(v.concat(x, values, axis=None), low.moved_beside(places))
 

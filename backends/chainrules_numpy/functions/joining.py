@@ -24,10 +24,10 @@ def joined_as(call: Call, dtype: Any) -> None:
     for name, value in call.operands.items():
         arrays = value if type(value) is list else [value]
         for x in arrays:
-            if not np.can_cast(x.dtype, dtype, "same_kind"):
+            if not np.can_cast(low.numpy_dtype(x), dtype, "same_kind"):
                 msg = f"Cannot cast array data from {x.dtype!r} to {dtype!r} by rule 'same_kind'"
                 raise TypeError(msg)
-        arrays = [x if x.dtype == dtype else v.astype(x, dtype=dtype) for x in arrays]
+        arrays = [x if low.numpy_dtype(x) == dtype else v.astype(x, dtype=dtype) for x in arrays]
         call.operands[name] = arrays if type(value) is list else arrays[0]
 
 

@@ -33,8 +33,10 @@ def copied(call: Call, copy: bool | None) -> None:
 def ravel(x: Any, order: str = "C") -> Any:
     """A view of what is contiguous, else a copy: a reshaping would give more views."""
     y = m.ravel(x, order)
-    flags = ignore_derivatives(x).flags
-    return v.copy(y) if has_known_layout(x) and not flags[f"{order}_CONTIGUOUS"] else y
+    flags = getattr(ignore_derivatives(x), "flags", None)
+    if flags is None or not has_known_layout(x):  # another library, or nobody knows
+        return y
+    return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 
 
 row(

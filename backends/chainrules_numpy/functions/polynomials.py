@@ -50,7 +50,7 @@ def order(name: str) -> Lowering:
 def poly(zeros: Any) -> Any:
     """Of a dtype that its eigenvalues, too, would have."""
     if zeros.ndim == 1:
-        zeros = v.astype(zeros, dtype=np.dtype(np.mintypecode(zeros.dtype.char)))
+        zeros = v.astype(zeros, dtype=np.dtype(np.mintypecode(low.numpy_dtype(zeros).char)))
     return p.poly(zeros)
 
 

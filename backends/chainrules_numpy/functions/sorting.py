@@ -36,7 +36,8 @@ def argsort(
 def sort_complex(x: Any) -> Any:
     """Along the last axis, as complex numbers."""
     y = v.sort(x)
-    return y if y.dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(y.dtype.type([])).dtype)
+    dtype = low.numpy_dtype(y)
+    return y if dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(dtype.type([])).dtype)
 
 
 def places(call: Call, kth: Any) -> None:

@@ -8,7 +8,7 @@ import scipy.linalg
 
 from chainrules_py import vocabulary as v
 from chainrules_py.project import kind_of
-from chainrules_scipy.common import array_of, stands_for
+from chainrules_scipy.common import array_of, of_lapack, stands_for
 
 __all__ = ["coshm", "cosm", "expm", "logm", "sinhm", "sinm", "sqrtm", "tanhm", "tanm"]
 
@@ -95,7 +95,7 @@ def sqrtm(A: Any, disp: Any = _DEFAULT, blocksize: Any = _DEFAULT) -> Any:
     [[0.  0.5]
      [0.  0. ]]
     """
-    return v.sqrtm(array_of(A))
+    return v.sqrtm(of_lapack(A))
 
 
 def _of_conjugates(A: Any) -> tuple[Any, Any]:
