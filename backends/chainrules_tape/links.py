@@ -84,9 +84,9 @@ class Part:
             total = bars[link]
         where = record[2]
         part = total[where]
-        if type(part) is type(total):
+        if type(part) is type(total) is cls:
             part += y_bar
-        else:  # an element
+        else:  # an element, or of another library, for which += would name its sum
             total[where] = part + y_bar
 
 

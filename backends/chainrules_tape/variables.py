@@ -14,7 +14,7 @@ from chainrules_py.primitive import Primitive
 from chainrules_py.registry import demand_rule
 from chainrules_py.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.tracers import find_tracers
-from chainrules_py.writing import gives_views, read
+from chainrules_py.writing import gives_views, read, subscripts
 from chainrules_tape import parts
 from chainrules_tape.backward import LEAF
 from chainrules_tape.config import config
@@ -56,6 +56,20 @@ class Variable(ArrayLike):
         self.payload = value
         self.tape = tape
         self.index = index
+
+    @classmethod
+    def _maker(cls) -> Callable[..., Any]:
+        new = object.__new__
+
+        # Half of what the class itself takes when it is called: each record is followed by this.
+        def make(value: Any, tape: Tape, index: int) -> Variable:
+            made = new(cls)
+            made.payload = value
+            made.tape = tape
+            made.index = index
+            return made
+
+        return make
 
     @property
     def level(self) -> int:
@@ -168,8 +182,10 @@ class Variable(ArrayLike):
     def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
         """What joins any number of variables of this class, given as a sequence, and options."""
         own = (cls.payload_type, cls.payload_type)
+        if not subscripts(own[0]):
+            return None
         rule = Site(word).rule(own) if cls.__trace__ is Variable.__trace__ else None
-        if rule is None or rule.reverse is None or is_tracer_type(own[0]):
+        if rule is None or rule.reverse is None:
             return None
         bound = bind(rule, own, (True, True), "reverse", config=config)
         return bound and joiner(word, own[0], bound, variable_class)
@@ -248,13 +264,14 @@ def _recorder(
     )
     if bound is None:
         return record_any
+    views = mine[0] and gives_views(primitive, bound.statement.recipe.pen)
     if _is_alone(bound, classes, mine):
-        return _recorder_of_rule(primitive, bound, classes)
+        place = mine.index(True)
+        return recorder_of_rule(primitive, bound.run, payloads, place, views, variable_class)
     run, link = bound.run, _linker(bound)
     places = [i for i, m in enumerate(mine) if m]
     linked = [i for i in places if bound.wanted[i]]
     plain = [i for i, cls in enumerate(classes) if i not in places and memory_of(cls)]
-    views = mine[0] and gives_views(primitive, bound.statement.recipe.pen)
     careful = bound.careful
     others = [i for i, cls in enumerate(classes) if not mine[i] and is_tracer_type(cls)]
 
@@ -337,15 +354,6 @@ def _is_alone(bound: Bound, classes: tuple[type, ...], mine: tuple[bool, ...]) -
     """Whether a careful rule has one variable, and no tracer of another kind beside it."""
     tracers = sum([is_tracer_type(cls) for cls in classes])
     return bound.careful and sum(mine) == tracers == 1 and bound.wanted == mine
-
-
-def _recorder_of_rule(
-    primitive: Primitive[..., Any], bound: Bound, classes: tuple[type, ...]
-) -> Recorder:
-    place = bound.wanted.index(True)
-    payloads = tuple([_payload(c) if i == place else c for i, c in enumerate(classes)])
-    views = place == 0 and gives_views(primitive, bound.statement.recipe.pen)
-    return recorder_of_rule(primitive, bound.run, payloads, place, views, variable_class)
 
 
 def _linker(bound: Bound) -> Callable[[list[Any]], Any]:

@@ -283,6 +283,18 @@ def test_two_devices_do_not_mix(host, on):
         pullback(other)
 
 
+def test_what_flows_from_the_device_into_a_part_of_a_host_array_is_never_lost(
+    host, on, monkeypatch
+):
+    """A part of a buffer of NumPy's is no place for what is not NumPy's."""
+    monkeypatch.setattr(host, "_check", lambda x, axes=-1: None)  # as in random programs
+    c, places = on.asarray(np.array(0.3)), np.array([0, 0])
+    element = grad(lambda x: c + np.tanh(np.ravel(x)[places])[0])(0.55)
+    assert float(element) == pytest.approx(1 / np.cosh(0.55) ** 2)
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        grad(lambda x: c + np.reshape(np.tanh(np.ravel(x)[places])[:1], ()))(0.55)
+
+
 def test_where_devices_read_each_other_cupy_says_so(host, on, monkeypatch):
     """Every call that mixes them warns, the launches of a pull as well."""
     monkeypatch.setattr(host.memory, "are_peers", True)

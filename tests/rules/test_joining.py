@@ -61,6 +61,12 @@ def test_numbers_of_python():
     assert grad(lambda t: np.sum(np.hstack([t, X * t])))(3.0) == pytest.approx(1 + X.sum())
 
 
+def test_numbers_of_python_where_several_libraries_join():
+    """That JAX joins numbers as well makes nothing ambiguous."""
+    pytest.importorskip("chainrules_jax")
+    test_numbers_of_python()
+
+
 def test_dtypes_each_get_their_own():
     a = A.astype(np.float32)
     y, pullback = vjp(lambda a, b: np.concatenate([a, b]), a, B)
