@@ -189,18 +189,20 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
     ran = {by for name in small for by, e in found["programs"][name].items() if "ratio" in e}
     others = [name for name in EAGER if name != OURS and name in ran]
     behind = []
+    ahead = {by: [0, 0] for by in others}
     for name in small:
         entries = found["programs"][name]
         ours = entries[OURS]["ratio"]
         for by in others:
-            theirs = entries.get(by, {}).get("ratio", math.inf)
+            theirs = entries.get(by, {}).get("ratio")
+            if theirs is None:
+                continue
+            ahead[by][0] += theirs >= ours
+            ahead[by][1] += 1
             if theirs < ours:
                 behind.append(f"{name}: {by} takes {figure(theirs / ours)} × the time of ours")
-    ahead = len(small) - len({line.partition(":")[0] for line in behind})
-    yield (
-        f"Ahead of {'; '.join(others)} in {ahead} of {len(small)} workloads "
-        f"of up to {SMALL:,} elements."
-    )
+    counts = "; ".join([f"{by}, in {k} of {n}" for by, (k, n) in ahead.items()])
+    yield f"Workloads of up to {SMALL:,} elements in which it is ahead of {counts}."
     yield from (f"Behind in {line}." for line in behind)
     starts = {n: t for n, t in found.get("first", {}).items() if OURS in t and "JAX, jit" in t}
     if starts:
