@@ -107,7 +107,7 @@ class Installed:
         """
         path, _, last = name.rpartition(".")
         where = find(self._space, path) if path else self._space
-        if where is None or not hasattr(where, "__dict__"):
+        if not isinstance(getattr(where, "__dict__", None), dict):  # a class has no such table
             msg = (
                 f"install({name!r}): {self._space.__name__} has no namespace {path!r} to put a "
                 f"function into; install it under a name of its own, install({last}=function)"

@@ -6,9 +6,13 @@ itself sees them as they are now; so has the kernel to.
 
 from __future__ import annotations
 
+import array
+import collections
+import contextvars
 import functools
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, final
 
@@ -54,10 +58,14 @@ class Captured:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are one, or the same number."""
+    """Whether two values are one, or the same number: 0.0 and -0.0 are two."""
     if a is b:
         return True
-    return type(a) is type(b) and isinstance(a, (int, float, complex, np.generic)) and a == b
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (str, bytes)):
+        return bool(a == b)
+    return isinstance(a, (int, float, complex, np.generic)) and repr(a) == repr(b)
 
 
 def _reads(f: Any, names: dict[str, None]) -> Iterator[_Read]:
@@ -94,7 +102,9 @@ def _of(x: Any, names: dict[str, None]) -> Iterator[tuple[bool, _Read]]:
         owner = x.__name__ if isinstance(x, types.ModuleType) else x.__module__
         if not _is_of_library(owner):
             yield True, lambda: tuple([vars(x)[n] for n in names if n in vars(x)])
-            yield False, lambda: getattr(x, "__bases__", ())
+            # Operators and calls are looked up without a name.
+            own = [m for n, m in vars(x).items() if n[:2] == "__" and callable(m)]
+            yield False, lambda: (*getattr(x, "__bases__", ()), *own)
     else:
         yield from _of_data(x)
 
@@ -106,6 +116,7 @@ def _of_function(x: types.FunctionType) -> Iterator[tuple[bool, _Read]]:
     if x.__defaults__ or x.__kwdefaults__:
         yield changes, lambda: (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
     if changes:
+        yield True, lambda: (x.__code__, *vars(x).values())
         wanted, outside = global_names(x.__code__), x.__globals__
         yield True, lambda: tuple([outside[name] for name in wanted if name in outside])
 
@@ -123,9 +134,43 @@ def _of_data(x: Any) -> Iterator[tuple[bool, _Read]]:
         yield True, lambda: (*x.keys(), *x.values())
     elif isinstance(x, np.ndarray):
         yield True, lambda: (x.item(),) if x.ndim == 0 else (x.tobytes(),)
+    elif isinstance(x, _HOLDERS):
+        yield True, lambda: _held(x)
     elif not _is_of_library(type(x).__module__):
         yield True, lambda: tuple(attributes(x).values())
         yield False, lambda: (type(x),)
+
+
+_HOLDERS = (
+    types.SimpleNamespace,
+    collections.UserDict,
+    collections.UserList,
+    collections.deque,
+    array.array,
+    contextvars.ContextVar,
+    weakref.ref,
+    property,
+    functools.cached_property,
+    staticmethod,
+    classmethod,
+)
+"""Classes of Python's own that hold values of programs."""
+
+
+def _held(x: Any) -> tuple[Any, ...]:
+    if isinstance(x, (collections.deque, array.array)):
+        return tuple(x)
+    if isinstance(x, contextvars.ContextVar):
+        return (x.get(None),)
+    if isinstance(x, weakref.ref):
+        return (x(),)
+    if isinstance(x, property):
+        return (x.fget,)
+    if isinstance(x, functools.cached_property):
+        return (x.func,)
+    if isinstance(x, (staticmethod, classmethod)):
+        return (x.__func__,)
+    return tuple(vars(x).values())
 
 
 @functools.cache

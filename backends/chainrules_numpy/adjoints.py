@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.decompositions import solve_again_numpy
+from chainrules_numpy.decompositions import cotangent_of_small, solve_again_numpy
 from chainrules_py.recipes.general import register_half
 from chainrules_py.recipes.linear import register_adjoint
-from chainrules_py.rules import products, reductions, solving
+from chainrules_py.rules import cholesky, products, reductions, solving
 
 __all__: list[str] = []
 
 # Rules leave their types off.
+_cholesky: Any = cholesky
 _products: Any = products
 _reductions: Any = reductions
 _solving: Any = solving
@@ -71,7 +72,16 @@ def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
     return b_bar[:, None] * -y
 
 
+def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
+    """Of one small matrix, whose factor has zeros above its diagonal."""
+    x_bar = None
+    if type(y_bar) is np.ndarray and y_bar.dtype is y.dtype and y_bar.ndim == 2 and not upper:
+        x_bar = cotangent_of_small(y_bar, y) if y.dtype.kind == "f" and y.ndim == 2 else None
+    return _cholesky.cholesky_pull(y_bar, y, upper) if x_bar is None else x_bar
+
+
 register_half(_solving.solve_pull, solve_pull_numpy, np.ndarray)
+register_half(_cholesky.cholesky_pull, cholesky_pull_numpy, np.ndarray)
 
 for _adjoint, _own in (
     (_reductions.sum_transpose, sum_transpose_numpy),

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from chainrules_numpy.implementations import vdot
 from chainrules_py.unbroadcasting import register_sums
 
 __all__: list[str] = []
@@ -20,8 +21,6 @@ __all__: list[str] = []
 Shape: TypeAlias = tuple[int, ...]
 
 _add: Any = np.add.reduce
-# The function itself, that does not look for arrays of other libraries first.
-_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 _LONG = 4096
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
@@ -73,7 +72,7 @@ def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
     def dot(t: Any, p: Any) -> Any:
         if t.dtype is not p.dtype or t.dtype not in _DTYPES:
             return sum_of(t * p)
-        return _shaped(_vdot(t, p), shape)
+        return _shaped(vdot(t, p), shape)
 
     return dot
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.implementations import finite
 from chainrules_numpy.triangles import (
     has_triangles,
     inverted,
@@ -145,10 +145,7 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
         msg = f"a factor of shape {factor.shape}, which is not square"
         raise ValueError(msg)
     if n <= _HALVED:
-        if n <= _PANEL and y_bar.ndim == factor.ndim == 2 and _finite(y_bar) and _finite(factor):
-            # What stands above the diagonal of the cotangent meets zeros alone.
-            return _corner_cotangent(y_bar, factor * _ones_below(n, factor.real.dtype.char))[0]
-        # There, of zeros, it may be infinite.
+        # What stands above the diagonal of the cotangent, of zeros, may be infinite.
         lower = _lower(n)
         y_bar, factor = np.where(lower, y_bar, 0), np.where(lower, factor, 0)
         if n <= _PANEL:
@@ -176,6 +173,17 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     return a_bar
 
 
+def cotangent_of_small(y_bar: Any, factor: Any) -> Any:
+    """Of one real matrix as NumPy factors it; None of a large one.
+
+    What stands above the diagonal of the cotangent is multiplied by zeros alone, if it is finite:
+    None if it is not.
+    """
+    if len(factor) > _PANEL or not finite(y_bar):
+        return None
+    return _corner_cotangent(y_bar, factor)[0]
+
+
 def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
     """Two panels, of which the last has nothing behind it and the first nothing before it."""
     corner, row = factor[..., :h, :h], factor[..., h:, :h]
@@ -189,16 +197,14 @@ def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
     return a_bar
 
 
-def _finite(x: Any) -> bool:
-    return math.isfinite(np.vdot(x, x).real)
-
-
 def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
     """The formula, and what it is the lower half of."""
     inverse = _inverse_by_halves(factor) if inverse is None else inverse
     phi = _phi(factor.shape[-1], y_bar.real.dtype.char)
-    middle = (_adjoint(factor) @ y_bar) * phi
-    both = _adjoint(inverse) @ (middle + _adjoint(middle)) @ inverse
+    product: Any = np.dot if y_bar.ndim == factor.ndim == 2 else np.matmul
+    middle = product(_adjoint(factor), y_bar)
+    middle *= phi
+    both = product(product(_adjoint(inverse), middle + _adjoint(middle)), inverse)
     return both * phi, both
 
 
@@ -221,12 +227,6 @@ def _inverse_by_halves(lower: Any) -> Any:
 def _lower(n: int) -> Any:
     """Where the lower triangle is: to make it costs np.tril as much as to use it."""
     return np.tri(n, dtype=bool)
-
-
-@functools.lru_cache(maxsize=64)
-def _ones_below(n: int, dtype: str) -> Any:
-    """The same, to be multiplied by: a third of what np.where takes."""
-    return np.tri(n, dtype=dtype)
 
 
 @functools.lru_cache(maxsize=512)

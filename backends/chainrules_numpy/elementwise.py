@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.implementations import vdot
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
@@ -25,7 +26,7 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     """
     if (type(c) is float or type(c) is int) and c and math.isfinite(c):
         return c * p
-    if math.isfinite(p if type(p) is float else np.vdot(p, p).real):
+    if math.isfinite(p if type(p) is float else vdot(p, p).real):
         return c * p
     with np.errstate(invalid="ignore"):
         product = np.multiply(c, p)

@@ -34,7 +34,7 @@ register_owner(np.ndarray, own)
 
 
 # The function itself, that does not look for arrays of other libraries first.
-_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
 def finite(t: Any) -> bool:
@@ -45,7 +45,7 @@ def finite(t: Any) -> bool:
     if type(t) is np.ndarray:
         if t.ndim != 1:
             t = t.ravel("K")
-        t = _vdot(t, t)
+        t = vdot(t, t)
     return math.isfinite(t)
 
 

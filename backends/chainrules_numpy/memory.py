@@ -24,7 +24,13 @@ def owner(x: np.ndarray) -> Any:
         return holder
     while isinstance(holder, np.ndarray) and holder.base is not None:
         holder = holder.base
-    return holder
+    if isinstance(holder, np.ndarray):
+        return holder
+    # NumPy's windows, and Python's views of memory, know what they are of.
+    inner = holder.obj if type(holder) is memoryview else getattr(holder, "base", None)
+    if isinstance(inner, np.ndarray):
+        return owner(inner)
+    return inner if type(holder) is memoryview else holder
 
 
 def layout(x: np.ndarray) -> Any:

@@ -63,10 +63,12 @@ class Bars(list[Any]):
         self.plain.discard(link)
         return self_made and (plain or is_tracer_type(type(self[link])))
 
-    def settle(self, index: int) -> None:
-        """Add what has waited for more of its kind at an index."""
-        (_, (_, links, *_)), *_ = self.waiting[index]
-        links.add(self)
+    def settle(self, *indices: int) -> None:
+        """Add what has waited for more of its kind at these."""
+        for index in indices:
+            if index in self.waiting:
+                (_, (_, links, *_)), *_ = self.waiting[index]
+                links.add(self)
 
     def own(self, link: int, buffer: Any) -> None:
         """Collect into a buffer of our own from now on."""
@@ -136,12 +138,11 @@ def backward(
             play = trapped(play, notes.calls)
     top = start
     # A record that somebody watches ends one stretch and begins another: the loop asks nothing.
-    for index in sorted({*hooks, *watch}, reverse=True):
+    for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
         play(records(top, index), bars, top, index)
-        if index in bars.waiting:  # of others later, so that the sums are those of every pass
-            bars.settle(index)
+        bars.settle(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
             bars.disown(index)  # for others see it
@@ -150,8 +151,8 @@ def backward(
             if index in watch:
                 found[index] = bars[index]
     play(records(top, -1), bars, top, -1)
-    for index in list(bars.waiting):
-        bars.settle(index)
+    if bars.waiting:
+        bars.settle(*bars.waiting)
     return found
 
 

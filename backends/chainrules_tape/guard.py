@@ -47,13 +47,13 @@ class Guard:
     __slots__ = ("__weakref__", "finalized", "held", "locked", "mode")
 
     def __init__(self, mode: Mode = "fingerprint") -> None:
+        self.locked: dict[int, Any] = {}
         if mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
         self.mode = mode
         self.finalized = False
         self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
-        self.locked: dict[int, Any] = {}
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on; nothing happens for what has no memory to watch.
@@ -152,6 +152,11 @@ class Guard:
             self.finalized = True
             # Called with the list alone: a method would keep the guard.
             weakref.finalize(self, drop, self.locked).atexit = False
+
+    def __del__(self, exiting: Callable[[], bool] = sys.is_finalizing) -> None:
+        # An interrupt may come anywhere, also where locks are taken back.
+        if self.locked and not exiting():
+            drop(self.locked)
 
     def __repr__(self) -> str:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py.captures import Kept, global_names
 from chainrules_py.memory import memory_of
 from chainrules_py.primitive import Primitive
 from chainrules_py.project import Space
-from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
 from chainrules_py.writing import always_views, depends_on_layout
+from chainrules_tape.links import Maybe
 from chainrules_tape.views import join, separate
 
-if TYPE_CHECKING:
-    from chainrules_tape.backward import Bars
-
-__all__ = ["Maybe", "Several", "may_read", "recorder_of_rule"]
+__all__ = ["may_read", "recorder_of_rule"]
 
 
 def recorder_of_rule(
@@ -106,64 +103,9 @@ def may_read(record: tuple[Any, ...], x: Any) -> bool:
         else:
             whose = memory.owner(saved)
             # What is no array may stand for the memory of any: a window that slides, a buffer.
-            if whose is owner or memory_of(type(whose)) is None:
+            if whose is owner or (type(whose) is not of and memory_of(type(whose)) is None):
                 return True
     return False
 
 
 _WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}
-
-
-# ------------------------------------------------------------------- where cotangents go
-
-
-class Maybe:
-    """The link of a record whose pull may give a zero, or the tangent of a structure."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add what the pull gives, if it gives something."""
-        bars[index] = None
-        bar, link = record[0](y_bar, *record[2:]), self.index
-        if isinstance(bar, AbstractTangent):
-            _send(bars, link, unthunk(bar))
-        elif bars[link] is None:
-            bars[link] = bar
-        else:
-            bars.add(link, bar)
-
-
-class Several:
-    """Any number of links, of which some may be structures, for a pull that may give zeros."""
-
-    __slots__ = ("links",)
-
-    def __init__(self, links: tuple[Any, ...]) -> None:
-        self.links = links
-
-    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Send what the pull gives to each link that gets something."""
-        bars[index] = None
-        x_bars = record[0](y_bar, *record[2:])
-        if len(self.links) == 1:
-            x_bars = (x_bars,)
-        for link, bar in zip(self.links, x_bars, strict=True):
-            if isinstance(bar, AbstractTangent) or type(link) is not int:
-                _send(bars, link, unthunk(bar))
-            else:
-                bars.add(link, bar)
-
-
-def _send(bars: Bars, link: Any, bar: Any) -> None:
-    """Add a cotangent where it belongs: at an index, or field by field."""
-    if is_zero(bar):
-        return
-    if type(link) is int:
-        bars.add(link, bar)
-        return
-    for key, inner in link.items():
-        _send(bars, inner, unthunk(bar[key]))

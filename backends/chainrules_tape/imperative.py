@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py import TracerError, ZeroTangent
 from chainrules_py.calling import check_cotangent, own
+from chainrules_py.memory import memory_of
 from chainrules_py.project import project, space
 from chainrules_py.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.tangents import deliver, is_zero, unthunk
@@ -114,8 +115,8 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
         A value on a tape, input or intermediate; nothing happens for what is on none.
     f : callable
         ``f(x_bar)`` gives the cotangent to go on with, which is projected onto x: a clipped one,
-        ``ZeroTangent()`` to stop; None to leave it as it is. Hooks run in the order they were
-        hung on.
+        ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is given cannot be
+        written to. Hooks run in the order they were hung on.
 
     Examples
     --------
@@ -133,7 +134,11 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
     of = space(x.payload)
 
     def replaced(bar: Any) -> Any:
-        bar = f(deliver(unthunk(bar)))
-        return bar if bar is None or is_zero(bar) else project(bar, of)
+        shown = deliver(unthunk(bar))
+        memory = memory_of(type(shown))
+        if memory is not None and memory.read_only is not None:
+            shown = memory.read_only(shown)  # it may be that of other values as well, or the seed
+        bar = f(shown)
+        return None if bar is None or bar is shown else bar if is_zero(bar) else project(bar, of)
 
     x.tape.note().hooks.setdefault(x.index, []).append(replaced)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from chainrules_py.arrays import is_array_type, is_tracer_type
 from chainrules_py.bind import part
 from chainrules_py.project import Space, kind_of
-from chainrules_py.tangents import AbstractTangent
+from chainrules_py.tangents import AbstractTangent, is_zero, unthunk
 from chainrules_py.tracers import find_tracers
 from chainrules_py.writing import duplicate
 from chainrules_tape.views import share
@@ -19,7 +19,7 @@ from chainrules_tape.views import share
 if TYPE_CHECKING:
     from chainrules_tape.backward import Bars
 
-__all__ = ["Into", "Links", "Overwrite", "Part", "Rows", "plain_links"]
+__all__ = ["Into", "Links", "Maybe", "Overwrite", "Part", "Rows", "Several", "plain_links"]
 
 
 class Into:
@@ -222,6 +222,58 @@ class Links:
                 total += bar
             else:
                 bars.add(link, bar)
+
+
+class Maybe:
+    """The link of a record whose pull may give a zero, or the tangent of a structure."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add what the pull gives, if it gives something."""
+        bars[index] = None
+        bar, link = record[0](y_bar, *record[2:]), self.index
+        if isinstance(bar, AbstractTangent):
+            _send(bars, link, unthunk(bar))
+        elif bars[link] is None:
+            bars[link] = bar
+        else:
+            bars.add(link, bar)
+
+
+class Several:
+    """Any number of links, of which some may be structures, for a pull that may give zeros."""
+
+    __slots__ = ("links",)
+
+    def __init__(self, links: tuple[Any, ...]) -> None:
+        self.links = links
+
+    def pull(self, bars: Bars, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Send what the pull gives to each link that gets something."""
+        bars[index] = None
+        x_bars = record[0](y_bar, *record[2:])
+        if len(self.links) == 1:
+            x_bars = (x_bars,)
+        for link, bar in zip(self.links, x_bars, strict=True):
+            if isinstance(bar, AbstractTangent) or type(link) is not int:
+                _send(bars, link, unthunk(bar))
+            else:
+                bars.add(link, bar)
+
+
+def _send(bars: Bars, link: Any, bar: Any) -> None:
+    """Add a cotangent where it belongs: at an index, or field by field."""
+    if is_zero(bar):
+        return
+    if type(link) is int:
+        bars.add(link, bar)
+        return
+    for key, inner in link.items():
+        _send(bars, inner, unthunk(bar[key]))
 
 
 class Overwrite:

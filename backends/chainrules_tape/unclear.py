@@ -51,9 +51,9 @@ def advise(error: BaseException) -> None:
 
 def _call(error: BaseException) -> dict[str, Any] | None:
     """What a function of NumPy's was called with, if the error is from inside of it."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        frame, trace = trace.tb_frame, trace.tb_next
+    found, rest = None, error.__traceback__
+    while rest is not None:
+        frame, rest = rest.tb_frame, rest.tb_next
         if frame.f_code in _HOOKS:
             found = frame.f_locals if found is None else found
         elif found is not None and not _is_of_library(frame):

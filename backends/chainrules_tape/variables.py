@@ -19,10 +19,10 @@ from chainrules_tape import parts
 from chainrules_tape.backward import LEAF
 from chainrules_tape.config import config
 from chainrules_tape.guard import plain_arrays
-from chainrules_tape.heavy import Maybe, Several, recorder_of_rule
+from chainrules_tape.heavy import recorder_of_rule
 from chainrules_tape.inplace import snapshot
 from chainrules_tape.joins import joiner
-from chainrules_tape.links import Into, Links
+from chainrules_tape.links import Into, Links, Maybe, Several
 from chainrules_tape.members import Classes
 from chainrules_tape.sites import Site
 from chainrules_tape.steps import STEPS, STEPS_BESIDE_PLAIN
@@ -56,20 +56,6 @@ class Variable(ArrayLike):
         self.payload = value
         self.tape = tape
         self.index = index
-
-    @classmethod
-    def _maker(cls) -> Callable[..., Any]:
-        new = object.__new__
-
-        # Half of what the class itself takes when it is called: each record is followed by this.
-        def make(value: Any, tape: Tape, index: int) -> Variable:
-            made = new(cls)
-            made.payload = value
-            made.tape = tape
-            made.index = index
-            return made
-
-        return make
 
     @property
     def level(self) -> int:

@@ -64,6 +64,8 @@ class View:
     link : object
         What the records of the parts that were read last from it share; its ``index`` says for
         which value of the tracer it was made.
+    limit : int
+        At how many children those that are gone are forgotten.
     written : bool
         Whether it, or a part of it, was written to.
     """
@@ -133,11 +135,7 @@ def view_of(x: Any) -> View | None:
     Of most views nobody asks. They are noted as ``(parent, where, faithful)`` if they are parts,
     else as what a `View` is made of.
     """
-    view: Any
-    try:
-        view = x.view
-    except AttributeError:
-        return None
+    view: Any = getattr(x, "view", None)
     if type(view) is tuple:
         if len(view) == 3:
             parent, where, faithful = view

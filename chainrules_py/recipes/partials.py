@@ -20,7 +20,7 @@ from chainrules_py.registry import Statement
 from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
-__all__ = ["NUMBERS", "Partial", "Pushes", "Slots", "form_of"]
+__all__ = ["NUMBERS", "Partial", "Pushes", "form_of"]
 
 NUMBERS = (int, float, complex)
 Partial = Callable[..., Any]

@@ -60,20 +60,7 @@ class Quotients:
                 return strong(y_bar, d)
 
             return pull_over
-        if self.sums(quotient, saved):
-
-            def pull_ratio(y_bar: Any, n: Any, d: Any, plan: Any = None) -> Any:
-                known = type(n) in finite_tests and type(d) in finite_tests
-                if known and type(y_bar) in finite_tests:
-                    p = over(n, d)
-                    if finite(p):
-                        bar = y_bar * p if plan is None else plan.of_product(y_bar, p)
-                        return bar if c == 1 else -bar
-                bar = strong(y_bar, n, d)
-                return bar if plan is None else plan(bar)
-
-            return pull_ratio
-        return strong
+        return self._ratio(c, strong) if self.sums(quotient, saved) else strong
 
     def sums(self, quotient: Quotient | None, saved: tuple[int, ...]) -> bool:
         """Whether the part of a quotient takes a plan as well, and sums over broadcast axes."""
@@ -81,6 +68,27 @@ class Quotients:
             return False
         c, above, below = quotient
         return above is not None and saved == (above, below) and c in (1, -1)
+
+    def _ratio(self, c: float, strong: Pull) -> Pull:
+        """``y_bar p`` for c n / d, with a plan the sum of that over broadcast axes."""
+        finite: Any = self.finite
+        over = self.divide
+
+        def pull_ratio(y_bar: Any, n: Any, d: Any, plan: Any = None) -> Any:
+            known = type(n) in finite_tests and type(d) in finite_tests
+            if known and type(y_bar) in finite_tests:
+                if plan is not None and d.size == 1 and d.shape == plan.shape:
+                    bar = over(plan.of_product(y_bar, n), d)  # one division
+                    if finite(bar):
+                        return bar if c == 1 else -bar
+                p = over(n, d)
+                if finite(p):
+                    bar = y_bar * p if plan is None else plan.of_product(y_bar, p)
+                    return bar if c == 1 else -bar
+            bar = strong(y_bar, n, d)
+            return bar if plan is None else plan(bar)
+
+        return pull_ratio
 
     def both(self, quotients: list[Quotient | None], saved: tuple[int, ...]) -> bool:
         """Whether two partials are 1 / d and -z / d, of the result z: it is a quotient by d."""

@@ -36,6 +36,15 @@ def test_what_is_no_function_is_refused_before_anything_is_put(engine):
     assert not hasattr(engine.space, "sin_of_ours")
 
 
+def test_a_class_is_no_namespace():
+    """Its attributes are in no table that could be written to."""
+    torch = pytest.importorskip("torch")
+    adapter = importlib.import_module("chainrules_torch")
+    with pytest.raises(NoRuleError, match="no namespace 'Tensor'"):
+        adapter.install(**{"Tensor.sin_of_ours": v.sin})
+    assert not hasattr(torch.Tensor, "sin_of_ours")
+
+
 @pytest.mark.parametrize("first", ["older", "newer"])
 def test_in_whatever_order_they_are_removed(engine, first):
     install, space = engine.adapter.install, engine.space

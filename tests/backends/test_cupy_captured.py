@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import types
@@ -120,7 +121,76 @@ def _of_a_default():
     return lambda x: inner(x), change
 
 
+def _in_a_namespace():
+    of = types.SimpleNamespace(rate=2.0)
+    return lambda x: of.rate * np.sin(x) + x, lambda value: setattr(of, "rate", value)
+
+
+def _in_a_user_dict():
+    of = collections.UserDict(rate=2.0)
+    return lambda x: of["rate"] * np.sin(x) + x, lambda value: of.__setitem__("rate", value)
+
+
+def _in_a_deque():
+    rates = collections.deque([2.0])
+    return lambda x: rates[0] * np.sin(x) + x, lambda value: rates.__setitem__(0, value)
+
+
+def _in_an_array():
+    rates = np.array([1.0, 2.0])
+    return lambda x: float(rates[1]) * np.sin(x) + x, lambda value: rates.__setitem__(1, value)
+
+
+def _of_a_function():
+    def f(x):
+        return f.rate * np.sin(x) + x
+
+    f.rate = 2.0
+    return f, lambda value: setattr(f, "rate", value)
+
+
+def _of_a_property():
+    class Doubled:
+        half = 1.0
+
+        @property
+        def rate(self):
+            return 2.0 * self.half
+
+    of = Doubled()
+    return lambda x: of.rate * np.sin(x) + x, lambda value: setattr(Doubled, "half", value / 2)
+
+
+def _of_a_call():
+    rates = [2.0]
+
+    class Called:
+        def __call__(self, x):
+            return rates[0] * np.sin(x) + x
+
+    of = Called()
+    return lambda x: of(x), lambda value: rates.__setitem__(0, value)
+
+
+def _code():
+    def scale(x):
+        return 2.0 * np.sin(x) + x
+
+    def change(value):
+        scale.__code__ = eval(f"lambda x: {value} * np.sin(x) + x").__code__
+
+    return lambda x: scale(x), change
+
+
 CAPTURES = [
+    _in_a_namespace,
+    _in_a_user_dict,
+    _in_a_deque,
+    _in_an_array,
+    _of_a_function,
+    _of_a_property,
+    _of_a_call,
+    _code,
     _cell,
     _global,
     _of_a_module,
@@ -149,6 +219,25 @@ def test_a_captured_number_that_changes_is_seen(capture, fuse, on):
         np.testing.assert_allclose(to_numpy(second), -value * np.sin(X))
 
 
+def test_a_zero_with_another_sign_is_another_number(fuse, on):
+    of = Settings(0.0)
+    fused, x = fuse(lambda x: x / of.rate + np.sin(x)), on.asarray(X)
+    with np.errstate(divide="ignore"):
+        assert to_numpy(fused(x)).tolist() == [np.inf, np.inf]
+        of.rate = -0.0
+        assert to_numpy(fused(x)).tolist() == [-np.inf, -np.inf]
+
+
+def test_an_array_that_stays_is_no_change():
+    from chainrules_cupy.captured import Captured
+
+    rates, name = np.array([1.0, 2.0]), ["sin"]
+    captured = Captured(lambda x: rates[1] * getattr(np, name[0])(x))
+    assert not captured.has_changed()
+    rates[0] = 3.0
+    assert captured.has_changed()
+
+
 def test_a_rule_of_the_users_sees_what_its_partials_capture(on):
     of = Settings()
     word: Primitive = primitive(lambda x: of.rate * np.sin(x))
@@ -174,7 +263,7 @@ def test_a_captured_number_that_stays_makes_no_kernel_again(fuse, on):
     try:
         gradient(x)
         assert not traced
-        of.rate = 3.0
+        of.rate = 3.0625  # which no other test has
         gradient(x)
         assert traced
     finally:

@@ -7,11 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from chainrules_py import bilinear_rule, find_rule, linear_rule, primitive
+from chainrules_numpy import adjoints
+from chainrules_py import Array, LinearMap, bilinear_rule, find_rule, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.bind import bind
 from chainrules_py.finite import finite_test
+from chainrules_py.recipes.general import register_half
 from chainrules_py.recipes.linear import register_adjoint
+from chainrules_py.rules import cholesky, solving
 from chainrules_py.rules.products import dot_left, dot_right, matmul_left, matmul_right
 from chainrules_py.rules.reductions import mean_transpose, sum_transpose
 from chainrules_py.unbroadcasting import unbroadcasting
@@ -270,3 +273,100 @@ def test_the_rules_still_state_what_has_a_short_way(word, adjoints):
     recipe = find_rule(word, types).reverse.recipe
     assert (getattr(recipe, "adjoints", None) or recipe.transposes) == adjoints
     assert bind(find_rule(word, types), types, (True,) * len(types), "reverse") is not None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (5,), (4, 1)])
+def test_products_are_summed_without_being_made(shape, dtype):
+    rng = np.random.default_rng(3)
+    t, p = (rng.standard_normal((2, 4, 5)).astype(dtype) for _ in range(2))
+    plan = unbroadcasting((4, 5), shape)
+    eps = 20 * np.finfo(dtype).eps
+    for i in (t[0], np.asfortranarray(t[0]), t[0][::-1]):
+        found = plan.of_product(i, p[0])
+        expected = plan(i * p[0])
+        assert type(found) is type(expected)
+        assert found.shape == shape
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=eps, atol=eps)
+    many = plan.of_product(t, p)  # directions in front are left alone
+    each = [plan.of_product(a, b) for a, b in zip(t, p, strict=True)]
+    np.testing.assert_allclose(many, each, rtol=eps, atol=eps)
+    np.testing.assert_allclose(
+        plan.of_product(t[0], np.asarray(2, dtype)), plan(2 * t[0]), rtol=eps, atol=eps
+    )
+
+
+@pytest.mark.parametrize("x", [2.0, np.float64(2.0), np.array(2.0), np.array([2.0])])
+def test_one_number_among_many(x):
+    """Its cotangent is the sum of a product, of a matrix that is constant or differentiated."""
+    rng = np.random.default_rng(4)
+    a, w = rng.standard_normal((2, 6, 7))
+    for f, slope in (
+        (lambda x, a: np.sum(w * (x * a)), lambda x: np.sum(w * a)),
+        (lambda x, a: np.sum(w * (a / x)), lambda x: -np.sum(w * a) / x**2),
+        (lambda x, a: np.sum(w * (x - a)), lambda x: np.sum(w)),
+    ):
+        for g in (grad(f)(x, a), grad(f, argnums=(0, 1))(x, a)[0]):
+            np.testing.assert_allclose(g, np.reshape(slope(x), np.shape(x)), rtol=1e-13)
+
+
+def test_a_number_below_that_is_zero_stays_strong():
+    """Nothing flows from quotients that no loss depends on, whatever they are."""
+    a = np.array([[1.0, 0.0], [2.0, -3.0]])
+    w = np.zeros((2, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for zero in (np.array(0.0), np.array([0.0])):
+            _, pullback = vjp(lambda x: a / x, zero)
+            np.testing.assert_array_equal(pullback(w)[0], np.zeros(zero.shape))
+            w_one = np.array([[1.0, 0.0], [0.0, 0.0]])
+            np.testing.assert_array_equal(pullback(w_one)[0], np.full(zero.shape, -np.inf))
+
+
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_solutions_and_factors_pulled_back_by_numpys_own_ways(n, kind):
+    """As by the words of the rules, for one cotangent and for several together."""
+    rng = np.random.default_rng(5)
+    m = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if kind != "real" else 0)
+    b = m[0].copy()
+    a = m @ m.conj().T + n * np.eye(n)
+    b_bar = rng.standard_normal((2, n)).astype(m.dtype)
+    a_bar = rng.standard_normal((2, n, n)).astype(m.dtype)
+    solution = np.linalg.solve(a, b)
+    factor = np.linalg.cholesky(a)
+    tall = np.where(np.tri(n) == 0, np.inf, a_bar[0])  # of zeros above the diagonal
+    for bar in (b_bar[0], b_bar):
+        found = adjoints.solve_pull_numpy(bar, a, solution, True)
+        np.testing.assert_allclose(found, solving.solve_pull(bar, a, solution, True), rtol=1e-10)
+    for bar in (a_bar[0], a_bar, tall):
+        found = adjoints.cholesky_pull_numpy(bar, factor, False)
+        np.testing.assert_allclose(
+            found, cholesky.cholesky_pull(bar, factor, False), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_a_library_registers_its_pull_of_a_rule():
+    calls = []
+
+    def pull(y_bar, x):
+        return 2 * y_bar * x
+
+    def own(y_bar, x):
+        calls.append(type(y_bar))
+        return pull(y_bar, x)
+
+    @primitive
+    def squared(x):
+        return x * x
+
+    @rule(squared)
+    def squared_rule(x: Array):
+        return squared(x), (LinearMap(None, pull, x),)
+
+    register_half(pull, own, np.ndarray)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(vjp(squared, x)[1](x)[0], 2 * x * x)
+    assert calls == [np.ndarray]
+    np.testing.assert_array_equal(vjp(squared, np.float64(3.0))[1](1.0)[0], 6.0)
+    assert calls == [np.ndarray]

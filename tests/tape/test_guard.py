@@ -16,8 +16,9 @@ from chainrules_py import MutationError, NotDifferentiableError, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.memory import memory_of, register_memory
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
-from chainrules_tape import guard as guards
 from chainrules_tape.guard import Guard
+
+pytestmark = pytest.mark.usefixtures("all_flags_come_back")
 
 RNG = np.random.default_rng(3)
 READ_ONLY = "read-only"
@@ -25,26 +26,6 @@ READ_ONLY = "read-only"
 
 def fresh(*shape):
     return RNG.uniform(0.5, 1.5, shape or (4,))
-
-
-def locked():
-    """What is locked, and how often: other tests of this process may hold tapes of their own."""
-    parts = guards._open, guards._shared, guards._waiting
-    return [set(part) for part in parts], len(guards._dropped)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _without_garbage():
-    gc.collect()
-
-
-@pytest.fixture(autouse=True)
-def _all_flags_come_back():
-    before = locked()
-    yield
-    if locked() != before:
-        gc.collect()
-    assert locked() == before
 
 
 @dataclasses.dataclass

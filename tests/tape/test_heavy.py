@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view as windows
 
 from chainrules_py import (
     LinearMap,
@@ -17,8 +18,9 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py.tangents import Thunk
-from chainrules_tape import Tape, grad, jacobian, jvp, vjp
-from chainrules_tape.heavy import Maybe, Several, may_read
+from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
+from chainrules_tape.heavy import may_read
+from chainrules_tape.links import Maybe, Several
 
 RNG = np.random.default_rng(11)
 
@@ -145,6 +147,9 @@ SAVED = {  # how a rule keeps an operand: what it saves, and its pull
     "in a tuple": (lambda x, c: ((c, 1),), lambda y_bar, pair: y_bar * pair[0]),
     "in a dict": (lambda x, c: ({"c": c},), lambda y_bar, kept: y_bar * kept["c"]),
     "a memoryview": (lambda x, c: (c.data,), lambda y_bar, kept: y_bar * np.asarray(kept)),
+    "memory": (lambda x, c: (np.asarray(c.data),), pull_of_saved),
+    "by DLPack": (lambda x, c: (np.from_dlpack(c),), pull_of_saved),
+    "windows": (lambda x, c: (windows(c, 1),), lambda y_bar, kept: y_bar * kept[:, 0]),
 }
 
 
@@ -187,6 +192,20 @@ def test_what_the_halves_close_over_is_watched(how):
         a = tape.variable(x)
         loss = np.sum(f(a, c))
         c[0] = 7.0
+    with pytest.raises(MutationError):
+        tape.grad(loss, a)
+
+
+FACTORS = fresh()
+
+
+def test_what_a_half_knows_by_a_name_of_its_module_is_watched():
+    f = product_that_saves(lambda x, c: (), lambda y_bar: y_bar * FACTORS)
+    x = fresh()
+    with Tape(guard="fingerprint") as tape:
+        a = tape.variable(x)
+        loss = np.sum(f(a, FACTORS))
+        FACTORS[0] += 1.0
     with pytest.raises(MutationError):
         tape.grad(loss, a)
 
@@ -248,6 +267,30 @@ def part_rule(x: np.ndarray):
 @rule(itself)
 def itself_rule(x: np.ndarray):
     return x, (LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar),)
+
+
+@primitive
+def windowed(x):
+    return windows(x, 3)[:, 0]
+
+
+@rule(windowed)
+def windowed_rule(x: np.ndarray):
+    pull = lambda y_bar: np.concatenate([y_bar, np.zeros(2)])
+    return windows(x, 3)[:, 0], (LinearMap(lambda x_dot: x_dot[:-2], pull),)
+
+
+def test_a_window_is_seen_to_be_a_view():
+    def loss(x):
+        x = x * 1.0
+        y = windowed(x)
+        x[0] = 3.0 * x[1]
+        return np.sum(y * y)
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    value, x_bar = value_and_grad(loss)(x)
+    assert value == loss(x) == 40.0
+    assert x_bar.tolist() == [0.0, 40.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("f", [part, itself])

@@ -296,6 +296,25 @@ def test_a_hook_runs_once_with_the_whole_cotangent():
     np.testing.assert_allclose(seen[0], 3 + 2 * np.exp(A))
 
 
+def test_a_hook_cannot_write_to_what_others_have():
+    """The cotangent of a sum is that of both its terms, and the person's own."""
+    x, seed = np.ones(3), np.ones(3)
+
+    def f(x):
+        y = x * 1.0
+        hook(y, lambda bar: np.multiply(bar, 10.0, out=bar))
+        return y + x * 2.0
+
+    _, pullback = vjp(f, x)
+    with pytest.raises(ValueError, match="read-only"):
+        pullback(seed)
+    assert seed.tolist() == [1.0, 1.0, 1.0]
+    _, pullback = vjp(lambda x: (hook(x, lambda bar: bar), x)[1], x)
+    (x_bar,) = pullback(seed)
+    x_bar += 1.0
+    assert seed.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_what_a_hook_returns_is_brought_to_the_value():
     def f(x):
         hook(x, lambda bar: np.ones(7))

@@ -158,6 +158,34 @@ def test_rows_of_values_of_a_tape_that_is_asked_for_them():
         np.testing.assert_allclose(x_bar, 10.0 / 3.0 * y_bar)
 
 
+def test_what_else_is_asked_for_changes_no_bit():
+    """What waits for the rows of an input goes on waiting when another value is asked for."""
+    places = [RNG.integers(0, 5, 3) for _ in range(8)]
+    with Tape(persistent=True) as tape:
+        x = tape.variable(X)
+        y = x * 3.0
+        rows = [x[ix] for ix in places]
+        loss = sum(
+            (y[ix] * row**3).sum() + (x[1:] * row[0]).sum()
+            for ix, row in zip(places, rows, strict=True)
+        )
+    alone = tape.grad(loss, x)
+    assert np.array_equal(tape.grad(loss, [x, y, *rows])[0], alone)
+    assert np.array_equal(tape.grad(loss, [rows[4], x])[1], alone)
+
+
+class Place(tuple):
+    """As a named tuple is one."""
+
+    __slots__ = ()
+
+
+def test_tuples_of_other_classes_are_tuples():
+    y, pullback = vjp(lambda x: x[Place((1, slice(1, 3)))], X)
+    assert np.array_equal(y, X[1, 1:3])
+    assert np.array_equal(pullback(y)[0], scattered(X, (1, slice(1, 3)), y))
+
+
 @pytest.mark.parametrize("read", [lambda x, i: x[i], lambda x, i: x[:, i]])
 def test_an_index_that_is_written_to_is_found(read):
     ix = np.array([0, 1, 1])

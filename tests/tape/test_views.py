@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError
-from chainrules_tape import Tape, grad, jvp, linearize, vjp
+from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -354,6 +354,32 @@ def test_where_nobody_knows_whether_numpy_would_have_copied_it_is_said():
     for program in (written_to, used_after):
         with pytest.raises(MutationError, match=r"\.copy\(\)"):
             grad(program)(FLAT)
+
+
+def test_windows_see_what_is_written():
+    """NumPy's are views that cannot be written to themselves."""
+    windows = np.lib.stride_tricks.sliding_window_view
+
+    def f(x):
+        x = x * 1.0
+        parts = windows(x, 2)
+        before = np.sum(parts**2)
+        x[0] = 5.0 * x[1]
+        return before + np.sum(parts**3)
+
+    value, x_bar = value_and_grad(f)(LINE)
+    assert value == f(LINE)
+    v, h = RNG.normal(size=LINE.shape), 1e-6
+    slope = (f(LINE + h * v) - f(LINE - h * v)) / (2 * h)
+    np.testing.assert_allclose([x_bar @ v, jvp(f, (LINE,), (v,))[1]], slope, rtol=1e-7)
+
+    def written(x):
+        parts = windows(x * 1.0, 2)
+        parts[0] = 0.0
+        return np.sum(parts)
+
+    with pytest.raises(ValueError, match="read-only"):
+        grad(written)(LINE)
 
 
 def test_views_of_views_of_views():
