@@ -266,7 +266,8 @@ class Alias:
         parameters = parameters_of(self.word)
         if parameters.variadic or len({*names}) != len(names):
             return None
-        ahead = n if parameters.positional[:n] == tuple(names[:n]) else 0
+        alike = [a == b for a, b in zip(parameters.positional, names[:n], strict=False)]
+        ahead = [*alike, False].index(False)  # the rest are given by name
         sources = [*range(n), *keywords]
         rows = [
             (name, source, self.defaults.get(native, REQUIRED), getattr(lower, "convert", None))

@@ -207,8 +207,6 @@ def to_device_numpy(x: np.ndarray | np.generic, *, device: Any) -> Any:
 @v.full_like.implement
 def full_like_numpy(x: np.ndarray | np.generic, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
     """np.zeros is eight times as cheap as np.full."""
-    if not x.flags.c_contiguous and type(shape) is tuple and len(shape) == x.ndim:
-        return np.full_like(x, fill, dtype, "K", False, shape)
     dtype = x.dtype if dtype is None else dtype
     if type(fill) is int and fill == 0:
         return np.zeros(shape, dtype)

@@ -519,3 +519,19 @@ def test_what_was_computed_is_freed():
         assert [reference() is None for reference in kept] == [True] * 6, (pushed, y)
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("f", [np.nansum, np.nanmean, np.nancumsum, np.nanstd, np.nanmax, np.ptp])
+def test_arguments_are_given_by_position_as_well(f):
+    value, pullback = vjp(lambda x: f(x, 1), FLAT)
+    assert np.array_equal(value, f(FLAT, 1))
+    (x_bar,) = pullback(np.ones_like(value))
+    np.testing.assert_allclose(x_bar, differences(lambda x: np.sum(f(x, 1)), FLAT), atol=1e-9)
+
+
+@pytest.mark.parametrize("like", [np.zeros_like, np.ones_like])
+def test_what_is_made_like_an_array_lies_in_memory_like_it(like):
+    """Sums follow the order of memory: they would be others in the last bit."""
+    x = RNG.uniform(0.5, 1.5, (40, 30, 20)).transpose(1, 2, 0)
+    value, _ = vjp(lambda x: (like(x) + x).sum(1), x)
+    assert np.array_equal(value, (like(x) + x).sum(1))
