@@ -30,7 +30,7 @@ CODES = {
     "... and a gradient of sin": BASE + FIRST.format("np.sum(np.sin(x))"),
     "... of mean and norm": BASE + FIRST.format("np.mean(x) * np.linalg.norm(x)"),
     "... of all that waits": BASE
-    + "\nimport chainrules_numpy\nfrom chainrules_py.loading import see_all\nsee_all()",
+    + "\nimport chainrules_numpy\nfrom chainrules_py.primitives.plugins import see_all\nsee_all()",
 }
 
 

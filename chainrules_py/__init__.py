@@ -5,27 +5,9 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 """
 
 from chainrules_py import composites, rules, vocabulary
-from chainrules_py.alias import alias
-from chainrules_py.arrays import (
-    Array,
-    Numeric,
-    Scalar,
-    Tracer,
-    lazy_array_type,
-    namespace,
-    register_array_type,
-    register_scalar_type,
-)
-from chainrules_py.bind import bind
-from chainrules_py.calling import frule, rrule
 from chainrules_py.config import Capability, Config, ForwardMode, Mutation, ReverseMode
-from chainrules_py.custom import (
-    CustomFunction,
-    augmented_rule,
-    custom_jvp,
-    custom_vjp,
-    user_grad,
-)
+from chainrules_py.engines.export import export
+from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.errors import (
     AmbiguousRuleError,
     ChainRulesError,
@@ -41,12 +23,17 @@ from chainrules_py.errors import (
     TracerError,
     UnsupportedKeywordError,
 )
-from chainrules_py.exporting import export
-from chainrules_py.linear import LinearMap, identity
-from chainrules_py.primitive import Primitive, primitive
-from chainrules_py.project import Space, project, space, zero_tangent
-from chainrules_py.registry import coverage, explain, find_rule, rules_for
-from chainrules_py.rule import (
+from chainrules_py.primitives.primitive import Primitive, primitive
+from chainrules_py.primitives.rows.alias import alias
+from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.custom import (
+    CustomFunction,
+    augmented_rule,
+    custom_jvp,
+    custom_vjp,
+    user_grad,
+)
+from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
     non_differentiable,
@@ -54,8 +41,10 @@ from chainrules_py.rule import (
     rule,
     scalar_rule,
 )
-from chainrules_py.structure import register_structure
-from chainrules_py.tangents import (
+from chainrules_py.registry.table import coverage, explain, find_rule, rules_for
+from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.space import Space, project, space, zero_tangent
+from chainrules_py.tangents.structural import (
     AbstractTangent,
     AbstractZero,
     NoTangent,
@@ -72,7 +61,18 @@ from chainrules_py.tangents import (
     scale,
     unthunk,
 )
-from chainrules_py.tracers import ignore_derivatives
+from chainrules_py.values.arrays import (
+    Array,
+    Numeric,
+    Scalar,
+    Tracer,
+    lazy_array_type,
+    namespace,
+    register_array_type,
+    register_scalar_type,
+)
+from chainrules_py.values.structure import register_structure
+from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = [
     "AbstractTangent",

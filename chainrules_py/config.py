@@ -6,9 +6,9 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.arrays import is_hidden
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.structure import flatten
+from chainrules_py.values.arrays import is_hidden
+from chainrules_py.values.structure import flatten
 
 __all__ = ["Capability", "Config", "ForwardMode", "Mutation", "ReverseMode"]
 

@@ -35,7 +35,7 @@ def stride(x):
 
 BACKEND = """
 import thinglib
-from chainrules_py.advice import advise
+from chainrules_py.primitives.hints import advise
 
 chainrules_contract = 1
 advise(thinglib.total, "write np.sum(x)")
@@ -87,7 +87,7 @@ def test_the_function_that_the_program_called_is_the_one_advised(library):
 
 def test_functions_of_scipys_are_found_by_their_modules():
     special = pytest.importorskip("scipy.special")
-    from chainrules_py.loading import module_of
+    from chainrules_py.primitives.plugins import module_of
 
     assert module_of(special.erf) == "scipy.special"
     assert module_of(special.logsumexp).startswith("scipy.special")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import RuleError, UnsupportedKeywordError, alias, primitive
-from chainrules_py.alias import Call, aliases
+from chainrules_py.primitives.rows.alias import Call, aliases
 
 
 @primitive

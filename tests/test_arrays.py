@@ -25,7 +25,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import (
+from chainrules_py.values.arrays import (
     Tracer,
     dispatch_type,
     is_array_type,

@@ -20,7 +20,7 @@ from chainrules_py import (
     scalar_rule,
     user_grad,
 )
-from chainrules_py.captures import frozen
+from chainrules_py.primitives.closures.freeze import frozen
 from chainrules_tape import Tape, grad, jvp, linearize
 
 X = np.array([0.3, -1.2, 2.0])

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_py.closures import Closure, closed, settled
-from chainrules_py.tracers import find_tracers
+from chainrules_py.primitives.closures.convert import Closure, closed, settled
+from chainrules_py.values.tracers import find_tracers
 from chainrules_py.vocabulary import root
 from chainrules_tape import Tape, grad
 

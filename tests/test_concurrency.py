@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from chainrules_py import LinearMap, Numeric, find_rule, loading, primitive, registry, rrule, rule
-from chainrules_py.dispatch import Cache
+from chainrules_py import LinearMap, Numeric, find_rule, primitive, rrule, rule
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.registry import table
 
 WAIT = 20.0
 
@@ -51,8 +53,8 @@ def register_between_reading_and_filling(monkeypatch: pytest.MonkeyPatch) -> tup
     """A lookup reads the rules; another thread registers; then the lookup fills its cache."""
     f = fresh()
     rule(f)(stated(2.0, Numeric))
-    hold = Hold(registry._resolve)
-    monkeypatch.setattr(registry, "_resolve", hold)
+    hold = Hold(table._resolve)
+    monkeypatch.setattr(table, "_resolve", hold)
     answers: list[Any] = []
 
     def look_up() -> None:
@@ -78,30 +80,30 @@ def test_a_registry_that_clears_its_cache_in_place_fails_that_test(monkeypatch):
     """A planted race: the same interleaving loses the rule if the dict is cleared, not replaced."""
 
     def clearing() -> None:
-        for cache in list(registry._caches.values()):
+        for cache in list(table._caches.values()):
             cache.open().clear()
 
-    monkeypatch.setattr(registry, "invalidate", clearing)
+    monkeypatch.setattr(table, "invalidate", clearing)
     f, _ = register_between_reading_and_filling(monkeypatch)
     assert rrule(f, 1.0)[1](1.0) == (2.0,)  # stale
 
 
 def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatch):
-    fill = registry._fill
+    fill = table._fill
 
     def racing(cache: Any, f: Any, operands: Any, config: Any) -> Any:
         found = fill({}, f, operands, config)
-        registry._plain.open()[f, operands] = found  # bound after reading the rules
+        table._plain.open()[f, operands] = found  # bound after reading the rules
         return found
 
-    monkeypatch.setattr(registry, "_fill", racing)
+    monkeypatch.setattr(table, "_fill", racing)
     f, _ = register_between_reading_and_filling(monkeypatch)
     assert rrule(f, 1.0)[1](1.0) == (2.0,)  # stale
 
 
 def test_backends_are_imported_outside_the_lock(monkeypatch):
     """A thread imports a backend that registers; another, inside the lock, waits for no import."""
-    from chainrules_py import dispatch
+    from chainrules_py.primitives import dispatch
 
     importing, registered = threading.Event(), threading.Event()
     f = fresh()
@@ -114,18 +116,18 @@ def test_backends_are_imported_outside_the_lock(monkeypatch):
         assert registered.wait(WAIT), "the registry's lock was held while a backend was imported"
         rule(f)(stated(5.0, Planted))
         module = type(threading)("planted_backend")
-        module.chainrules_contract = loading.CONTRACT  # type: ignore[attr-defined]
+        module.chainrules_contract = plugins.CONTRACT  # type: ignore[attr-defined]
         return module
 
     monkeypatch.setattr(
-        loading,
+        plugins,
         "announced",
         lambda group: (
-            (("planted_library", "planted_backend"),) if group == loading.BACKENDS else ()
+            (("planted_library", "planted_backend"),) if group == plugins.BACKENDS else ()
         ),
     )
-    monkeypatch.setattr(loading.importlib, "import_module", import_module)
-    monkeypatch.setattr(loading, "_seen", set())
+    monkeypatch.setattr(plugins.importlib, "import_module", import_module)
+    monkeypatch.setattr(plugins, "_seen", set())
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(find_rule(f, (Planted,))))
     thread.start()
@@ -160,18 +162,18 @@ def test_a_lookup_waits_for_a_backend_that_another_thread_is_importing(monkeypat
                 rule(f)(stated(5.0, Planted))
                 rule(f)(stated(6.0, int))
         module = type(threading)("planted_backend2")
-        module.chainrules_contract = loading.CONTRACT  # type: ignore[attr-defined]
+        module.chainrules_contract = plugins.CONTRACT  # type: ignore[attr-defined]
         return module
 
     monkeypatch.setattr(
-        loading,
+        plugins,
         "announced",
         lambda group: (
-            (("planted_library2", "planted_backend2"),) if group == loading.BACKENDS else ()
+            (("planted_library2", "planted_backend2"),) if group == plugins.BACKENDS else ()
         ),
     )
-    monkeypatch.setattr(loading.importlib, "import_module", import_module)
-    monkeypatch.setattr(loading, "_seen", set())
+    monkeypatch.setattr(plugins.importlib, "import_module", import_module)
+    monkeypatch.setattr(plugins, "_seen", set())
     found: list[Any] = []
     threads = [
         threading.Thread(target=lambda: found.append(find_rule(f, (Planted,)))) for _ in range(2)

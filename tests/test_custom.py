@@ -734,7 +734,7 @@ def test_a_record_shows_the_arrays_that_it_holds(name):
 
 def test_a_statement_about_a_new_function_makes_nobody_forget_theirs():
     """What costs a millisecond to find again was forgotten whenever a function got its rule."""
-    from chainrules_py.dispatch import Cache
+    from chainrules_py.primitives.dispatch import Cache
 
     cache = Cache()
     cache.open()["kept"] = True

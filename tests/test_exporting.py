@@ -15,11 +15,10 @@ from chainrules_py import (
     UnsupportedKeywordError,
     custom_vjp,
     export,
-    loading,
     primitive,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.exporting import (
+from chainrules_py.engines.export import (
     Kernel,
     Layout,
     Support,
@@ -29,8 +28,9 @@ from chainrules_py.exporting import (
     resolved,
     stated,
 )
-from chainrules_py.known import Known, known_value
-from chainrules_py.tangents import Tangent, ZeroTangent
+from chainrules_py.engines.reuse_value import ReusedValue, known_value
+from chainrules_py.primitives import plugins
+from chainrules_py.tangents.structural import Tangent, ZeroTangent
 from chainrules_py.testing.battery import BATTERY, CONSTANT, ONE_MODE, points
 from chainrules_py.testing.differences import derivative
 
@@ -57,8 +57,8 @@ def test_unknown_and_missing_engines(monkeypatch):
     with pytest.raises(ContractError, match=r"no exporter to 'nothing', only to .*autograd"):
         exporter("nothing")
     announced = (("broken", "chainrules_broken"), ("whole", "chainrules_whole"))
-    monkeypatch.setattr(loading, "announced", lambda group: announced)
-    monkeypatch.setattr(loading, "failures", dict(loading.failures))
+    monkeypatch.setattr(plugins, "announced", lambda group: announced)
+    monkeypatch.setattr(plugins, "failures", dict(plugins.failures))
     whole = types.ModuleType("chainrules_whole")
     whole.chainrules_contract, whole.export = 1, lambda f: ("whole", f)
     monkeypatch.setitem(sys.modules, "chainrules_whole", whole)
@@ -235,7 +235,7 @@ def test_kernels_with_constants_and_of_higher_order():
 
 
 def test_without_an_engine(monkeypatch):
-    monkeypatch.setattr(loading, "default_engine", lambda: None)
+    monkeypatch.setattr(plugins, "default_engine", lambda: None)
     with pytest.raises(ContractError, match="no engine is installed"):
         Kernel(v.sin, 1).pull(1)(0.0, 1.0)
 
@@ -245,8 +245,8 @@ def test_without_an_engine(monkeypatch):
 
 def test_known_values_nest_and_end():
     x, y = object(), object()
-    with Known(v.sin, (x,), {}, "outer"):
-        with Known(v.cos, (y,), {}, "inner"):
+    with ReusedValue(v.sin, (x,), {}, "outer"):
+        with ReusedValue(v.cos, (y,), {}, "inner"):
             assert known_value(v.cos, (y,), {}).y == "inner"
             assert known_value(v.sin, (x,), {}).y == "outer"
             assert known_value(v.sin, (y,), {}) is None

@@ -7,8 +7,8 @@ import pytest
 
 import chainrules_numpy  # noqa: F401
 from chainrules_py import UnsupportedKeywordError, vocabulary
-from chainrules_py.kinship import derive, rows_of
-from chainrules_py.signature import _documented, parameters_of
+from chainrules_py.primitives.rows.derive import derive, rows_of
+from chainrules_py.primitives.signature import _documented, parameters_of
 from chainrules_tape import grad
 
 ROWS = rows_of("numpy")

@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
         tmp_path,
         """
         import chainrules_py as cr, flag
-        from chainrules_py.loading import later
+        from chainrules_py.primitives.plugins import later
         from words import f
         later("latefile", "words")
         try:

@@ -20,8 +20,8 @@ from chainrules_py import (
     unthunk,
     zero_tangent,
 )
-from chainrules_py.project import kind_of, spread
-from chainrules_py.unbroadcasting import unbroadcasting
+from chainrules_py.tangents.space import kind_of, spread
+from chainrules_py.tangents.sum_to_shape import unbroadcasting
 
 CASES = [
     ((3,), (3,)),

@@ -27,7 +27,6 @@ from chainrules_py import (
     explain,
     find_rule,
     frule,
-    loading,
     opt_out,
     primitive,
     register_array_type,
@@ -37,8 +36,9 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.loading import Layer
-from chainrules_py.registry import _statements
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.plugins import Layer
+from chainrules_py.registry.table import _statements
 
 
 def fresh(name: str = "f", operands: int = 1) -> Any:
@@ -105,14 +105,14 @@ MODULES = {
 def layers(monkeypatch: pytest.MonkeyPatch):
     """Announce a module for each layer."""
     groups = {
-        loading.ENGINES: (("e", "planted_engine"),),
-        loading.BACKENDS: (("b", "planted_backend"),),
-        loading.RULES: (("r", "planted_rules"),),
+        plugins.ENGINES: (("e", "planted_engine"),),
+        plugins.BACKENDS: (("b", "planted_backend"),),
+        plugins.RULES: (("r", "planted_rules"),),
     }
-    monkeypatch.setattr(loading, "announced", lambda group: groups[group])
-    loading._layers.cache_clear()
+    monkeypatch.setattr(plugins, "announced", lambda group: groups[group])
+    plugins._layers.cache_clear()
     yield
-    loading._layers.cache_clear()
+    plugins._layers.cache_clear()
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(Layer)))

@@ -19,8 +19,8 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.dispatch import Cache, MethodTable, invalidate
-from chainrules_py.loading import Layer, layer_of
+from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate
+from chainrules_py.primitives.plugins import Layer, layer_of
 
 
 def fresh():

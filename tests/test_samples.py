@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.structure import fields_of, is_structure_type
 from chainrules_py.testing import backend, backends, sample_tests, to_numpy
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.gaps import GAPS, gap_of
 from chainrules_py.testing.nesting import Loss, default_engine
 from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 
 def is_there(name):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import Array, RuleError, primitive
-from chainrules_py.dispatch import operand_types
-from chainrules_py.signature import REQUIRED, parameters_of
+from chainrules_py.primitives.dispatch import operand_types
+from chainrules_py.primitives.signature import REQUIRED, parameters_of
 
 
 def f0(): ...

@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 import pytest
 
-from chainrules_py import structure
-from chainrules_py.structure import (
+from chainrules_py.values import structure
+from chainrules_py.values.structure import (
     fields_of,
     flatten,
     is_structure_type,
@@ -494,7 +494,7 @@ def test_structures_print_well():
 def test_no_library_is_imported():
     """The core detects attrs classes and NumPy arrays without knowing either."""
     program = (
-        "import sys; import chainrules_py.structure, chainrules_py.tangents;"
+        "import sys; import chainrules_py.values.structure, chainrules_py.tangents.structural;"
         "print(sorted({'attr', 'attrs', 'numpy', 'torch', 'jax'} & set(sys.modules)))"
     )
     run = subprocess.run(

@@ -17,10 +17,9 @@ import attrs
 import numpy as np
 import pytest
 
-from chainrules_py import structure, tangents
 from chainrules_py.errors import NotDifferentiableError, ProjectionError
-from chainrules_py.structure import register_leaf, register_structure
-from chainrules_py.tangents import (
+from chainrules_py.tangents import structural
+from chainrules_py.tangents.structural import (
     AbstractTangent,
     AbstractZero,
     NoTangent,
@@ -40,6 +39,8 @@ from chainrules_py.tangents import (
     scale,
     unthunk,
 )
+from chainrules_py.values import structure
+from chainrules_py.values.structure import register_leaf, register_structure
 
 ZERO = ZeroTangent()
 NONE = NoTangent()
@@ -51,9 +52,9 @@ def registrations(monkeypatch):
     """Registrations of a test end with it; NumPy's arrays may be added into."""
     monkeypatch.setattr(structure, "_registered", dict(structure._registered))
     monkeypatch.setattr(structure, "_structures", {})
-    monkeypatch.setattr(tangents, "_mutable", {})
-    monkeypatch.setattr(tangents, "_classes", dict(tangents._classes))
-    monkeypatch.setattr(tangents, "_plain_types", set())
+    monkeypatch.setattr(structural, "_mutable", {})
+    monkeypatch.setattr(structural, "_classes", dict(structural._classes))
+    monkeypatch.setattr(structural, "_plain_types", set())
     register_mutable(
         np.ndarray, lambda x: x.flags.writeable and 0 not in x.strides and x.flags.owndata
     )

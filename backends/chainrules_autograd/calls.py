@@ -20,17 +20,17 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_py.arrays import is_python_number
-from chainrules_py.bind import Bound, bind
-from chainrules_py.closures import Closure, HigherOrder, Operator, closed
+from chainrules_py.engines.export import Layout
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.exporting import Layout
-from chainrules_py.loading import hosted
-from chainrules_py.primitive import Primitive
-from chainrules_py.project import Space, space
-from chainrules_py.registry import demand_rule, find_rule
-from chainrules_py.structure import TreeDef, flatten, is_structure_type, unflatten
-from chainrules_py.tangents import ZeroTangent, is_zero, unthunk
+from chainrules_py.primitives.closures.convert import Closure, HigherOrder, Operator, closed
+from chainrules_py.primitives.plugins import hosted
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound, bind
+from chainrules_py.registry.table import demand_rule, find_rule
+from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
+from chainrules_py.values.arrays import is_python_number
+from chainrules_py.values.structure import TreeDef, flatten, is_structure_type, unflatten
 
 __all__ = ["Moment", "forward_node", "reverse_node", "run"]
 

@@ -12,10 +12,10 @@ import autograd.core
 
 from chainrules_autograd.boxes import boxed
 from chainrules_py import Config, ForwardMode, ReverseMode
-from chainrules_py.layout import Opened
-from chainrules_py.project import kind_of, space
-from chainrules_py.recipes.leaves import dense, densely
-from chainrules_py.tangents import ZeroTangent, is_zero
+from chainrules_py.registry.bind.entries import dense, densely
+from chainrules_py.tangents.pytree import Opened
+from chainrules_py.tangents.space import kind_of, space
+from chainrules_py.tangents.structural import ZeroTangent, is_zero
 from chainrules_py.vocabulary import conj
 
 __all__ = [
@@ -82,7 +82,7 @@ class AutogradConfig(Config):
         return y, dense(call.out.tangent(_parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `chainrules_py.loading.hosted`."""
+        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 

@@ -16,15 +16,20 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_py import loading
-from chainrules_py.alias import aliases
-from chainrules_py.arrays import is_array_type, is_number_type, is_python_number, number_home
-from chainrules_py.bind import bind
-from chainrules_py.calling import scalar_at_home
-from chainrules_py.dispatch import Cache
-from chainrules_py.exporting import Resolved, Support, exactly, resolved, stated
-from chainrules_py.primitive import Primitive, is_static
-from chainrules_py.registry import find_rule, name_of
+from chainrules_py.engines.export import Resolved, Support, exactly, resolved, stated
+from chainrules_py.engines.frule_rrule import scalar_at_home
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.primitive import Primitive, is_static
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.table import find_rule, name_of
+from chainrules_py.values.arrays import (
+    is_array_type,
+    is_number_type,
+    is_python_number,
+    number_home,
+)
 
 __all__ = ["export", "supports"]
 
@@ -69,7 +74,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     0.5 0.25
     """
     plans = Cache()
-    loading.see(f, ())
+    plugins.see(f, ())
     is_native = not isinstance(f, Primitive) and _is_aliased(f)
 
     def exported(*operands: Any, **options: Any) -> Any:
@@ -177,7 +182,7 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
     if mode is None or not all(plain) or rule is None or rule.statement(mode) is None:
         return
     bound = bind(rule, tuple(classes), tuple(wanted), mode, config=config)
-    if bound is None or bound.careful or bound.wanted != tuple(wanted):
+    if bound is None or bound.may_be_zero or bound.wanted != tuple(wanted):
         return
     make = _pulled if mode == "reverse" else _pushed
     places = [i for i, w in enumerate(wanted) if w]

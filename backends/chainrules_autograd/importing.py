@@ -13,18 +13,18 @@ from autograd.tracer import isbox
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_py import NoTangent, Primitive, namespace
-from chainrules_py.arrays import is_array_type
-from chainrules_py.exporting import Layout
-from chainrules_py.importing import (
+from chainrules_py.engines.export import Layout
+from chainrules_py.engines.import_rule import (
     declared,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
-from chainrules_py.project import kind_of, zero_tangent
-from chainrules_py.registry import name_of
-from chainrules_py.structure import flatten
-from chainrules_py.tangents import canonicalize, is_zero
+from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of, zero_tangent
+from chainrules_py.tangents.structural import canonicalize, is_zero
+from chainrules_py.values.arrays import is_array_type
+from chainrules_py.values.structure import flatten
 
 __all__ = ["import_rule"]
 

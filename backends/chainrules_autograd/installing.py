@@ -14,11 +14,18 @@ from autograd.tracer import notrace_primitives
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
-from chainrules_py.alias import aliases
-from chainrules_py.installing import ABSENT, Installed, chosen, found_below, native_of, original
-from chainrules_py.kinship import rows_of
-from chainrules_py.loading import see
-from chainrules_py.structure import flatten, is_structure_type
+from chainrules_py.engines.install import (
+    ABSENT,
+    Installed,
+    chosen,
+    found_below,
+    native_of,
+    original,
+)
+from chainrules_py.primitives.plugins import see
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.primitives.rows.derive import rows_of
+from chainrules_py.values.structure import flatten, is_structure_type
 
 __all__ = ["Installed", "install"]
 

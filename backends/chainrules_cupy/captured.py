@@ -19,8 +19,8 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import Primitive
-from chainrules_py.captures import global_names
-from chainrules_py.closures.knowledge import attributes, content
+from chainrules_py.primitives.closures.freeze import global_names
+from chainrules_py.primitives.closures.search import attributes, content
 
 __all__ = ["Captured"]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from chainrules_py import register_array_type
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
-from chainrules_py.calling import register_owner
+from chainrules_py.engines.frule_rrule import register_owner
 from chainrules_py.errors import RuleError
+from chainrules_py.primitives.rows.alias import aliases
 
 __all__ = ["Expression", "Program", "trace"]
 

@@ -12,7 +12,7 @@ from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.decompositions import solve_triangular_standard
-from chainrules_py.composites.lacking.matrices import (
+from chainrules_py.composites.fallbacks.matrices import (
     dot_standard,
     inner_standard,
     matrix_rank_standard,

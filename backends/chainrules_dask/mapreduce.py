@@ -17,8 +17,8 @@ import dask.config
 from dask.delayed import Delayed, delayed
 
 from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent, accumulate
-from chainrules_py.loading import default_engine
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.primitives.plugins import default_engine
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["map_reduce_grad", "row_blocks"]
 

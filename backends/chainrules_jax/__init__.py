@@ -4,13 +4,14 @@ Importing this registers the arrays and how they compute the words. `export` mak
 of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
-from chainrules_jax import arrays, host, matrices, odes, solving
-from chainrules_jax.arrays import JaxArray
-from chainrules_jax.callbacks import callback
-from chainrules_jax.config import JaxConfig, config
-from chainrules_jax.exporting import export, supports
-from chainrules_jax.importing import import_rule
-from chainrules_jax.installing import Installed, install
+from chainrules_jax import arrays
+from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.engine import host
+from chainrules_jax.engine.callback import callback
+from chainrules_jax.engine.config import JaxConfig, config
+from chainrules_jax.engine.export import export, supports
+from chainrules_jax.engine.import_rule import import_rule
+from chainrules_jax.engine.install import Installed, install
 
 __all__ = [
     "Installed",
@@ -23,9 +24,6 @@ __all__ = [
     "host",
     "import_rule",
     "install",
-    "matrices",
-    "odes",
-    "solving",
     "supports",
 ]
 

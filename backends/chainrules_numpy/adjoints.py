@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.decompositions import cotangent_of_small, solve_again_numpy
-from chainrules_py.recipes.general import register_half
-from chainrules_py.recipes.linear import register_adjoint
-from chainrules_py.rules import cholesky, products, reductions, solving
+from chainrules_py.registry.bind.general import register_half
+from chainrules_py.registry.bind.linear import register_adjoint
+from chainrules_py.rules import reductions
+from chainrules_py.rules.decompositions import cholesky
+from chainrules_py.rules.linalg import products, solving
 
 __all__: list[str] = []
 

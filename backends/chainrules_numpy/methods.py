@@ -15,10 +15,10 @@ from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
 from chainrules_py.composites import manipulation as m
 from chainrules_py.composites import statistics as s
 from chainrules_py.composites.indexing import compress
+from chainrules_py.primitives.rows.alias import aliases
 
 __all__: list[str] = []
 

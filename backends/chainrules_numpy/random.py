@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.advice import advise
+from chainrules_py.primitives.hints import advise
 
 __all__ = ["MOVED", "OTHERS"]
 

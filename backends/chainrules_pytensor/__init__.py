@@ -14,9 +14,9 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.exporting import Kernel, Layout, Support, stated
-from chainrules_py.registry import name_of
-from chainrules_py.structure import flatten, unflatten
+from chainrules_py.engines.export import Kernel, Layout, Support, stated
+from chainrules_py.registry.table import name_of
+from chainrules_py.values.structure import flatten, unflatten
 
 __all__ = ["KernelOp", "export", "supports"]
 

@@ -5,7 +5,7 @@ in Python make plain arrays of their arguments first; `special` and `linalg` hav
 same names and parameters that take traced values as well.
 """
 
-from chainrules_py.loading import later
+from chainrules_py.primitives.plugins import later
 from chainrules_scipy import implementations, linalg, special, ufuncs
 
 __all__ = ["implementations", "linalg", "special", "ufuncs"]
@@ -16,4 +16,4 @@ chainrules_contract = 1
 # array of SciPy's, and its operators have to be told before.
 for _format in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil"):
     later("chainrules_scipy.sparse", f"scipy.sparse._{_format}")
-later("chainrules_scipy.sparse_unseen", "scipy.sparse._base")
+later("chainrules_scipy.sparse.hints", "scipy.sparse._base")

@@ -13,8 +13,8 @@ import scipy.special
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.project import kind_of
-from chainrules_scipy.common import array_of, stands_for, static
+from chainrules_py.tangents.space import kind_of
+from chainrules_scipy.rows import array_of, stands_for, static
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
 

@@ -17,11 +17,11 @@ from array_api_strict._array_object import Array as Strict
 
 from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.calling import register_owner
-from chainrules_py.loading import see
-from chainrules_py.memory import memory_of, register_memory
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import register_mutable
+from chainrules_py.engines.frule_rrule import register_owner
+from chainrules_py.primitives.plugins import see
+from chainrules_py.tangents.structural import register_mutable
+from chainrules_py.values.memory import memory_of, register_memory
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["Strict", "borrow", "is_of_the_standard"]
 

@@ -3,14 +3,14 @@
 It knows no function by name: what a call means is asked of `chainrules_py`.
 """
 
-from chainrules_tape.api import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
-from chainrules_tape.checkpointing import checkpoint, checkpoint_chain
-from chainrules_tape.creation import asarray, full
-from chainrules_tape.debugging import debug_nans
-from chainrules_tape.derivatives import gauss_newton_vp, hessian, hvp, jacobian
-from chainrules_tape.imperative import hook
-from chainrules_tape.tape import Tape
-from chainrules_tape.variables import Variable
+from chainrules_py.tracing.creation import asarray, full
+from chainrules_tape.checkpoint import checkpoint, checkpoint_chain
+from chainrules_tape.core.tape import Tape
+from chainrules_tape.core.variable import Variable
+from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
+from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian
+from chainrules_tape.functions.tape_grad import hook
+from chainrules_tape.inspect.nans import debug_nans
 
 __all__ = [
     "Tape",

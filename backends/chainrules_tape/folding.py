@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chainrules_tape.tape import Tape
+    from chainrules_tape.core.tape import Tape
 
 __all__ = ["folded", "unfolding"]
 

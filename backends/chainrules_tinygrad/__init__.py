@@ -17,10 +17,10 @@ from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
 from chainrules_py import bind, register_array_type
+from chainrules_py.engines.export import Support, resolved, stated
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.exporting import Support, resolved, stated
-from chainrules_py.registry import demand_rule, name_of
-from chainrules_py.tangents import ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py.registry.table import demand_rule, name_of
+from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero, unthunk
 
 __all__ = ["export", "supports", "words"]
 

@@ -4,13 +4,14 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
-from chainrules_torch import arrays, elementwise, hosting, indexing, linalg, manipulation, special
-from chainrules_torch.callback import callback
-from chainrules_torch.config import TorchConfig, config
-from chainrules_torch.exporting import Exported, export
-from chainrules_torch.importing import import_rule
-from chainrules_torch.installing import Installed, install
-from chainrules_torch.support import supports
+from chainrules_torch import arrays
+from chainrules_torch.engine import host
+from chainrules_torch.engine.callback import callback
+from chainrules_torch.engine.config import TorchConfig, config
+from chainrules_torch.engine.export import Exported, export
+from chainrules_torch.engine.import_rule import import_rule
+from chainrules_torch.engine.install import Installed, install
+from chainrules_torch.engine.support import supports
 
 __all__ = [
     "Exported",
@@ -19,15 +20,10 @@ __all__ = [
     "arrays",
     "callback",
     "config",
-    "elementwise",
     "export",
-    "hosting",
+    "host",
     "import_rule",
-    "indexing",
     "install",
-    "linalg",
-    "manipulation",
-    "special",
     "supports",
 ]
 

@@ -4,12 +4,12 @@ Some files say how words are computed by other words as well. They are imported 
 words is first looked up, as those with rules are.
 """
 
-from chainrules_py.loading import later
+from chainrules_py.primitives.plugins import later
 
 __all__ = ["COMPUTED"]
 
 COMPUTED = {
-    "builtins": (
+    "composites.python_numbers": (
         "creation",
         "elementwise",
         "manipulation",
@@ -20,14 +20,14 @@ COMPUTED = {
     "composites.decompositions": ("decompositions",),
     "composites.elementwise": ("selection",),
     "composites.higher_order": ("higher_order",),
-    "composites.lacking.elementwise": ("elementwise", "predicates", "selection", "trigonometry"),
-    "composites.lacking.indexing": ("indexing",),
-    "composites.lacking.information": ("information",),
-    "composites.lacking.integers": ("predicates",),
-    "composites.lacking.manipulation": ("creation", "manipulation", "polynomials"),
-    "composites.lacking.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
-    "composites.lacking.reductions": ("reductions", "selection", "sorting"),
-    "composites.lacking.statistics": ("interpolation", "statistics"),
+    "composites.fallbacks.elementwise": ("elementwise", "predicates", "selection", "trigonometry"),
+    "composites.fallbacks.indexing": ("indexing",),
+    "composites.fallbacks.information": ("information",),
+    "composites.fallbacks.integers": ("predicates",),
+    "composites.fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
+    "composites.fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
+    "composites.fallbacks.reductions": ("reductions", "selection", "sorting"),
+    "composites.fallbacks.statistics": ("interpolation", "statistics"),
     "composites.matrix_functions": ("matrix_functions",),
     "composites.products": ("contraction",),
     "composites.standard": ("creation", "indexing", "joining", "manipulation", "reductions"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.project import dtype_kind
+from chainrules_py.tangents.space import dtype_kind
 
 __all__ = ["full", "full_of", "linspace", "logspace"]
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import Array, namespace
+from chainrules_py.values.arrays import Array, namespace
 from chainrules_py.vocabulary.linalg import SVDResult
 
 __all__ = [

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import Array, Numeric, namespace
-from chainrules_py.project import kind_of
-from chainrules_py.tracers import ignore_derivatives
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Array, Numeric, namespace
+from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = [
     "angle",

@@ -14,7 +14,7 @@ from chainrules_py.composites.manipulation import (
     broadcast_arrays,
     normal_axes,
 )
-from chainrules_py.tracers import ignore_derivatives
+from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = [
     "append",

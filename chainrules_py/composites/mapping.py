@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import dispatch_type, is_array_type, type_namespace
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.arrays import dispatch_type, is_array_type, type_namespace
+from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import Array
+from chainrules_py.values.arrays import Array
 
 __all__: list[str] = []
 

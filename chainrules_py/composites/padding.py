@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.quantiles import median
 from chainrules_py.errors import UnsupportedKeywordError
-from chainrules_py.project import kind_of
+from chainrules_py.tangents.space import kind_of
 
 __all__ = ["pad"]
 

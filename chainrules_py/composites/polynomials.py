@@ -6,10 +6,10 @@ import functools
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import namespace_of
 from chainrules_py.composites.indexing import trim_zeros
-from chainrules_py.project import kind_of
-from chainrules_py.tracers import ignore_derivatives
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import namespace_of
+from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = [
     "ascending",

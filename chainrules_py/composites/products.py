@@ -7,8 +7,8 @@ import string
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import Array
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.values.arrays import Array
 
 __all__ = [
     "cross",

@@ -10,11 +10,11 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import dispatch_type, is_python_number, type_namespace
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
-from chainrules_py.project import kind_of
-from chainrules_py.tracers import ignore_derivatives
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import dispatch_type, is_python_number, type_namespace
+from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 

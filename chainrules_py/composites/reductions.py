@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import dispatch_type, host_of, is_python_number, type_namespace
 from chainrules_py.composites.manipulation import normal_axes
-from chainrules_py.project import kind_of
-from chainrules_py.tracers import find_tracers
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import dispatch_type, host_of, is_python_number, type_namespace
+from chainrules_py.values.tracers import find_tracers
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = [

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.arrays import dispatch_type, type_namespace
 from chainrules_py.composites.reductions import Axes, axes_of
-from chainrules_py.project import kind_of
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import dispatch_type, type_namespace
 
 __all__ = [
     "average",

@@ -4,23 +4,29 @@ A file is imported when one of its words is first looked up: all of them take as
 of NumPy.
 """
 
-from chainrules_py.loading import later
+from chainrules_py.primitives.plugins import later
 
 __all__ = ["FILES"]
 
 FILES = {
-    "bessel": ("bessel", "special"),
-    "contraction": ("determinants", "einsum"),
+    "bessel": ("special.bessel", "special.special"),
+    "contraction": ("contraction.determinants", "contraction.einsum"),
     "creation": ("creation",),
-    "decompositions": ("cholesky", "eigen", "least_squares", "qr", "solving"),
+    "decompositions": (
+        "decompositions.cholesky",
+        "decompositions.eigen",
+        "decompositions.least_squares",
+        "decompositions.qr",
+        "linalg.solving",
+    ),
     "elementwise": ("elementwise",),
     "fourier": ("fourier",),
-    "higher_order": ("higher_order", "implicit", "integration"),
+    "higher_order": ("higher_order.programs", "higher_order.implicit", "higher_order.integration"),
     "indexing": ("indexing",),
     "information": ("information",),
     "interpolation": ("interpolation",),
     "joining": ("joining",),
-    "linalg": ("linalg", "products", "solving", "svd"),
+    "linalg": ("linalg.matrices", "linalg.products", "linalg.solving", "linalg.svd"),
     "manipulation": ("manipulation",),
     "matrix_functions": ("matrix_functions",),
     "polynomials": ("polynomials",),
@@ -29,7 +35,7 @@ FILES = {
     "reporting": ("reporting",),
     "selection": ("selection",),
     "sorting": ("sorting",),
-    "special": ("special",),
+    "special": ("special.special",),
     "statistics": ("statistics",),
     "trigonometry": ("trigonometry",),
 }

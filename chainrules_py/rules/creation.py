@@ -1,11 +1,11 @@
 """Rules for words that make arrays, of no element of another, or of a first and a last number."""
 
-from chainrules_py.batch import aligned
-from chainrules_py.linear import LinearMap
-from chainrules_py.project import kind_of
-from chainrules_py.rule import linear_rule, non_differentiable, rule
-from chainrules_py.rules.leading import moved
-from chainrules_py.tangents import ZeroTangent
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
+from chainrules_py.rules.support.leading import moved
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import ZeroTangent
 from chainrules_py.vocabulary import (
     arange_like,
     conj,

@@ -8,9 +8,15 @@ Python's own ``/`` raises there.
 
 import math
 
-from chainrules_py.linear import LinearMap, identity
-from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, rule, scalar_rule
-from chainrules_py.tangents import NoTangent, ZeroTangent
+from chainrules_py.registry.pens import (
+    bilinear_rule,
+    linear_rule,
+    non_differentiable,
+    rule,
+    scalar_rule,
+)
+from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.structural import NoTangent, ZeroTangent
 from chainrules_py.vocabulary import (
     add,
     astype,

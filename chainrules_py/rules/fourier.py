@@ -5,8 +5,8 @@ inverse scaled the other way round. C. Van Loan, Computational Frameworks for th
 Transform (1992), section 1.1; for real sequences section 4.3.
 """
 
-from chainrules_py.rule import linear_rule
-from chainrules_py.rules.leading import along_axis
+from chainrules_py.registry.pens import linear_rule
+from chainrules_py.rules.support.leading import along_axis
 from chainrules_py.vocabulary import (
     arange_like,
     concat,

@@ -2,9 +2,9 @@
 
 import math
 
-from chainrules_py.project import kind_of
-from chainrules_py.rule import linear_rule
-from chainrules_py.rules.leading import along_axis, along_places, indexed, scattered
+from chainrules_py.registry.pens import linear_rule
+from chainrules_py.rules.support.leading import along_axis, along_places, indexed, scattered
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.vocabulary import (
     Index,
     add_along_axis,

@@ -6,11 +6,11 @@ is cited where there is more to them.
 
 import math
 
-from chainrules_py.arrays import Array
-from chainrules_py.linear import LinearMap
-from chainrules_py.rule import rule, scalar_rule
+from chainrules_py.registry.pens import rule, scalar_rule
 from chainrules_py.rules.elementwise import cosine
-from chainrules_py.rules.special import series
+from chainrules_py.rules.special.special import series
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     boxcox,
     boxcox1p,

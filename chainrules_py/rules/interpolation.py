@@ -1,9 +1,9 @@
 """Rules for reading a function between the points at which it is known."""
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.project import Space
-from chainrules_py.rule import non_differentiable, rule
+from chainrules_py.registry.pens import non_differentiable, rule
 from chainrules_py.rules.indexing import take_transpose
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import Space
 from chainrules_py.vocabulary import (
     clip,
     conj,

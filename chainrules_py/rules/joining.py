@@ -2,8 +2,8 @@
 
 import math
 
-from chainrules_py.rule import linear_rule
-from chainrules_py.rules.leading import along_axes, joined
+from chainrules_py.registry.pens import linear_rule
+from chainrules_py.rules.support.leading import along_axes, joined
 from chainrules_py.vocabulary import concat, index, reshape, stack
 
 

@@ -2,11 +2,9 @@
 
 import math
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.project import kind_of
-from chainrules_py.rule import linear_rule, rule
+from chainrules_py.registry.pens import linear_rule, rule
 from chainrules_py.rules.indexing import take_transpose
-from chainrules_py.rules.leading import (
+from chainrules_py.rules.support.leading import (
     along_axes,
     along_axis,
     broadcasted,
@@ -16,7 +14,9 @@ from chainrules_py.rules.leading import (
     squeezed,
     tiled,
 )
-from chainrules_py.tangents import ZeroTangent
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import ZeroTangent
 from chainrules_py.vocabulary import (
     arange_like,
     astype,

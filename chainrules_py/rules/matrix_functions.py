@@ -6,11 +6,11 @@ with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳ�
 not real on the real axis.
 """
 
-from chainrules_py.arrays import Array
-from chainrules_py.linear import LinearMap
-from chainrules_py.rule import rule
-from chainrules_py.rules.linalg import adjoint, dense
-from chainrules_py.tangents import NoTangent
+from chainrules_py.registry.pens import rule
+from chainrules_py.rules.linalg.matrices import adjoint, dense
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.structural import NoTangent
+from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     argsort,
     broadcast_to,

@@ -1,7 +1,7 @@
 """Rules for polynomials: linear in the coefficients, and smooth where no two roots meet."""
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.rule import rule
+from chainrules_py.registry.pens import rule
+from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.vocabulary import (
     arange_like,
     astype,

@@ -1,6 +1,6 @@
 """Words without a derivative: comparisons, logic, rounding, bits."""
 
-from chainrules_py.rule import non_differentiable
+from chainrules_py.registry.pens import non_differentiable
 from chainrules_py.vocabulary import predicates
 
 for _name in predicates.__all__:

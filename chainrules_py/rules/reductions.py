@@ -7,9 +7,9 @@ length one, so that they broadcast against the operand.
 import math
 from typing import Any
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.rule import linear_rule, non_differentiable, rule
-from chainrules_py.rules.leading import along_axes, along_axis, from_end
+from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
+from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
+from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.vocabulary import (
     all,
     any,

@@ -1,6 +1,6 @@
 """What a report says is no number to vary."""
 
-from chainrules_py.rule import non_differentiable
+from chainrules_py.registry.pens import non_differentiable
 from chainrules_py.vocabulary import report
 
 non_differentiable(report)

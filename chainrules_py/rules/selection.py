@@ -5,11 +5,11 @@ At kinks they give the values of docs/conventions.md.
 
 import math
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.project import kind_of
-from chainrules_py.rule import linear_rule, non_differentiable, rule, scalar_rule
-from chainrules_py.rules.leading import from_end
-from chainrules_py.tangents import ZeroTangent
+from chainrules_py.registry.pens import linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
     arange_like,

@@ -1,8 +1,8 @@
 """Rules for putting elements in order: wherever no two are equal, the order is constant."""
 
-from chainrules_py.linear import LinearMap
-from chainrules_py.rule import non_differentiable, rule
-from chainrules_py.rules.leading import from_end
+from chainrules_py.registry.pens import non_differentiable, rule
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.vocabulary import (
     argsort,
     broadcast_to,

@@ -5,8 +5,8 @@ Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to
 
 import math
 
-from chainrules_py.project import kind_of
-from chainrules_py.rule import scalar_rule
+from chainrules_py.registry.pens import scalar_rule
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.vocabulary import (
     abs,
     acos,

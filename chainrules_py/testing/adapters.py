@@ -18,12 +18,12 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py import loading
 from chainrules_py import vocabulary as v
-from chainrules_py.exporting import exporter
-from chainrules_py.structure import flatten, unflatten
+from chainrules_py.engines.export import exporter
+from chainrules_py.primitives import plugins
 from chainrules_py.testing.battery import Point, loss, points
 from chainrules_py.testing.differences import derivative
+from chainrules_py.values.structure import flatten, unflatten
 
 __all__ = ["ENGINES", "Trial", "attempt", "columns", "write"]
 
@@ -86,12 +86,12 @@ class Trial:
     @functools.cached_property
     def curved(self) -> Any:
         """The Hessian times `u`, by differences of the gradient that the engine installed gives."""
-        return self._along(loading.default_engine().grad(self.plain), self.u)
+        return self._along(plugins.default_engine().grad(self.plain), self.u)
 
     @functools.cached_property
     def third(self) -> Any:
         """The third derivative along `u` three times, by differences of the second."""
-        engine, u = loading.default_engine(), self.u
+        engine, u = plugins.default_engine(), self.u
         slope = lambda z: engine.jvp(self.plain, (z,), (u,))[1]
         return self._along(lambda z: engine.jvp(slope, (z,), (u,))[1], u)
 

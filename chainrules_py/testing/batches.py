@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.batch import batched, count, gather
-from chainrules_py.bind import bind
-from chainrules_py.engines import demand
-from chainrules_py.primitive import Primitive
-from chainrules_py.project import space
-from chainrules_py.registry import find_rule
-from chainrules_py.tangents import Tangent, is_zero
+from chainrules_py.engines.default import demand
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.batch import batched, count, gather
+from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.table import find_rule
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import Tangent, is_zero
 from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import NotJudgedError, WrongError

@@ -16,11 +16,17 @@ import numpy as np
 
 from chainrules_py import LinearMap, Tangent, custom_jvp, custom_vjp, frule, primitive, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.rule import bilinear_rule, linear_rule, non_differentiable, rule, scalar_rule
-from chainrules_py.structure import flatten, unflatten
+from chainrules_py.registry.pens import (
+    bilinear_rule,
+    linear_rule,
+    non_differentiable,
+    rule,
+    scalar_rule,
+)
 from chainrules_py.testing.build import draw
 from chainrules_py.testing.sample import Draw
 from chainrules_py.testing.samples.decompositions import apart, eigenspaces_hermitian, positive
+from chainrules_py.values.structure import flatten, unflatten
 
 __all__ = ["BATTERY", "CONSTANT", "ONE_MODE", "Entry", "Point", "loss", "points"]
 

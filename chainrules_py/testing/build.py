@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.primitive import Primitive
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.backends import Backend
 from chainrules_py.testing.sample import Draw, Sample, samples_of
 

@@ -7,10 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.calling import frule, rrule
-from chainrules_py.project import space
-from chainrules_py.registry import unbind
-from chainrules_py.tangents import NoTangent, ZeroTangent, is_zero
+from chainrules_py.engines.frule_rrule import frule, rrule
+from chainrules_py.registry.table import unbind
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.report import NotJudgedError

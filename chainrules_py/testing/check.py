@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.dispatch import where_defined
 from chainrules_py.errors import (
     NoRuleError,
     NotDifferentiableError,
@@ -16,8 +15,8 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.registry import find_rule, name_of
-from chainrules_py.structure import is_structure_type
+from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.registry.table import find_rule, name_of
 from chainrules_py.testing.batches import check_batched
 from chainrules_py.testing.case import Case
 from chainrules_py.testing.conduct import (
@@ -54,6 +53,7 @@ from chainrules_py.testing.variants import (
     check_shapes,
     check_varied,
 )
+from chainrules_py.values.structure import is_structure_type
 
 __all__ = ["CHECKS", "check_frule", "check_rrule", "check_rule"]
 

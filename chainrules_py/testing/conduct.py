@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.bind import Request, bind
-from chainrules_py.calling import Pullback
-from chainrules_py.linear import LinearMap
-from chainrules_py.primitive import Primitive
-from chainrules_py.project import space
-from chainrules_py.recipes.general import GeneralRecipe, RruleRecipe
-from chainrules_py.registry import find_rule
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import (
+from chainrules_py.engines.frule_rrule import Pullback
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Request, bind
+from chainrules_py.registry.bind.general import GeneralRecipe, RruleRecipe
+from chainrules_py.registry.table import find_rule
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import (
     NoTangent,
     Tangent,
     Thunk,
@@ -28,6 +27,7 @@ from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.nesting import default_engine
 from chainrules_py.testing.report import NotJudgedError, WrongError
 from chainrules_py.testing.values import fingerprint, mismatch
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = [
     "check_accumulation",

@@ -10,11 +10,11 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.arrays import type_namespace
-from chainrules_py.project import kind_of
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import NoTangent, Tangent, is_zero, unthunk
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import NoTangent, Tangent, is_zero, unthunk
 from chainrules_py.testing.backends import to_numpy
+from chainrules_py.values.arrays import type_namespace
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["Coordinates", "like", "random_tangent"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.alias import aliases
-from chainrules_py.loading import see, see_all
+from chainrules_py.primitives.plugins import see, see_all
+from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.testing.sample import Sample
 from chainrules_py.testing.surface import (
     Listed,

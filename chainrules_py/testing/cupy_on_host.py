@@ -25,7 +25,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.signature import _documented as _read
+from chainrules_py.primitives.signature import _documented as _read
 from chainrules_py.testing import host_names
 
 __all__ = ["Memory", "device", "host", "install", "is_installed", "memory", "up"]

@@ -15,11 +15,11 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from chainrules_py import vocabulary
-from chainrules_py.arrays import Scalar, Tracer, register_array_type
-from chainrules_py.calling import register_owner
-from chainrules_py.primitive import Primitive
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import register_mutable
+from chainrules_py.engines.frule_rrule import register_owner
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.tangents.structural import register_mutable
+from chainrules_py.values.arrays import Scalar, Tracer, register_array_type
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from chainrules_py.registry import rules_for
+from chainrules_py.registry.table import rules_for
 from chainrules_py.testing.backends import Backend, backend
 from chainrules_py.testing.build import Instance, instances
 from chainrules_py.testing.gaps import GAPS, gap_of

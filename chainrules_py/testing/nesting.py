@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import loading
 from chainrules_py import vocabulary as v
-from chainrules_py.structure import rebuild
+from chainrules_py.primitives import plugins
 from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.values.structure import rebuild
 
 __all__ = ["Loss", "default_engine", "inner"]
 
 
 def default_engine() -> Any:
     """The engine that is taken where nobody named one, or None."""
-    return loading.default_engine()
+    return plugins.default_engine()
 
 
 def inner(of: Coordinates, w: Any, y: Any) -> Any:

@@ -22,7 +22,8 @@ except ImportError as error:
         "chainrules_py.testing.programs needs hypothesis; write: pip install hypothesis"
     ) from error
 
-from chainrules_py import MutationError, TracerError, loading
+from chainrules_py import MutationError, TracerError
+from chainrules_py.primitives import plugins
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.program_lines import Choices, Line, Maker
 from chainrules_py.testing.program_tables import LINES
@@ -235,7 +236,7 @@ def check_program(program: Program, *, second: bool = True, jax: bool = False) -
 
 
 def _check(program: Program, second: bool) -> None:
-    engine, xs = loading.default_engine(), program.leaves
+    engine, xs = plugins.default_engine(), program.leaves
     rng = np.random.default_rng(0)
     ts, us = [[_direction(x, rng) for x in xs] for _ in range(2)]
     kept = [np.array(x) for x in xs]
@@ -279,7 +280,7 @@ def _check_jax(program: Program) -> None:
     """The gradient and the product with the Hessian; JAX's cotangents are conjugate."""
     import jax
 
-    engine, xs = loading.default_engine(), program.leaves
+    engine, xs = plugins.default_engine(), program.leaves
     rng = np.random.default_rng(1)
     ts = tuple([_direction(x, rng) for x in xs])
     places = tuple(range(len(xs)))

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias, final
 
 from chainrules_py import vocabulary
 from chainrules_py.errors import RuleError
-from chainrules_py.primitive import Primitive
-from chainrules_py.registry import find_rule, name_of, primal_of, rules_for, unbind
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.table import find_rule, name_of, primal_of, rules_for, unbind
 from chainrules_py.testing.backends import Backend
 from chainrules_py.testing.backends import backend as backend_named
 from chainrules_py.testing.backends import backends as installed

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py.primitive import Primitive
+from chainrules_py.primitives.primitive import Primitive
 
 __all__ = ["Draw", "Sample", "enter_samples", "samples_of", "words_with_samples"]
 

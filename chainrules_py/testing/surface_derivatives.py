@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import frule, loading, rrule
+from chainrules_py import frule, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import Tangent, ZeroTangent, is_zero
+from chainrules_py.primitives import plugins
+from chainrules_py.tangents.structural import Tangent, ZeroTangent, is_zero
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.surface import library_of, listed_as
 from chainrules_py.testing.surface_point import Point, dense, direct, leaves, parts, slope, vector
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = [
     "NoTruthError",
@@ -36,7 +37,7 @@ __all__ = [
 
 def engine() -> Any:
     """The engine that is installed."""
-    return loading.default_engine()
+    return plugins.default_engine()
 
 
 class NoTruthError(AssertionError):

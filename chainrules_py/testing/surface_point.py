@@ -9,12 +9,12 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import ZeroTangent, is_zero
+from chainrules_py.tangents.structural import ZeroTangent, is_zero
 from chainrules_py.testing.build import draw
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.sample import Draw
 from chainrules_py.testing.surface import SurfaceCall, function_named
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = ["Point", "dense", "direct", "leaves", "parts", "slope", "vector"]
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import describe
-from chainrules_py.project import project, space, zero_tangent
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import (
+from chainrules_py.tangents.space import project, space, zero_tangent
+from chainrules_py.tangents.structural import (
     NoTangent,
     Tangent,
     Thunk,
@@ -26,6 +25,7 @@ from chainrules_py.tangents import (
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import Finding, Report, RuleCheckError, WrongError
 from chainrules_py.testing.values import fingerprint, resolution, value_vector
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = ["LAWS", "check_tangent_type"]
 

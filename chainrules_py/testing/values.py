@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.arrays import type_namespace
 from chainrules_py.errors import describe
-from chainrules_py.project import kind_of, space
-from chainrules_py.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.tangents import AbstractTangent, NoTangent, Tangent, is_zero
+from chainrules_py.tangents.space import kind_of, space
+from chainrules_py.tangents.structural import AbstractTangent, NoTangent, Tangent, is_zero
 from chainrules_py.testing.backends import to_numpy
+from chainrules_py.values.arrays import type_namespace
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = [
     "differs",

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py.primitive import Primitive
-from chainrules_py.registry import find_rule, primal_of
-from chainrules_py.structure import is_structure_type
-from chainrules_py.tangents import Tangent
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.table import find_rule, primal_of
+from chainrules_py.tangents.structural import Tangent
 from chainrules_py.testing import hostile
 from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.conduct import check_types
@@ -24,6 +23,7 @@ from chainrules_py.testing.derivatives import check_adjoint, check_push, check_v
 from chainrules_py.testing.patterns import diagnose
 from chainrules_py.testing.report import NotJudgedError, WrongError
 from chainrules_py.testing.values import mismatch, value_vector
+from chainrules_py.values.structure import is_structure_type
 
 __all__ = [
     "check_complex",

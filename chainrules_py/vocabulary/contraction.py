@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Array, Numeric
-from chainrules_py.primitive import primitive
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.arrays import Array, Numeric
 
 __all__ = ["adjugate", "det", "einsum", "vector_norm"]
 

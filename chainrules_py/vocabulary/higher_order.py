@@ -1,6 +1,6 @@
 """Words that are given functions.
 
-What such a function captured counts among the operands: `chainrules_py.closures` finds it. The
+What such a function captured counts among the operands: `chainrules_py.primitives.closures.convert` finds it. The
 rules reach the engine that differentiates the function through its config.
 """
 
@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.closures import HigherOrder
-from chainrules_py.structure import flatten, unflatten
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.values.structure import flatten, unflatten
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.indexing import index
 from chainrules_py.vocabulary.joining import stack

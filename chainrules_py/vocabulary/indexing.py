@@ -11,7 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.arrays import (
+from chainrules_py.primitives.primitive import primitive, register_static
+from chainrules_py.values.arrays import (
     Array,
     Numeric,
     dispatch_type,
@@ -19,7 +20,6 @@ from chainrules_py.arrays import (
     is_tracer_type,
     type_namespace,
 )
-from chainrules_py.primitive import primitive, register_static
 
 __all__ = [
     "Index",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from chainrules_py import arrays
-from chainrules_py.arrays import Array, Numeric
-from chainrules_py.primitive import primitive
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Array, Numeric
 
 # What the standard has in its namespace ``linalg``, which this module is for a tracer.
 from chainrules_py.vocabulary.decompositions import (

@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.alias import alias
-from chainrules_py.primitive import Primitive
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.rows.alias import alias
 from chainrules_py.vocabulary import elementwise as e
 from chainrules_py.vocabulary import linalg
 from chainrules_py.vocabulary import predicates as p

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chainrules_py.errors import DegeneracyWarning, NotDifferentiableError
-from chainrules_py.primitive import primitive
+from chainrules_py.primitives.primitive import primitive
 from chainrules_py.vocabulary import reductions
 
 __all__ = ["report", "strict"]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.arrays import Numeric
-from chainrules_py.primitive import primitive
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.arrays import Numeric
 
 __all__ = [
     "beta",

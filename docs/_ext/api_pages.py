@@ -87,7 +87,7 @@ def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str
     indented = [f".. currentmodule:: {name}\n", (module.__doc__ or "").strip() + "\n"]
     if name.startswith(WORDS):
         indented.append(f".. words:: {name}\n")
-    word = importlib.import_module("chainrules_py.primitive").Primitive
+    word = importlib.import_module("chainrules_py.primitives.primitive").Primitive
     again = []
     for public in getattr(module, "__all__", ()):
         thing = getattr(module, public)

@@ -67,7 +67,7 @@ class Words(Directive):
 
     def run(self) -> list[nodes.Node]:
         module = importlib.import_module(self.arguments[0])
-        words = importlib.import_module("chainrules_py.primitive").Primitive
+        words = importlib.import_module("chainrules_py.primitives.primitive").Primitive
         rows = []
         for name in module.__all__:
             word = getattr(module, name)

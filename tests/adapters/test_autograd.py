@@ -26,7 +26,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.exporting import Support
+from chainrules_py.engines.export import Support
 from chainrules_py.testing.battery import CONSTANT, ONE_MODE, Entry, points
 from chainrules_py.testing.battery import softplus as user_softplus
 from chainrules_py.testing.differences import derivative

@@ -11,8 +11,8 @@ import chainrules_autograd as adapter
 from chainrules_autograd.installing import LEFT
 from chainrules_py import NoRuleError, RuleError, frule, primitive, rrule, rules_for
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
-from chainrules_py.loading import Layer
+from chainrules_py.primitives.plugins import Layer
+from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.surface import listed_names
 from chainrules_tape import grad as tape_grad

@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
-from chainrules_py.installing import Installed
+from chainrules_py.engines.install import Installed
 
 ENGINES = {"torch": "torch", "jax": "jax.numpy", "autograd": "autograd.numpy"}
 

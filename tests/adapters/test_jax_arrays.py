@@ -11,10 +11,10 @@ import pytest
 
 import chainrules_jax
 import chainrules_tape
-from chainrules_jax.arrays import Concrete
-from chainrules_jax.host import is_native
-from chainrules_jax.linear import is_inexact
-from chainrules_jax.values import conjugate, dense, split
+from chainrules_jax.arrays.array_types import Concrete
+from chainrules_jax.engine.host import is_native
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import conjugate, dense, split
 from chainrules_py import (
     LinearMap,
     NoTangent,
@@ -27,7 +27,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.recipes import ScalarRecipe
+from chainrules_py.registry.bind.recipes import ScalarRecipe
 from chainrules_py.testing import backend
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.gaps import gap_of
@@ -119,7 +119,7 @@ def native():
     for word in words_of():
         if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
             classes = (Concrete,) * len(word.operands)
-            found = find_rule(word, classes, chainrules_jax.config)
+            found = find_rule(word, classes, chainrules_jax.engine.config)
             if found is None or not isinstance(found.reverse.recipe, ScalarRecipe):
                 continue
             if is_native(word, found, word.implementation(classes)):

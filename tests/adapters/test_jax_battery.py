@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from chainrules_jax import callback, export, linear, programs
+from chainrules_jax import callback, export
+from chainrules_jax.engine import linear, linear_pairs
 from chainrules_py import LinearMap, custom_vjp, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.differences import derivative
@@ -342,14 +343,14 @@ def in_halves(p):
 
         return linear.LinearPair(push, pull, *rest)
 
-    def pushed_at_once(*args, written_out=programs.Program.push):
+    def pushed_at_once(*args, written_out=linear_pairs.Program.push):
         found = written_out(*args)
         counted.pushed += found is not None
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs.Program, "push", pushed_at_once)
-        patch.setattr(programs, "LinearPair", counting)
+        patch.setattr(linear_pairs.Program, "push", pushed_at_once)
+        patch.setattr(linear_pairs, "LinearPair", counting)
         whole = lambda u: p.whole(u)
         pushed = jax.jvp(whole, (p.u,), (p.t,))[1]
         assert not counted.pulled

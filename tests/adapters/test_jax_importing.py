@@ -9,7 +9,7 @@ import pytest
 
 import chainrules_tape
 from chainrules_jax import export, import_rule, install
-from chainrules_jax.importing import _entered, _left
+from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
     LinearMap,
     NoRuleError,

@@ -31,8 +31,8 @@ from chainrules_py import (
 )
 from chainrules_py import export as export_to
 from chainrules_py import vocabulary as v
-from chainrules_py.exporting import Support
-from chainrules_py.tangents import is_zero
+from chainrules_py.engines.export import Support
+from chainrules_py.tangents.structural import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_py.testing.battery import CONSTANT, ONE_MODE, only_forward, only_reverse
 from chainrules_py.testing.samples.decompositions import eigenspaces
@@ -43,7 +43,8 @@ pytest.importorskip("chainrules_torch")
 from torch.autograd import forward_ad  # noqa: E402
 from torch.func import grad, hessian, jacrev, jvp, vmap  # noqa: E402
 
-from chainrules_torch import callback, export, import_rule, install, supports  # noqa: E402
+from chainrules_torch import export, import_rule, install, supports  # noqa: E402
+from chainrules_torch.engine import callback  # noqa: E402
 
 # PyTorch says this of what it calls itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")

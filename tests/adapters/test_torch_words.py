@@ -7,13 +7,13 @@ import warnings
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.exporting import Layout
-from chainrules_py.registry import rules_for
-from chainrules_py.structure import flatten, unflatten
+from chainrules_py.engines.export import Layout
+from chainrules_py.registry.table import rules_for
 from chainrules_py.testing import backend
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.gaps import gap_of
 from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.values.structure import flatten, unflatten
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")

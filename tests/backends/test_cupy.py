@@ -18,13 +18,13 @@ import scipy.special
 import chainrules_scipy.linalg
 from chainrules_py import ProjectionError, frule, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.memory import memory_of
 from chainrules_py.testing import to_numpy
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.gaps import gap_of
 from chainrules_py.testing.run import two_samples, words_of
 from chainrules_py.testing.syncs import count_syncs
+from chainrules_py.values.memory import memory_of
 from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)
@@ -518,7 +518,7 @@ def test_rows_of_ufuncs_that_do_not_say_their_module(cp):
     """As CuPy's, which are looked at here as they are: not on the host."""
     assert (
         fresh_python(
-            "from chainrules_py.loading import see; from chainrules_py.alias import aliases;"
+            "from chainrules_py.primitives.plugins import see; from chainrules_py.primitives.rows.alias import aliases;"
             "import cupy; see(cupy.sin, [cupy.ndarray]); import cupyx.scipy.special as s;"
             "see(s.erf, [cupy.ndarray]); print(aliases[cupy.sin].word, aliases[s.erf].word)"
         )

@@ -28,12 +28,12 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import Tangent, map_fields
+from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.testing.backends import Backend, backend
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.run import words_of
+from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests

@@ -10,14 +10,15 @@ import pytest
 from chainrules_numpy import adjoints
 from chainrules_py import Array, LinearMap, bilinear_rule, find_rule, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
-from chainrules_py.bind import bind
-from chainrules_py.finite import finite_test
-from chainrules_py.recipes.general import register_half
-from chainrules_py.recipes.linear import register_adjoint
-from chainrules_py.rules import cholesky, solving
-from chainrules_py.rules.products import dot_left, dot_right, matmul_left, matmul_right
+from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.bind.general import register_half
+from chainrules_py.registry.bind.linear import register_adjoint
+from chainrules_py.rules.decompositions import cholesky
+from chainrules_py.rules.linalg import solving
+from chainrules_py.rules.linalg.products import dot_left, dot_right, matmul_left, matmul_right
 from chainrules_py.rules.reductions import mean_transpose, sum_transpose
-from chainrules_py.unbroadcasting import unbroadcasting
+from chainrules_py.tangents.sum_to_shape import unbroadcasting
+from chainrules_py.values.finite import finite_test
 from chainrules_tape import Tape, grad, hessian, jacobian, jvp, vjp
 
 # ------------------------------------------------------------------- sums over broadcast axes

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError, alias
-from chainrules_py.alias import aliases
 from chainrules_py.errors import RuleError
-from chainrules_py.loading import see, see_all
-from chainrules_py.signature import parameters_of
+from chainrules_py.primitives.plugins import see, see_all
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.primitives.signature import parameters_of
 from chainrules_tape import jvp, vjp
 
 see(None, (np.ndarray,))

@@ -7,7 +7,7 @@ import pytest
 
 import chainrules_numpy
 from chainrules_py import TracerError, ignore_derivatives
-from chainrules_py.advice import advice_at
+from chainrules_py.primitives.hints import advice_at
 from chainrules_tape import grad, jvp, vjp
 
 SEED = 7

@@ -24,11 +24,11 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
-from chainrules_py.structure import fields_of, is_structure_type
-from chainrules_py.tangents import is_zero
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.tangents.structural import is_zero
 from chainrules_py.testing.surface import names_with_calls, surface_calls
 from chainrules_py.testing.surface_point import Point
+from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_scipy import linalg, special
 from chainrules_tape import grad, hvp, jvp
 
@@ -355,7 +355,7 @@ def test_rules_of_the_users_own_come_first():
 
 def test_implementations_by_ufuncs_are_of_the_backends_layer():
     """A ufunc names no module, and would pass for the user's."""
-    from chainrules_py.loading import Layer
+    from chainrules_py.primitives.plugins import Layer
 
     for word in (v.erf, v.xlogy, v.jv):
         layers = {layer for _, _, layer in word._methods.methods}

@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from chainrules_py import ChainRulesError, ProjectionError, Tangent, rrule
-from chainrules_py.structure import fields_of, rebuild
 from chainrules_py.testing import check_rule
+from chainrules_py.values.structure import fields_of, rebuild
 from chainrules_scipy.sparse import (
     Pattern,
     TracedSparse,

@@ -19,8 +19,8 @@ from chainrules_py import (
     vocabulary,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.project import kind_of, spread
-from chainrules_py.tangents import accumulate, is_mutable_destination
+from chainrules_py.tangents.space import kind_of, spread
+from chainrules_py.tangents.structural import accumulate, is_mutable_destination
 from chainrules_py.testing import backend, to_numpy
 
 xp = pytest.importorskip("array_api_strict")

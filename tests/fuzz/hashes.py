@@ -22,11 +22,11 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture import providers
-
-from chainrules_tape import value_and_grad
 from tests.fuzz.calls import CALLS
 from tests.fuzz.programs import programs
 from tests.fuzz.tables import LINES
+
+from chainrules_tape import value_and_grad
 
 BLOCK = 50
 """Programs to a hash."""
@@ -47,8 +47,13 @@ def of_block(block: int) -> tuple[str, str, int]:
     texts, answers, good = hashlib.sha256(), hashlib.sha256(), 0
 
     @seed(block)
-    @settings(max_examples=BLOCK, deadline=None, database=None, phases=[Phase.generate],
-              suppress_health_check=[*HealthCheck])
+    @settings(
+        max_examples=BLOCK,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
     @given(programs(lines=FAMILIES[block % 2]))
     def run(program: Any) -> None:
         nonlocal good
@@ -85,7 +90,9 @@ def found(count: int) -> dict[str, Any]:
 
 def main() -> int:
     """Compare, or write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=20_000)
     given = parser.parse_args()
@@ -98,10 +105,16 @@ def main() -> int:
     for key in ("numpy", "hypothesis", "python", "machine"):
         if old[key] != new[key]:
             print(f"{key} is {new[key]}, and was {old[key]}: bits may differ for that")
-    other = [i for i, (a, b) in enumerate(zip(old["programs"], new["programs"], strict=False)) if a != b]
-    wrong = [i for i, (a, b) in enumerate(zip(old["answers"], new["answers"], strict=False)) if a != b]
-    print(f"{given.count} programs, {new['answered']} answers: {len(other)} of {len(new['programs'])} "
-          f"blocks hold other programs, {len(wrong)} other answers")
+    other = [
+        i for i, (a, b) in enumerate(zip(old["programs"], new["programs"], strict=False)) if a != b
+    ]
+    wrong = [
+        i for i, (a, b) in enumerate(zip(old["answers"], new["answers"], strict=False)) if a != b
+    ]
+    print(
+        f"{given.count} programs, {new['answered']} answers: {len(other)} of {len(new['programs'])} "
+        f"blocks hold other programs, {len(wrong)} other answers"
+    )
     if wrong:
         print(f"the first: block {wrong[0]}")
     return bool(other or wrong)

@@ -19,8 +19,8 @@ import pytest
 from numpy.testing import overrides
 
 from chainrules_py import ChainRulesError
-from chainrules_py.alias import aliases
-from chainrules_py.loading import see, see_all
+from chainrules_py.primitives.plugins import see, see_all
+from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.testing import coverage
 from chainrules_py.testing.surface import (
     function_named,
@@ -30,9 +30,9 @@ from chainrules_py.testing.surface import (
     native_named,
 )
 from chainrules_py.testing.surface_point import Point
-from chainrules_py.tracers import find_tracers
+from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.values.tracers import find_tracers
 from chainrules_tape import jvp, vjp
-from chainrules_tape.tracing import ArrayLike
 
 see(None, (np.ndarray,))
 see_all()

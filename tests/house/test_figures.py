@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import Primitive, rules_for, vocabulary
-from chainrules_py.alias import aliases
-from chainrules_py.loading import late, module_of, see, see_all
+from chainrules_py.primitives.plugins import late, module_of, see, see_all
+from chainrules_py.primitives.rows.alias import aliases
 
 see(None, (np.ndarray,))
 see_all()
@@ -147,7 +147,7 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
         "def read(*_, **__): raise AssertionError('a signature was inspected')\n"
         "inspect.signature = read\n"
         "import chainrules_numpy\n"
-        "late = ('chainrules_py.rules.', 'chainrules_py.builtins', 'chainrules_py.numerics')\n"
+        "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_numbers', 'chainrules_py.composites.solvers')\n"
         "print([m for m in sys.modules if m.startswith(late)])\n"
         "print([m for m in {*sys.modules} - before if m.startswith('numpy')])\n"
     )
@@ -173,8 +173,8 @@ def test_files_with_rows_wait_for_each_of_their_functions():
     code = (
         "import importlib, numpy as np, sys\n"
         "import chainrules_numpy\n"
-        "from chainrules_py.alias import aliases\n"
-        "from chainrules_py.loading import late, module_of\n"
+        "from chainrules_py.primitives.rows.alias import aliases\n"
+        "from chainrules_py.primitives.plugins import late, module_of\n"
         "for module in sorted(late):\n"
         "    rows, loaded = {*aliases}, {*sys.modules}\n"
         "    importlib.import_module(module)\n"

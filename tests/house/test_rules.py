@@ -59,10 +59,10 @@ def test_word_has_a_rule(word):
 
 _DOORS = {"enter", "Statement"}
 _DOORKEEPERS = {
-    "chainrules_py/rule.py",
-    "chainrules_py/custom/pens.py",
-    "chainrules_py/importing.py",
-    "chainrules_py/registry.py",
+    "chainrules_py/registry/pens.py",
+    "chainrules_py/registry/custom/pairs.py",
+    "chainrules_py/engines/import_rule.py",
+    "chainrules_py/registry/table.py",
 }
 
 
@@ -182,8 +182,8 @@ def test_ordinary_names_are_words_or_builtins():
 # ------------------------------------------------------------------------- sizes, and the plugin
 
 _LONG = {
-    "chainrules_py/tangents.py": "one algebra, whose cases belong side by side",
-    "chainrules_py/registry.py": "the table of rules, and all that is printed of it",
+    "chainrules_py/tangents/structural.py": "one algebra, whose cases belong side by side",
+    "chainrules_py/registry/table.py": "the table of rules, and all that is printed of it",
     "tests/test_tangents.py": "the table of that algebra",
 }
 

@@ -11,7 +11,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.arrays import Array
+from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     conj,
     cos,

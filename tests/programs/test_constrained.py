@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py.higher_order import minimize, root
+from chainrules_py.composites.functional import minimize, root
 from chainrules_py.testing.differences import derivative
 from chainrules_tape import grad, jvp, vjp
 

@@ -15,7 +15,7 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py.numerics.integration import Integration
+from chainrules_py.composites.solvers.integration import Integration
 from chainrules_py.vocabulary import odeint
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config

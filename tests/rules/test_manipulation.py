@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import NoTangent, TracerError, UnsupportedKeywordError, ZeroTangent, frule, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import aliases
+from chainrules_py.primitives.rows.alias import aliases
 from chainrules_tape import grad, jvp, vjp
 
 rng = np.random.default_rng(2)

@@ -10,7 +10,7 @@ import pytest
 
 from chainrules_py import primitive, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.recipes.partials import form_of
+from chainrules_py.registry.bind.partials import form_of
 from chainrules_py.vocabulary import divide, strong_multiply
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from chainrules_tape import guard
+from chainrules_tape.memory import guard
 
 
 def _locked():

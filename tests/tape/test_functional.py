@@ -27,7 +27,7 @@ from chainrules_py import (
     primitive,
     rule,
 )
-from chainrules_py.arrays import Numeric
+from chainrules_py.values.arrays import Numeric
 from chainrules_tape import (
     gauss_newton_vp,
     grad,

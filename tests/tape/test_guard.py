@@ -14,9 +14,9 @@ import pytest
 
 from chainrules_py import MutationError, NotDifferentiableError, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.memory import memory_of, register_memory
+from chainrules_py.values.memory import memory_of, register_memory
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
-from chainrules_tape.guard import Guard
+from chainrules_tape.memory.guard import Guard
 
 pytestmark = pytest.mark.usefixtures("all_flags_come_back")
 

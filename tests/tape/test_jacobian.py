@@ -12,16 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainrules_py import (
-    LinearMap,
-    NoTangent,
-    NotDifferentiableError,
-    Tangent,
-    batch,
-    primitive,
-    rule,
-)
+from chainrules_py import LinearMap, NoTangent, NotDifferentiableError, Tangent, primitive, rule
 from chainrules_py import vocabulary as v
+from chainrules_py.registry.bind import batch
 from chainrules_tape import grad, hessian, hook, hvp, jacobian, jvp, linearize, vjp
 
 jax = pytest.importorskip("jax")

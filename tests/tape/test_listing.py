@@ -92,7 +92,7 @@ def test_the_graph_as_a_picture():
 
 
 def test_boxes_do_not_overlap_and_stand_below_what_they_are_made_of():
-    from chainrules_tape.drawing import nodes_of, place
+    from chainrules_tape.inspect.graph import nodes_of, place
 
     with Tape() as tape:
         xs = [tape.variable(float(i), f"x{i}") for i in range(6)]

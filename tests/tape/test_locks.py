@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError
-from chainrules_py.memory import register_memory
+from chainrules_py.values.memory import register_memory
 from chainrules_tape import Tape, grad, value_and_grad, vjp
-from chainrules_tape.guard import Guard
+from chainrules_tape.memory.guard import Guard
 
 pytestmark = pytest.mark.usefixtures("all_flags_come_back")
 

@@ -31,7 +31,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp, value_and_grad, vjp
-from chainrules_tape.tape import Tape
+from chainrules_tape.core.tape import Tape
 
 
 def derivative(f):
@@ -418,9 +418,9 @@ def test_unknown_functions_and_keywords_are_named():
 
 
 def test_a_backend_that_could_not_be_imported_is_named(monkeypatch):
-    from chainrules_py import loading
+    from chainrules_py.primitives import plugins
 
-    monkeypatch.setitem(loading.failures, "chainrules_planted", "RuntimeError: planted")
+    monkeypatch.setitem(plugins.failures, "chainrules_planted", "RuntimeError: planted")
     with pytest.raises(
         NotDifferentiableError, match=r"chainrules_planted .* RuntimeError: planted"
     ):

@@ -17,8 +17,8 @@ from chainrules_py import (
     primitive,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import Call
 from chainrules_py.composites import decompositions as m
+from chainrules_py.primitives.rows.alias import Call
 
 __all__: list[str] = []
 

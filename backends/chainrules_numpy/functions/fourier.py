@@ -8,8 +8,8 @@ import numpy as np
 
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import AsOption
 from chainrules_py.composites import fourier as f
+from chainrules_py.primitives.rows.alias import AsOption
 
 __all__: list[str] = []
 

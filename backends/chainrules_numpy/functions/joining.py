@@ -9,8 +9,8 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import Call
 from chainrules_py.composites import joining as j
+from chainrules_py.primitives.rows.alias import Call
 
 __all__: list[str] = []
 

@@ -16,8 +16,8 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.alias import Call, Lowering
 from chainrules_py.composites import polynomials as p
+from chainrules_py.primitives.rows.alias import Call, Lowering
 
 __all__: list[str] = []
 

@@ -9,8 +9,8 @@ import scipy.linalg
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_scipy.common import adjoint, array_of, checked, stands_for
 from chainrules_scipy.implementations import permutation_of
+from chainrules_scipy.rows import adjoint, array_of, checked, stands_for
 
 __all__ = [
     "cho_factor",

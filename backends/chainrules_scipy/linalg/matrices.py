@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.common import array_of, checked, stands_for
+from chainrules_scipy.rows import array_of, checked, stands_for
 
 __all__ = ["block_diag", "circulant", "hankel", "khatri_rao", "norm", "toeplitz"]
 

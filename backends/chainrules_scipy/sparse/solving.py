@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.common import array_of
+from chainrules_scipy.rows import array_of
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse
 from chainrules_scipy.sparse.words import sparse_solve

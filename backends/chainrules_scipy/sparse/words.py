@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import LinearMap, bilinear_rule, primitive, rule
-from chainrules_py.arrays import Array
+from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import conj
 from chainrules_scipy.sparse.patterns import Pattern
 

@@ -1,0 +1,252 @@
+"""`odeint` on JAX: loops that it compiles, and derivatives that are solutions of such equations.
+
+The length of a step is chosen by values, which a compiled program does not look at; so the steps of
+the core's rule cannot be gone over again. Here the tangent, and the cotangent backwards in time,
+are integrated with the state: L. S. Pontryagin et al., *The Mathematical Theory of Optimal
+Processes* (1962). They are within the tolerances what the core's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import jax.numpy as jnp
+from jax import lax
+
+from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
+from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.solvers.dense import Coordinates
+from chainrules_py.composites.solvers.operators import applied
+from chainrules_py.composites.solvers.stepping import METHODS, Tableau, rate_of
+from chainrules_py.composites.solvers.trees import Tree, mirrored, started
+from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.tangents.structural import is_zero
+from chainrules_py.vocabulary.higher_order import arrayed
+
+__all__: list[str] = []
+
+Array: TypeAlias = Any
+Rate: TypeAlias = Callable[[Array, Array], Array]
+
+_OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
+
+
+# ------------------------------------------------------------------------------------ the value
+
+
+def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
+    """The states at the times; NaN where no step is short enough, or there are too many."""
+    if options["method"] not in METHODS:
+        msg = f"method={options['method']!r} of odeint is none of {', '.join(map(repr, METHODS))}"
+        raise ValueError(msg)
+    method = METHODS[options["method"]]
+    (t,) = as_values((t,))
+    t = t * 1.0
+    tree = started(y0, t)
+    coordinates = Coordinates(tree.leaves)
+    written = rate_of(f, tree, params)
+    rate = lambda u, t: coordinates.flat(written(coordinates.vector(u), t))
+    start = coordinates.flat(tree.leaves)
+    eps = float(jnp.finfo(start.dtype).eps)
+    allowed = _Allowed(
+        max(eps**0.5 if options["rtol"] is None else options["rtol"], 10 * eps),
+        eps**0.5 if options["atol"] is None else options["atol"],
+    )
+    states = start[None]
+    if t.shape[0] > 1 and start.size:
+        k = rate(start, t[0])
+        h = _first_step(method, rate, allowed, start, k, t)
+
+        def interval(carried: Any, ends: Any) -> Any:
+            carried = _advanced(method, rate, allowed, carried, ends[0], ends[1])
+            return carried, carried[0]
+
+        begin = (start, k, h, jnp.asarray(options["max_steps"], jnp.int32))
+        _, after = lax.scan(interval, begin, (t[:-1], t[1:]))
+        states = jnp.concatenate([states, after])
+    elif t.shape[0] > 1:
+        states = jnp.broadcast_to(states, (t.shape[0], 0))
+    columns = Coordinates([jnp.broadcast_to(x, (t.shape[0], *x.shape)) for x in tree.leaves], 1)
+    return tree.build(columns.vector(states))
+
+
+class _Allowed:
+    """What an error may be."""
+
+    def __init__(self, rtol: float, atol: float) -> None:
+        self.rtol, self.atol = rtol, atol
+
+    def measured(self, e: Array, before: Array, after: Array) -> Array:
+        """The root mean square of an error beside what is allowed."""
+        size = jnp.maximum(jnp.abs(before), jnp.abs(after))
+        error = jnp.sqrt(jnp.mean((e / (self.atol + self.rtol * size)) ** 2))
+        return jnp.where(jnp.isnan(error), jnp.inf, error)
+
+
+def _first_step(
+    method: Tableau, rate: Rate, allowed: _Allowed, u: Array, k: Array, t: Array
+) -> Array:
+    """As `chainrules_py.composites.solvers.integration` begins."""
+    span, zero = jnp.abs(t[-1] - t[0]), jnp.zeros_like(u)
+    d0, d1 = allowed.measured(u, zero, u), allowed.measured(k, zero, u)
+    h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))
+    h0 = jnp.minimum(jnp.where(jnp.isfinite(h0), h0, 1e-6), span)
+    signed = jnp.copysign(h0, t[1] - t[0])
+    d2 = allowed.measured(rate(u + signed * k, t[0] + signed) - k, zero, u) / h0
+    largest = jnp.maximum(d1, d2)
+    usual = (largest > 1e-15) & jnp.isfinite(largest)
+    power = (0.01 / jnp.where(usual, largest, 1)) ** (1 / method.order)
+    h1 = jnp.where(usual, power, jnp.maximum(1e-6, h0 * 1e-3))
+    return jnp.minimum(jnp.minimum(100 * h0, h1), span).astype(t.dtype)
+
+
+def _advanced(
+    method: Tableau, rate: Rate, allowed: _Allowed, carried: Any, a: Array, b: Array
+) -> Any:
+    """State, rate, length of the next step and how many are left, at the next time."""
+    tiny = 16 * float(jnp.finfo(a.dtype).eps)
+
+    def going(state: Any) -> Array:
+        *_, t, stuck = state
+        return (t != b) & ~stuck
+
+    def step(state: Any) -> Any:
+        u, k, h, left, t, _ = state
+        rest = jnp.abs(b - t)
+        # The last two steps are of one length, so that none is vanishingly short.
+        length = jnp.where(
+            h >= 0.999 * rest, rest, jnp.where(2 * h > rest, jnp.minimum(h, 0.5 * rest), h)
+        )
+        stuck = (length <= tiny * jnp.abs(t)) | (left <= 0) | ~jnp.isfinite(length)
+        signed, last = jnp.copysign(length, b - a), length == rest
+        there = jnp.where(last, b, t + signed)
+        ks = [k]
+        for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
+            ks.append(rate(_moved(u, signed, weights, ks), t + time * signed))
+        moved = _moved(u, signed, method.weights[-1], ks)
+        ks.append(rate(moved, there))
+        error = allowed.measured(_moved(0 * u, signed, method.errors, ks), u, moved)
+        good = error <= 1
+        factor = 0.9 * jnp.where(error > 0, error, 1) ** (-1 / method.order)
+        factor = jnp.where(error > 0, factor, 5.0)
+        longer = jnp.where(
+            (factor >= 1) & (length < h), jnp.maximum(h, length), length * jnp.minimum(factor, 5)
+        )
+        shorter = length * jnp.where(jnp.isfinite(error), jnp.maximum(factor, 0.2), 0.1)
+        h = jnp.where(good, longer, shorter).astype(h.dtype)
+        taken = lambda new, old: jnp.where(good & ~stuck, new, old)
+        return taken(moved, u), taken(ks[-1], k), h, left - 1, taken(there, t), stuck
+
+    u, k, h, left, _, stuck = lax.while_loop(going, step, (*carried, a, jnp.zeros((), bool)))
+    return jnp.where(stuck, jnp.nan, u), k, h, left
+
+
+def _moved(u: Array, h: Array, weights: tuple[float, ...], ks: list[Array]) -> Array:
+    terms = [w * k for w, k in zip(weights, ks, strict=False) if w]
+    return u + h * sum(terms[1:], terms[0]) if terms else u
+
+
+v.odeint.implement(_integrated, types=_OPERANDS)
+
+
+# -------------------------------------------------------------------------------- its derivatives
+
+
+@register_frule(v.odeint, types=_OPERANDS, requires=ForwardMode)
+def odeint_frule_jax(
+    config: Any, tangents: Any, f: Any, y0: Any, t: Any, *params: Any, **options: Any
+) -> Any:
+    """The tangent has an equation of its own, (∂f/∂y) ẏ + (∂f/∂p) ṗ, along the state."""
+    f_dot, y_dot, t_dot, *p_dots = tangents
+    tree = started(y0, t)
+    dots = [arrayed(x, t) for x in Tree(y0).read(y_dot)]
+
+    def rate(y: Any, time: Any, y_dot: Any) -> tuple[Any, list[Any]]:
+        given = (f_dot, tree.tangent(y_dot), ZeroTangent(), *p_dots)
+        k, k_dot = config.frule_via_ad(given, applied, f, y, time, *params)
+        return k, Tree(k).read(k_dot)
+
+    t = t * 1.0
+    t_dot = jnp.zeros_like(t) if is_zero(t_dot) else t_dot
+    first = Tree(f(tree.like, t[0], *params)).leaves
+    dots = [x - k * t_dot[0] for x, k in zip(dots, first, strict=True)]
+    # The state is found by itself: it does not depend on the tangents, of which there may be many.
+    ys = v.odeint(f, y0, t, *params, **options)
+    _, ys_dot = v.odeint(
+        lambda both, time: rate(both[0], time, both[1]), (tree.like, dots), t, **options
+    )
+    at = lambda i: Tree(f(Tree(ys).build([x[i] for x in Tree(ys).leaves]), t[i], *params)).leaves
+    columns = zip(*[at(i) for i in range(t.shape[0])], strict=True)
+    rates = [jnp.stack(column) for column in columns]
+    return ys, Tree(ys).tangent(
+        [
+            dot + k * t_dot.reshape(-1, *(1,) * (k.ndim - 1))
+            for dot, k in zip(ys_dot, rates, strict=True)
+        ]
+    )
+
+
+@register_rrule(v.odeint, types=_OPERANDS, requires=ReverseMode)
+def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
+    """The cotangent λ goes back in time: λ' = -(∂f/∂y)ᴴ λ, and p̄' = -(∂f/∂p)ᴴ λ along with it."""
+    ys = v.odeint(f, y0, t, *params, **options)
+    # Numbers of Python's are no leaves, so no cotangent would be summed for them.
+    params = tuple([jnp.asarray(x) if type(x) in (float, complex) else x for x in params])
+
+    def pullback(ys_bar: Any) -> tuple[Any, ...]:
+        tree, times = started(y0, t), t * 1.0
+        knows = (f, params)
+        known, layout = split(knows)
+        vary = [is_inexact(x) for x in known]
+        states, seeds = Tree(ys).leaves, Tree(ys).read(ys_bar)
+
+        def rate(state: Any, time: Any) -> Any:
+            y, adjoint, _ = state
+            k, pull = config.rrule_via_ad(applied, f, tree.build(y), time, *params)
+            bars = pull(Tree(k).tangent(adjoint))
+            f_bar, y_bar, _, *p_bars = mirrored((f, tree.like, time, *params), bars)
+            parts = [*split(f)[1].read(f_bar)]
+            for x, bar in zip(params, p_bars, strict=True):
+                parts += split(x)[1].read(bar)
+            given = [dense(p, x) for p, x, m in zip(parts, known, vary, strict=True) if m]
+            return Tree(k).leaves, [-x for x in tree.read(y_bar)], [-p for p in given]
+
+        def back(carried: Any, here: Any) -> Any:
+            adjoint, sums = carried
+            y, seed, here_t, before_t = here
+            adjoint = [a + s for a, s in zip(adjoint, seed, strict=True)]
+            t_bar = _product(seed, Tree(f(tree.build(y), here_t, *params)).leaves)
+            ends = jnp.stack([here_t, before_t])
+            found = v.odeint(rate, (y, adjoint, sums), ends, **options)
+            _, adjoint, sums = [[x[1] for x in part] for part in found]
+            return (adjoint, sums), t_bar
+
+        nothing = [jnp.zeros_like(x[0]) for x in states]
+        zero = [jnp.zeros_like(x) for x, m in zip(known, vary, strict=True) if m]
+        along = ([x[1:] for x in states], [s[1:] for s in seeds], times[1:], times[:-1])
+        (adjoint, sums), t_bars = lax.scan(back, (nothing, zero), along, reverse=True)
+        first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
+        t_bar = jnp.concatenate([-first[None], t_bars]).astype(times.dtype)
+        y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]
+        rest = iter(sums)
+        bars: Any = layout.tangent([next(rest) if m else NoTangent() for m in vary])
+        f_bar, p_bars = (bars, bars) if is_zero(bars) else (bars[0], bars[1])
+        f_bar = f_bar if split(f)[0] else NoTangent()
+        return (
+            f_bar,
+            Tree(y0).tangent(y_bar),
+            t_bar,
+            *[ZeroTangent() if is_zero(p_bars) else p_bars[i] for i in range(len(params))],
+        )
+
+    return ys, pullback
+
+
+def _product(bars: list[Any], leaves: list[Any]) -> Array:
+    """Re<a, b>."""
+    terms = [jnp.sum(jnp.real(conjugate(a) * b)) for a, b in zip(bars, leaves, strict=True)]
+    return sum(terms[1:], terms[0])

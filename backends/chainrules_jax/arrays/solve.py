@@ -1,0 +1,244 @@
+"""How the words that solve are computed of values that JAX traces: by loops that it compiles.
+
+The methods are those of `chainrules_py.composites.solvers`, which look at values to see how far they are. A
+compiled program cannot raise: what does not converge is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.sparse import linalg as sparse
+
+from chainrules_jax.engine.config import config
+from chainrules_jax.engine.pytrees import COMPUTED, is_value
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.solvers.dense import Coordinates
+from chainrules_py.composites.solvers.operators import Gradient, Residual
+from chainrules_py.composites.solvers.trees import Tree
+from chainrules_py.errors import describe
+
+__all__: list[str] = []
+
+Function: TypeAlias = Callable[..., Any]
+Array: TypeAlias = Any
+
+_SMALL = 256
+
+
+@final
+class Problem:
+    """Equations f(x, *params) = 0 in real coordinates, on the last axis of an array."""
+
+    def __init__(self, f: Function, like: Any, params: tuple[Any, ...], batch: int) -> None:
+        tree = Tree(like)
+        leaves = [_floating(x) for x in tree.leaves]
+        self.tree = Tree(tree.build(leaves))
+        self.f = f
+        self.params = params
+        self.coordinates = Coordinates(leaves, batch)
+        self.batch = batch
+        self.start: Array = self.coordinates.flat(leaves)
+
+    def built(self, x: Array) -> Any:
+        """The structure of the unknown around some coordinates."""
+        return self.tree.build(self.coordinates.vector(x))
+
+    def read(self, x: Any) -> Array:
+        """The coordinates of what is in the structure of the unknown."""
+        leaves = Tree(x).leaves
+        if [jnp.shape(a) for a in leaves] != [jnp.shape(a) for a in self.tree.leaves]:
+            msg = (
+                f"the unknown is {describe(self.tree.like)}, and its function gave {describe(x)}; "
+                f"it has to give as many numbers, in the same shapes and order"
+            )
+            raise ValueError(msg)
+        return self.coordinates.flat(leaves)
+
+    def residual(self, x: Array) -> Array:
+        """The equations."""
+        return self.read(self.f(self.built(x), *self.params))
+
+    def matrix(self, function: Callable[[Array], Array], x: Array) -> Array:
+        """The Jacobian, of each of the independent problems by itself."""
+        eye = jnp.eye(self.coordinates.size, dtype=x.dtype)
+        push = lambda e: jax.jvp(function, (x,), (jnp.broadcast_to(e, x.shape),))[1]
+        return jnp.moveaxis(jax.vmap(push)(eye), 0, -1)
+
+
+def _floating(x: Any) -> Any:
+    x = x if is_value(x) else jnp.asarray(x)
+    return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
+
+
+def _norm(x: Array) -> Array:
+    return jnp.sqrt(jnp.sum(x * x, -1))
+
+
+def _solved(a: Array, b: Array) -> Array:
+    """Equations and unknowns in their own units, as the words solve."""
+    rows = _not_zero(jnp.abs(a).max(-1, keepdims=True))
+    a = a / rows
+    units = _not_zero(jnp.abs(a).max(-2, keepdims=True))
+    y = jnp.linalg.solve(a / units, (b / rows[..., 0])[..., None])[..., 0]
+    return y / units[..., 0, :]
+
+
+def _not_zero(x: Array) -> Array:
+    return jnp.where(x == 0, jnp.ones_like(x), x)
+
+
+def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -> Array:
+    """Newton's method, with steps that are halved until they lessen the residual."""
+    short = float(jnp.finfo(start.dtype).eps) ** 0.5 if tol is None else tol
+    scale = _norm(start)
+
+    def step(x: Array) -> tuple[Array, Array]:
+        r = problem.residual(x)
+        return -_solved(problem.matrix(problem.residual, x), r), _norm(r)
+
+    def going(state: Any) -> Any:
+        count, _, done = state
+        return (count < max_steps) & ~jnp.all(done)
+
+    def descended(state: Any) -> Any:
+        count, x, done = state
+        direction, length = step(x)
+        small = _norm(direction) <= short * jnp.maximum(_norm(x), scale)
+        still = done | (length == 0)
+
+        def after(factor: Array) -> Array:
+            return _norm(problem.residual(x + factor[..., None] * direction))
+
+        def good(factor: Array) -> Array:
+            return (after(factor) <= (1 - 1e-4 * factor) * length) | small | still
+
+        factor, _ = lax.while_loop(
+            lambda search: (search[1] < 40) & ~jnp.all(good(search[0])),
+            lambda search: (
+                jnp.where(good(search[0]), search[0], search[0] / 2),
+                search[1] + 1,
+            ),
+            (jnp.ones_like(length), 0),
+        )
+        # A last step that is wrong in the last digits is worse than none.
+        keep = still | (small & ~(after(factor) <= length))
+        moved = jnp.where(keep[..., None], x, x + factor[..., None] * direction)
+        return count + 1, moved, still | small
+
+    _, x, done = lax.while_loop(going, descended, (0, start, jnp.zeros(scale.shape, bool)))
+
+    def polished(_: int, x: Array) -> Array:
+        direction, length = step(x)
+        better = _norm(problem.residual(x + direction)) < length
+        return jnp.where(better[..., None], x + direction, x)
+
+    x = lax.fori_loop(0, 2, polished, x)
+    return jnp.where(done[..., None], x, jnp.nan)
+
+
+def _root(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
+    problem = Problem(f, x0, params, options["batch"])
+    if not problem.tree.leaves:
+        return x0
+    if options["solver"] is not None:
+        found = options["solver"](lambda x: f(x, *params), problem.tree.like)
+        return problem.built(problem.read(found))
+    steps = options["max_steps"]
+    x = _newton(problem, problem.start, options["tol"], 50 if steps is None else steps)
+    return problem.built(x)
+
+
+def _fixed_point(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
+    solver = options["solver"]
+    if solver == "newton":
+        return _root(Residual(f), x0, *params, **{**options, "solver": None})
+    if solver is not None:
+        found = lambda _, x: solver(lambda x: f(x, *params), x)
+        return _root(Residual(f), x0, *params, **{**options, "solver": found})
+    problem = Problem(f, x0, params, options["batch"])
+    eps = float(jnp.finfo(problem.start.dtype).eps)
+    tol = 32 * eps if options["tol"] is None else options["tol"]
+    steps = 1000 if options["max_steps"] is None else options["max_steps"]
+    scale = _norm(problem.start)
+
+    def moved(state: Any) -> Any:
+        count, x, least, waited, _ = state
+        after = problem.residual(x)  # which is f here
+        length, size = _norm(after - x), jnp.maximum(_norm(after), scale)
+        largest = jnp.max(length)
+        waited = jnp.where(largest < 0.9 * least, 0, waited + 1)
+        # What rounding does to f is all that still moves it.
+        settled = (length <= tol * size) | ((waited > 5) & (length <= 1e4 * eps * size))
+        return count + 1, after, jnp.minimum(least, largest), waited, jnp.all(settled)
+
+    inf = jnp.full((), jnp.inf, problem.start.dtype)
+    begin = (0, problem.start, inf, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    _, x, _, _, done = lax.while_loop(lambda s: (s[0] < steps) & ~s[4], moved, begin)
+    return problem.built(jnp.where(done, x, jnp.nan))
+
+
+def _minimize(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
+    gradient = Gradient(config, f)
+    if options["solver"] is not None:
+        solver = lambda _, x: options["solver"](lambda x: f(x, *params), x)
+        return _root(gradient, x0, *params, **{**options, "solver": solver})
+    problem = Problem(gradient, x0, params, options["batch"])
+    value = lambda x: jnp.sum(f(problem.built(x.reshape(problem.start.shape)), *params))
+    steps = 1000 if options["max_steps"] is None else options["max_steps"]
+    rough = _descended(value, problem.start.reshape(-1), steps)
+    x = _newton(problem, rough.reshape(problem.start.shape), options["tol"], 50)
+    lower = value(x.reshape(-1)) <= value(problem.start.reshape(-1))
+    return problem.built(jnp.where(lower, x, jnp.nan))
+
+
+def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
+    """A point near which a function is least, by BFGS."""
+    from jax.scipy.optimize import minimize
+
+    return minimize(value, x, method="BFGS", options={"maxiter": steps}).x
+
+
+def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any:
+    problem = Problem(matvec, b, params, options["batch"])
+    rhs, solver, size = problem.start, options["solver"], problem.coordinates.size
+    if not problem.tree.leaves:
+        return b
+    if callable(solver):
+        x = problem.read(solver(lambda y: matvec(y, *params), problem.tree.like))
+        return problem.built(x)
+    if solver is None:
+        solver = "dense" if options["batch"] or size <= _SMALL else "gmres"
+    if solver == "dense":
+        zero = jnp.zeros_like(rhs)
+        return problem.built(_solved(problem.matrix(problem.residual, zero), rhs))
+    if solver not in ("gmres", "cg"):
+        msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
+        raise ValueError(msg)
+    eps = float(jnp.finfo(rhs.dtype).eps)
+    tol = eps**0.75 if options["tol"] is None else options["tol"]
+    steps = max(10 * size, 20) if options["max_steps"] is None else options["max_steps"]
+    if solver == "gmres":
+        restart = min(100, size)
+        x, _ = sparse.gmres(
+            problem.residual, rhs, tol=tol, restart=restart, maxiter=-(-steps // restart)
+        )
+    else:
+        x, _ = sparse.cg(problem.residual, rhs, tol=tol, maxiter=steps)
+    product = problem.residual(x)
+    close = _norm(product - rhs) <= max(tol, eps**0.5) * (_norm(product) + _norm(rhs))
+    return problem.built(jnp.where(close, x, jnp.nan))
+
+
+COMPUTED.update(
+    {
+        v.root: _root,
+        v.fixed_point: _fixed_point,
+        v.minimize: _minimize,
+        v.linear_solve: _linear_solve,
+    }
+)

@@ -1,0 +1,117 @@
+"""How JAX computes special functions: by ``jax.scipy.special``, or by what does so for NumPy.
+
+The derivatives are those of our rules: JAX's own functions have one in some of their operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import jax.scipy.special as jax_special
+import numpy as np
+
+from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
+from chainrules_jax.engine.pytrees import OURS
+from chainrules_py import Primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.vocabulary import bessel, information, special
+
+__all__: list[str] = []
+
+chainrules_contract = 1
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# The others of JAX take fewer dtypes, or are less precise, than those that NumPy is given.
+_OF_JAX = _names(
+    "beta betaln digamma entr erf erfc erfinv expi expit gamma gammainc gammaincc gammaln "
+    "betainc i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri rel_entr xlog1py xlogy"
+)
+"""What stands in ``jax.scipy.special`` under the same name, for real numbers."""
+
+
+def _by_numpy(word: Primitive[..., Any]) -> Callable[..., Any]:
+    """A word as NumPy's backends compute it."""
+    found: dict[tuple[type, ...], Callable[..., Any]] = {}
+
+    def body(*operands: Any, **options: Any) -> Any:
+        classes = tuple(map(type, operands))
+        if classes not in found:
+            found[classes] = word.plain_implementation(classes)
+        with np.errstate(all="ignore"):
+            return found[classes](*operands, **options)
+
+    return called_back(word, body, like_one_element(body), vectorized=True)
+
+
+def _is_complex(x: Any) -> bool:
+    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
+def _computed(word: Primitive[..., Any]) -> Callable[..., Any]:
+    other = _by_numpy(word)
+    function = getattr(jax_special, word.__name__, None) if word.__name__ in _OF_JAX else None
+    if function is None:
+        return other
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        compute = other if any(map(_is_complex, operands)) else function
+        return compute(*operands, **options)
+
+    return computed
+
+
+# -------------------------------------------------------------- of an axis, complex numbers too
+
+
+def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
+    """x less its largest real part, and that."""
+    largest = jnp.max(jnp.real(x), axis=axis, keepdims=True, initial=-jnp.inf)
+    largest = jnp.where(jnp.isfinite(largest), largest, 0)
+    return x - largest, largest
+
+
+@v.logsumexp.implement
+def logsumexp_jax(x: JaxArray, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest terms apart from the others, as NumPy's backend computes it."""
+    x, largest = _shifted(x, axis)
+    if jnp.iscomplexobj(x):
+        y = jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True)) + largest
+    else:
+        top = x == 0
+        count = jnp.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
+        rest = jnp.sum(jnp.where(top, 0, jnp.exp(x)), axis=axis, keepdims=True)
+        some = jnp.log(count) + jnp.log1p(rest / jnp.maximum(count, 1)) + largest
+        y = jnp.where(count == 0, jnp.log(rest), some)  # where nothing is finite
+    return y if keepdims else jnp.squeeze(y, axis)
+
+
+@v.softmax.implement
+def softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
+    """Of complex numbers as well, which jax.nn's is not."""
+    y = jnp.exp(_shifted(x, axis)[0])
+    return y / jnp.sum(y, axis=axis, keepdims=True)
+
+
+@v.log_softmax.implement
+def log_softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
+    """As `softmax_jax`."""
+    x = _shifted(x, axis)[0]
+    return x - jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True))
+
+
+_OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)
+OURS.update(_OF_AXES)
+
+for _module in (special, bessel, information):
+    for _name in _module.__all__:
+        _word = getattr(_module, _name)
+        if isinstance(_word, Primitive) and _word not in _OF_AXES:
+            compute_by(_word, _computed(_word))
+            OURS.add(_word)

@@ -1,0 +1,1 @@
+"""JAX as an engine: rules in its functions, its functions in rules."""

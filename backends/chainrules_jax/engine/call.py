@@ -1,0 +1,301 @@
+"""A call of a function that has a rule, as one primitive of JAX.
+
+`call_p` computes the function by JAX's own operations; its derivative is the rule's, at every
+order. In a program that JAX traces it stands as one operation, until the program is compiled: then
+it is what it computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Sequence
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from chainrules_jax.arrays.array_types import is_traced
+from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
+from chainrules_jax.engine.linear_pairs import (
+    Leaves,
+    Linearized,
+    Program,
+    Pushed,
+    Word,
+    known,
+    no_tangent,
+)
+from chainrules_jax.engine.pytrees import split
+from chainrules_py import TracerError
+from chainrules_py.engines.export import Layout, exactly
+from chainrules_py.primitives.closures.convert import closed
+from chainrules_py.primitives.dispatch import Cache
+
+__all__ = ["Mapped", "call_p", "run"]
+
+
+@final
+class Mapped:
+    """A program under ``vmap``: the same for several calls at once.
+
+    Attributes
+    ----------
+    program : Program or Mapped
+        That of one call.
+    size : int
+        How many calls.
+    dims : tuple
+        Which axis of each array counts them, None for one that all share.
+    """
+
+    __slots__ = ("dims", "program", "size")
+
+    def __init__(self, program: Any, size: int, dims: tuple[int | None, ...]) -> None:
+        self.program = program
+        self.size = size
+        self.dims = dims
+
+    def value(self, *leaves: Any) -> list[Any]:
+        """The results, with an axis in front."""
+        return jax.vmap(self.program.value, in_axes=self.dims)(*leaves)  # type: ignore[no-any-return]
+
+    def avals(self, *ins: Any) -> list[Any]:
+        """As of a `Program`."""
+        one = [_without(a, d) for a, d in zip(ins, self.dims, strict=True)]
+        return [
+            a.update(shape=(self.size, *a.shape), sharding=None) for a in self.program.avals(*one)
+        ]
+
+    def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
+        """As of a `Program`; of its residuals, those that all calls share have no axis."""
+        pair: Any = None
+        kept: list[tuple[bool, Any]] = []
+
+        def one(*leaves: Any) -> tuple[list[Any], list[Any]]:
+            nonlocal pair
+            ys, pair, residuals = self.program.linearize(leaves, moves)
+            kept[:] = [(isinstance(r, _batched()), r) for r in residuals]
+            return ys, [r for batched, r in kept if batched]
+
+        ys, found = jax.vmap(one, in_axes=self.dims)(*leaves)
+        if pair is None:
+            return ys, None, []
+        rest = iter(found)
+        residuals = [next(rest) if batched else r for batched, r in kept]
+        dims = tuple([0 if batched else None for batched, _ in kept])
+        return ys, pair.batched(self.size, dims), residuals
+
+    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
+        """As of a `Program`: the axis of the calls goes in front, where it may have to be made."""
+        dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
+        given = [spread_over(t, self.size, d) for t, d in zip(tangents, dims, strict=True)]
+        if isinstance(self.program, Program):
+            return given
+        return jax.vmap(lambda ts: self.program.aligned(ts, moves))(given)  # type: ignore[no-any-return]
+
+    def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
+        """As of a `Program`."""
+        given = [t for t, m in zip(tangents, moves, strict=True) if m]
+        dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
+        still: list[bool] | None = None
+
+        def one(leaves: Leaves, given: Leaves) -> tuple[list[Any], list[Any]]:
+            nonlocal still
+            rest = iter(given)
+            found = self.program.push(leaves, [next(rest) if m else None for m in moves], moves)
+            if found is None:
+                return [], []
+            ys, dots = found
+            still = [type(t) is ad.Zero for t in dots]
+            return ys, [t for t in dots if type(t) is not ad.Zero]
+
+        ys, dots = jax.vmap(one, in_axes=(list(self.dims), dims))(list(leaves), given)
+        if still is None:
+            return None
+        rest = iter(dots)
+        return ys, [
+            no_tangent(y) if zero else next(rest) for y, zero in zip(ys, still, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return f"vmap({self.program!r})"
+
+
+@functools.cache
+def _batched() -> type:
+    """The class of the tracers of ``vmap``, which has no public name."""
+    found: list[type] = []
+
+    def see(x: Any) -> Any:
+        found.append(type(x))
+        return x
+
+    jax.eval_shape(jax.vmap(see), jax.ShapeDtypeStruct((1,), np.float32))
+    return found[0]
+
+
+def _without(aval: Any, dim: int | None) -> Any:
+    if dim is None:
+        return aval
+    shape = [n for k, n in enumerate(aval.shape) if k != dim]
+    return aval.update(shape=tuple(shape), sharding=None)
+
+
+# ------------------------------------------------------------------------------ the primitive
+
+call_p = Primitive("chainrules_call")
+call_p.multiple_results = True
+
+
+def _evaluate(*leaves: Any, program: Any) -> list[Any]:
+    return program.value(*map(as_array, leaves))  # type: ignore[no-any-return]
+
+
+call_p.def_impl(_evaluate)
+call_p.def_abstract_eval(lambda *avals, program: program.avals(*avals))
+mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
+
+
+def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
+    primals = [*map(as_array, primals)]
+    tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
+    moves = tuple([is_moved(t) for t in tangents])
+    found = program.push(primals, tangents, moves)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    ys, _, residuals, linearized = _linearize(False, moves, *primals, program=program)
+    return ys, linearized(residuals, *tangents)
+
+
+def _linearize(is_vjp: bool, moves: Sequence[bool], *primals: Any, program: Any) -> Any:
+    """The value, which arrays of it have tangents, residuals, and what maps tangents to these."""
+    ys, pair, residuals = program.linearize([*map(as_array, primals)], tuple(moves))
+    if pair is None:
+        return ys, [False] * len(ys), [], lambda _, *tangents: [no_tangent(y) for y in ys]
+    floating = [is_inexact(y) for y in ys]
+
+    def linearized(residuals: Leaves, *tangents: Any) -> list[Any]:
+        given = program.aligned([t for t, m in zip(tangents, moves, strict=True) if m], moves)
+        rest = iter(linear_p.bind(*residuals, *given, pair=pair))
+        return [next(rest) if f else no_tangent(y) for f, y in zip(floating, ys, strict=True)]
+
+    return ys, floating, residuals, linearized
+
+
+ad.primitive_jvps[call_p] = _jvp
+
+
+def _linearizations() -> dict[Any, Any] | None:
+    """JAX's table of how operations are linearized, which it has not made public.
+
+    Without it JAX evaluates what it knows of a `jvp` in part, to the same result, in more time.
+    """
+    try:
+        from jax._src.interpreters import ad as private
+
+        names = [*inspect.signature(private.fallback_linearize_rule).parameters]
+        table: dict[Any, Any] = private.primitive_linearizations
+    except (ImportError, AttributeError):
+        return None
+    return table if names == ["_prim", "_is_vjp", "_nonzeros", "primals", "params"] else None
+
+
+if (_table := _linearizations()) is not None:
+    _table[call_p] = _linearize
+
+
+def _batch(leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
+    size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
+    if isinstance(program, Program):
+        aligned = _aligned(leaves, dims)
+        if program.is_elementwise(leaves) and program.is_elementwise(aligned):
+            return call_p.bind(*aligned, program=program), [0]
+    out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims)))
+    return out, [0] * len(out)
+
+
+def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
+    """Arrays that broadcast as those of one call do, with the axis of the calls in front."""
+    ndim = max(x.ndim - (d is not None) for x, d in zip(leaves, dims, strict=True))
+    found = []
+    for x, d in zip(leaves, dims, strict=True):
+        if d is not None:
+            x = jnp.moveaxis(x, d, 0) if d else x
+            missing = ndim - (x.ndim - 1)
+            x = x.reshape(x.shape[0], *(1,) * missing, *x.shape[1:]) if missing else x
+        found.append(x)
+    return found
+
+
+batching.primitive_batchers[call_p] = _batch
+
+
+# ----------------------------------------------------------------------------------- a call
+
+_programs = Cache()
+"""Programs by their calls; forgotten when a rule is stated."""
+
+_KEPT = 2048
+
+
+def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a primitive with all its options; with arrays that JAX traces as one operation."""
+    leaves: list[Any] = []
+    layouts = []
+    for x in operands:
+        some, layout = split(closed(x) if callable(x) else x)
+        leaves += some
+        layouts.append(layout)
+    program = _program(word, tuple(layouts), options)
+    if not any(map(is_traced, leaves)):
+        return program.closed(program.value(*leaves))
+    found = known.get()
+    if found is not None and found[0] is word and _same(found[1], leaves):
+        return found[2]
+    if word.has_body and not word.opaque and program.find(program.operands(leaves)) is None:
+        return program.closed(program.value(*leaves))  # JAX differentiates through the body
+    _refuse_captured(word)
+    return program.closed(call_p.bind(*leaves, program=program))
+
+
+def _same(some: Leaves, others: Leaves) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+def _program(word: Word, layouts: tuple[Layout, ...], options: dict[str, Any]) -> Program:
+    """A program; the same one for the same call, so that JAX finds what it knows of it."""
+    keys = [layout.key() for layout in layouts]
+    if None in keys:
+        return Program(word, layouts, options)
+    key = (word, *keys, *map(exactly, options.values()))
+    try:
+        return _programs.table[key]  # type: ignore[no-any-return]
+    except TypeError:  # an operand that has no hash
+        return Program(word, layouts, options)
+    except KeyError:
+        table = _programs.open()
+        if len(table) >= _KEPT:
+            table.clear()
+        made = table[key] = Program(word, layouts, options)
+        return made
+
+
+def _refuse_captured(word: Word) -> None:
+    """Raise where the body of a function captured a value that JAX traces, and no operand is."""
+    cells = getattr(word.__wrapped__, "__closure__", None) or ()
+    for cell in cells:
+        try:
+            traced = is_traced(cell.cell_contents)
+        except ValueError:  # not yet filled
+            continue
+        if traced:
+            msg = (
+                f"{word.__name__} captured a value that JAX traces: its derivative would be lost; "
+                f"pass it as an operand, or hold it fixed with jax.lax.stop_gradient"
+            )
+            raise TracerError(msg)

@@ -1,0 +1,171 @@
+"""Functions that compute with NumPy, called back from programs that JAX traces."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from chainrules_jax.arrays.array_types import JaxArray, is_traced
+from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
+from chainrules_py import Primitive, Scalar
+from chainrules_py.engines.export import Layout
+from chainrules_py.errors import NoRuleError, RuleError, describe
+from chainrules_py.primitives.dispatch import where_defined
+
+__all__ = ["callback", "called_back", "compute_by", "like_one_element"]
+
+Body = Callable[..., Any]
+
+
+def callback(
+    f: Primitive[..., Any],
+    /,
+    *,
+    result: Callable[..., Any] | None = None,
+    vectorized: bool = False,
+) -> None:
+    """Say that a primitive computes with NumPy, also where it is given arrays of JAX.
+
+    Its body is called with NumPy's arrays, and what it gives becomes arrays of JAX again; in
+    programs that JAX traces through ``jax.pure_callback``. A rule may call further primitives that
+    are computed so.
+
+    Parameters
+    ----------
+    f : Primitive
+        A function whose operands are arrays and numbers, and whose results are.
+    result : callable, optional
+        ``result(*operands, **options)`` gives arrays, or ``jax.ShapeDtypeStruct``, like those that
+        f gives, in the same structure: their shapes and dtypes count. It is called with
+        ``jax.ShapeDtypeStruct`` for arrays. Needed wherever JAX traces.
+    vectorized : bool
+        Whether f takes arrays with further axes in front, which ``jax.vmap`` then gives it all at
+        once instead of one slice after the other.
+
+    Raises
+    ------
+    RuleError
+        If f is no primitive with a body.
+
+    Examples
+    --------
+    >>> import jax, numpy as np
+    >>> from chainrules_jax import export
+    >>> from chainrules_py import primitive, scalar_rule
+    >>> from chainrules_py.vocabulary import expit
+    >>> @primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(0, x).astype(x.dtype)
+    >>> scalar_rule(softplus, lambda _y, x: expit(x))
+    >>> callback(softplus, result=lambda x: x, vectorized=True)
+    >>> print(jax.vmap(jax.grad(export(softplus)))(np.zeros(3, np.float32)))
+    [0.5 0.5 0.5]
+    """
+    if not isinstance(f, Primitive) or not f.has_body:
+        msg = (
+            f"callback() is of a primitive whose body computes with NumPy, and {f!r} "
+            f"({where_defined(f)}) is none; write @primitive above a function with a body"
+        )
+        raise RuleError(msg)
+    compute_by(f, called_back(f, f.__wrapped__, result, vectorized))
+
+
+def compute_by(word: Primitive[..., Any], computed: Body) -> None:
+    """Have a word computed so wherever an array of JAX is among its operands."""
+    COMPUTED[word] = computed
+
+    @functools.wraps(word.__wrapped__)
+    def entered(*operands: Any, **options: Any) -> Any:
+        return computed(*operands, **options)
+
+    operand: Any = JaxArray | Scalar | np.ndarray
+    if word.variadic:
+        word.implement(entered, types=(*[operand] * len(word.operands), JaxArray))
+        return
+    n = len(word.operands)
+    for first in range(n):
+        before: list[Any] = [Scalar | np.ndarray] * first
+        word.implement(entered, types=(*before, JaxArray, *[operand] * (n - first - 1)))
+
+
+def called_back(
+    f: Primitive[..., Any], body: Body, result: Callable[..., Any] | None, vectorized: bool
+) -> Body:
+    """A function of NumPy's as one of JAX's."""
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        leaves, layout = split(operands)
+        if not any(map(is_traced, leaves)):
+            given = layout.join([np.asarray(x) for x in leaves])
+            found, out = Layout.split(body(*given, **options), _is_numpy)
+            return out.join([jnp.asarray(x) for x in found])
+        if result is None:
+            msg = (
+                f"{f.__name__} computes with NumPy, and JAX has to know what it gives before it is "
+                f"called with {describe(operands)}; write callback({f.__name__}, result=...)"
+            )
+            raise NoRuleError(msg)
+        avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
+        like, out = Layout.split(result(*layout.join(avals), **options), _has_shape)
+        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
+
+        def kernel(*arrays: Any) -> list[Any]:
+            given = layout.join([np.asarray(x) for x in arrays])
+            found, _ = Layout.split(body(*given, **options), _is_numpy)
+            return _checked(f, found, shapes, vectorized)
+
+        method = "broadcast_all" if vectorized else "sequential"
+        return out.join(jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
+
+    return computed
+
+
+def _is_numpy(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic, float, complex, int)) or is_value(x)
+
+
+def _has_shape(x: Any) -> bool:
+    return hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def _checked(
+    f: Primitive[..., Any], found: Sequence[Any], shapes: Sequence[Any], vectorized: bool
+) -> list[Any]:
+    """What a function gave, if it is what was said of it."""
+    ys = [np.asarray(y) for y in found]
+    fits = len(ys) == len(shapes) and all(
+        y.shape[y.ndim - len(s.shape) :] == s.shape if vectorized else y.shape == s.shape
+        for y, s in zip(ys, shapes, strict=False)
+    )
+    if not fits:
+        said = ", ".join(describe(s) for s in shapes)
+        msg = (
+            f"{f.__name__} gave {', '.join(map(describe, ys))}, and callback(result=...) says "
+            f"{said}; give the shapes that it gives"
+        )
+        raise RuleError(msg)
+    return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
+
+
+def like_one_element(body: Body) -> Callable[..., Any]:
+    """What a function of elements gives: the dtypes that it gives for no elements at all."""
+
+    def result(*operands: Any, **options: Any) -> Any:
+        shape = jnp.broadcast_shapes(*[getattr(x, "shape", ()) for x in operands])
+        none = [np.zeros(0, x.dtype) if hasattr(x, "dtype") else x for x in operands]
+        found, out = Layout.split(body(*none, **options), _has_shape)
+        return out.join(
+            [
+                jax.ShapeDtypeStruct(
+                    shape, jax.dtypes.canonicalize_dtype(y.dtype, allow_extended_dtype=False)
+                )
+                for y in found
+            ]
+        )
+
+    return result

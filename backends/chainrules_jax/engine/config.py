@@ -1,0 +1,164 @@
+"""JAX as rules see it: its own forward and reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
+from chainrules_py import Config, ForwardMode, NoTangent, ReverseMode, ZeroTangent
+from chainrules_py.engines.export import Layout
+from chainrules_py.registry.bind.entries import dense as filled
+from chainrules_py.registry.bind.entries import densely
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import canonicalize, is_zero, unthunk
+from chainrules_py.values.structure import register_structure
+
+__all__ = ["JaxConfig", "config"]
+
+
+class JaxConfig(Config):
+    """What JAX can do, and how a rule calls back into it."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by ``jax.jvp``."""
+        leaves, layout = _numbers(operands)
+        t = layout.read(canonicalize(operands, tangents))
+        moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
+        out = _Out()
+
+        def along(*some: Any) -> list[Any]:
+            given = list(leaves)
+            for i, x in zip(moved, some, strict=True):
+                given[i] = x
+            return out.opened(f(*layout.join(given), **options))
+
+        given = [dense(t[i], leaves[i]) for i in moved]
+        if not moved:
+            ys = along()
+            return out.closed(ys), out.tangent([ZeroTangent()] * len(ys), ys)
+        ys, dots = jax.jvp(along, tuple([leaves[i] for i in moved]), tuple(given))
+        return out.closed(ys), out.tangent(dots, ys)
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by ``jax.vjp``."""
+        leaves, layout = _numbers(operands)
+        places = [i for i, x in enumerate(leaves) if is_inexact(x)]
+        out = _Out()
+
+        def along(*some: Any) -> list[Any]:
+            given = list(leaves)
+            for i, x in zip(places, some, strict=True):
+                given[i] = x
+            return out.opened(f(*layout.join(given), **options))
+
+        ys, transpose = jax.vjp(along, *[leaves[i] for i in places])
+        avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
+        return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
+
+    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
+        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
+        y, pullback = self.rrule_via_ad(f, *operands)
+        return y, densely(pullback, operands)
+
+    def jvp(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """As the engines that are announced have it."""
+        y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
+        return y, filled(y_dot, space(y))
+
+    def __repr__(self) -> str:
+        return "<JAX>"
+
+
+config = JaxConfig()
+
+
+def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], Layout]:
+    """The arrays in operands, with floating-point numbers among them."""
+    leaves, layout = Layout.split(
+        operands, lambda x: is_value(x) or type(x) in (float, complex) or _is_numpy(x)
+    )
+    return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout
+
+
+def _is_numpy(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+
+
+class _Out:
+    """How a result is put together, once it is known."""
+
+    layout: Layout
+
+    def opened(self, y: Any) -> list[Any]:
+        leaves, self.layout = split(y, numbers=True)
+        return leaves
+
+    def closed(self, ys: list[Any]) -> Any:
+        return self.layout.join(ys)
+
+    def tangent(self, dots: list[Any], ys: list[Any]) -> Any:
+        given = [t if is_inexact(y) else NoTangent() for t, y in zip(dots, ys, strict=True)]
+        return self.layout.tangent(given)
+
+
+@final
+class JaxPullback:
+    """What ``jax.vjp`` gives, of tangents as rules know them."""
+
+    __slots__ = ("avals", "layout", "out", "places", "transpose")
+
+    def __init__(
+        self, transpose: Any, layout: Layout, out: _Out, places: list[int], avals: list[Any]
+    ) -> None:
+        self.transpose = transpose
+        self.layout = layout
+        self.out = out
+        self.places = places
+        self.avals = avals
+
+    def __call__(self, y_bar: Any) -> tuple[Any, ...]:
+        """One cotangent per operand."""
+        y = self.out.closed(self.avals)
+        parts = self.out.layout.read(canonicalize(y, unthunk(y_bar)))
+        cts = [_cotangent(t, a) for t, a in zip(parts, self.avals, strict=True)]
+        bars = self.transpose(cts)
+        given: list[Any] = [NoTangent()] * self.layout.count
+        for i, bar in zip(self.places, bars, strict=True):
+            given[i] = conjugate(bar)
+        t = self.layout.tangent(given)
+        return tuple([unthunk(part) for _, part in t.fields()])
+
+    def around(self, leaves: Any) -> JaxPullback:
+        """The same, with other residuals."""
+        tree = jax.tree_util.tree_structure(self.transpose)
+        transpose = jax.tree_util.tree_unflatten(tree, list(leaves))
+        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals)
+
+
+# What it saved is seen by whoever keeps it.
+register_structure(
+    JaxPullback,
+    lambda p: list(enumerate(jax.tree_util.tree_leaves(p.transpose))),
+    lambda p, leaves: p.around(leaves),
+    hollow=True,
+)
+
+
+def _cotangent(t: Any, aval: Any) -> Any:
+    if not is_inexact(aval):
+        return np.zeros(aval.shape, jax.dtypes.float0)
+    return conjugate(dense(t, aval))

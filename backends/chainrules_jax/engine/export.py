@@ -1,0 +1,195 @@
+"""Functions with rules as JAX's own differentiable functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from chainrules_jax.engine.call import run
+from chainrules_jax.engine.config import config
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import as_values, split
+from chainrules_py import Primitive
+from chainrules_py.engines.export import Resolved, Support, resolved
+from chainrules_py.registry.table import name_of, primal_of, rules_for, unbind
+
+__all__ = ["export", "supports"]
+
+
+def export(f: Callable[..., Any], /) -> Callable[..., Any]:
+    """A function with a rule as a function of JAX, whose derivative is that rule at every order.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in words and in what is
+        exported: JAX hands its arrays to no function of NumPy's.
+
+    Returns
+    -------
+    callable
+        It takes arrays of JAX or NumPy, numbers, and structures of them, and options by name, which
+        are static; it gives arrays of JAX. All transformations of JAX apply to it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where it is transformed in a mode that nobody states.
+    UnsupportedKeywordError
+        Where it is called with a keyword of NumPy's that has no derivative.
+
+    Notes
+    -----
+    Forward mode is the push of the rule and reverse mode its pull, with what the rule saved as
+    JAX's residuals, so that neither runs the function again. Cotangents of complex numbers are
+    conjugated on the way in and out: JAX's are those of the transpose. A Python number beside
+    arrays is static, and does not change their dtype.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, numpy as np
+    >>> total = export(np.linalg.norm)
+    >>> print(jax.jit(jax.grad(total))(jnp.array([3.0, 4.0])))
+    [0.6 0.8]
+    """
+    known = f if isinstance(f, Primitive) and not f.has_body else None
+
+    def exported(*operands: Any, **options: Any) -> Any:
+        operands = as_values(operands)
+        if known is not None and not options and len(operands) == len(known.operands):
+            return run(known, *known.normalise(operands, options))
+        return _called(resolved(f, operands, options))
+
+    functools.update_wrapper(exported, f, updated=())
+    exported.__name__ = name_of(f)
+    return exported
+
+
+_NUMPY = (
+    "JAX hands its arrays to no function of NumPy's: in code that is exported, write the words of "
+    "chainrules_py.vocabulary, or export(np.f) where it calls np.f"
+)
+
+
+def _called(call: Resolved) -> Any:
+    if call.word is None:
+        assert call.call is not None
+        try:
+            return call.call()
+        except jax.errors.TracerArrayConversionError as error:
+            error.add_note(_NUMPY)
+            raise
+    y = run(call.word, call.operands, call.options)
+    for step in call.after:
+        y = step(y)
+    return y
+
+
+def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
+    """What JAX can do with an exported function.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    *operands, **options
+        Of one call. Each transformation is tried on their shapes and dtypes, and to third order;
+        nothing is computed. Without operands the answer is read off what is stated about f for any
+        types.
+
+    Returns
+    -------
+    Support
+
+    Examples
+    --------
+    >>> from chainrules_py import vocabulary as v
+    >>> supports(v.sin)
+    Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
+    >>> supports(v.floor, 1.5)
+    Support(grad=True, jvp=True, vmap=True, jit=True, order=0)
+    """
+    return _tried(f, operands, options) if operands else _stated(f)
+
+
+def _stated(f: Callable[..., Any]) -> Support:
+    word = primal_of(unbind(f, ())[0])
+    if word is None:  # code made of several words
+        return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
+    statements = [
+        s for s in rules_for(f) if s.recipe is not None and s.requires <= config.capabilities
+    ]
+    modes = {mode for s in statements for mode in s.modes}
+    if not statements and word.has_body and not word.opaque:
+        modes = {"forward", "reverse"}  # JAX differentiates through the body
+    constant = statements and all(s.recipe.pen == "non_differentiable" for s in statements)
+    shaped = not word.shape_from_data
+    order = 0 if constant or not modes else math.inf
+    return Support(
+        grad="reverse" in modes, jvp="forward" in modes, vmap=shaped, jit=shaped, order=order
+    )
+
+
+def _tried(f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Support:
+    leaves, layout = split(as_values(operands))
+    places = [i for i, x in enumerate(leaves) if is_inexact(x)]
+    exported = export(f)
+
+    def whole(*some: Any) -> Any:
+        given = list(leaves)
+        for i, x in zip(places, some, strict=True):
+            given[i] = x
+        ys, _ = split(exported(*layout.join(given), **options), numbers=True)
+        return [y for y in ys if is_inexact(y)]
+
+    def loss(*some: Any) -> Any:
+        return sum([jnp.sum(jnp.real(y)) for y in whole(*some)], jnp.zeros(()))
+
+    xs = [leaves[i] for i in places]
+    every = tuple(range(len(xs)))
+    push = lambda *xs: jax.jvp(whole, xs, xs)[1]
+    grad = _works(jax.grad(loss, every), xs)
+    jvp = _works(push, xs)
+    vmap = _works(jax.vmap(whole), [x[None] for x in xs])
+    jit = _works(jax.jit(whole), xs)
+    return Support(grad=grad, jvp=jvp, vmap=vmap, jit=jit, order=_order(whole, xs, grad or jvp))
+
+
+def _works(f: Callable[..., Any], xs: list[Any]) -> bool:
+    try:
+        jax.jit(f).lower(*xs)  # which goes into the halves of rules as well
+    except Exception:
+        return False
+    return True
+
+
+def _order(f: Callable[..., Any], xs: list[Any], any_mode: bool) -> float:
+    """To which order forward mode goes on; infinite, if it does beyond the third."""
+    if not any_mode or not xs or _is_constant(f, xs):
+        return 0
+    for n in range(1, 4):
+        f = _pushed(f)
+        if not _works(f, xs):
+            return n - 1 or 1  # the other mode gives the first
+    return math.inf
+
+
+def _pushed(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs: jax.jvp(f, xs, xs)[1]
+
+
+def _is_constant(f: Callable[..., Any], xs: list[Any]) -> bool:
+    """Whether no derivative flows: then what maps tangents is nothing but zeros."""
+    try:
+        jaxpr = jax.make_jaxpr(lambda *ts: jax.jvp(f, tuple(xs), ts)[1])(*xs)
+    except Exception:
+        return False
+    inputs = {id(v) for v in jaxpr.jaxpr.invars}
+    used = {id(v) for eqn in jaxpr.jaxpr.eqns for v in eqn.invars}
+    return not inputs & (used | {id(v) for v in jaxpr.jaxpr.outvars})

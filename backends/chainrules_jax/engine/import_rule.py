@@ -1,0 +1,219 @@
+"""Rules from functions of JAX: as oracles, or where nobody has stated one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import conjugate, is_value, split
+from chainrules_py import NoTangent, Primitive, namespace
+from chainrules_py.engines.export import Layout
+from chainrules_py.engines.import_rule import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
+from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of, zero_tangent
+from chainrules_py.tangents.structural import canonicalize, is_zero
+from chainrules_py.values.arrays import is_array_type
+
+__all__ = ["import_rule"]
+
+Function = Callable[..., Any]
+
+
+def import_rule(
+    f: Function, /, *, operands: int | None = None, to: Function | None = None
+) -> Primitive[..., Any]:
+    """A primitive that JAX computes and differentiates, for every engine and array library.
+
+    Parameters
+    ----------
+    f : callable
+        A function that JAX can trace, of arrays, numbers, and structures that JAX knows.
+    operands : int, optional
+        How many of its parameters are operands, by position; by default those without a default.
+        The others are options, by name.
+    to : callable, optional
+        A primitive that nobody has stated a rule for: it gets this one, as a last resort.
+
+    Returns
+    -------
+    Primitive
+        It takes arrays of any library, and gives arrays of the same; without a copy where the two
+        libraries can share memory. With ``to``, that primitive.
+
+    Raises
+    ------
+    RuleError
+        If ``to`` has a rule: that one is not to be replaced in silence.
+
+    Notes
+    -----
+    The statement is marked with where f is defined, and is of the layer of engines: every rule of
+    a backend, a third party or the user comes first. Derivatives of derivatives are functions of
+    JAX as well.
+
+    Examples
+    --------
+    >>> import jax, numpy as np
+    >>> from chainrules_tape import grad
+    >>> softplus = import_rule(jax.nn.softplus)
+    >>> print(grad(lambda x: softplus(x).sum())(np.zeros(2)))
+    [0.5 0.5]
+    """
+    names, options = parameters_of_imported(f, operands)
+    made = _Imported(f, len(names), tuple(options))
+    primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
+    frule = functools.partial(made.frule, primal)
+    rrule = functools.partial(made.rrule, primal)
+    state_imported(primal, f, frule, rrule, module=__name__, engine="JAX")
+    return primal
+
+
+@final
+class _Imported:
+    """A function of JAX as others call it.
+
+    Its push and its pull are functions of JAX as well, imported in the same way: so each order has
+    the next one, and every engine sees them being called.
+    """
+
+    def __init__(self, f: Function, operands: int, options: tuple[str, ...]) -> None:
+        self.f = f
+        self.n = operands
+        self.compiled = jax.jit(f, static_argnames=options)
+        self._halves: dict[Any, Primitive[..., Any]] = {}
+
+    def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """What JAX computes, as arrays of the library that was given."""
+        leaves, layout = Layout.split(xs, _is_leaf)
+        if any(map(is_value, leaves)):
+            return self.f(*xs, **options)
+        with _precision(leaves):
+            given = layout.join([*map(_entered, leaves)])
+            return _left(self.compiled(*given, **options), leaves)
+
+    def frule(
+        self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent."""
+        y = g(*xs, **options)
+        leaves, given = Layout.split(xs, _is_leaf)
+        ts = given.read(canonicalize(xs, tangents))
+        places = tuple([i for i, t in enumerate(ts) if not is_zero(t)])
+        push = self._half("push", given, places, len(places), options)
+        found, layout = Layout.split(y, _moves)
+        dots = iter(push(*leaves, *[ts[i] for i in places]))
+        return y, layout.tangent([next(dots) for _ in found])
+
+    def rrule(
+        self, g: Primitive[..., Any], *xs: Any, **options: Any
+    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+        """Value and pullback, which runs the function once more."""
+        y = g(*xs, **options)
+        leaves, given = Layout.split(xs, _is_leaf)
+        places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
+        found, layout = Layout.split(y, _moves)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            parts = [
+                zero_tangent(x) if is_zero(t) else t
+                for t, x in zip(layout.read(canonicalize(y, y_bar)), found, strict=True)
+            ]
+            pull = self._half("pull", given, places, len(parts), options)
+            bars = iter(pull(*leaves, *parts))
+            t = given.tangent(
+                [next(bars) if i in places else NoTangent() for i in range(len(leaves))]
+            )
+            return tuple([t[i] for i in range(self.n)])
+
+        return y, pullback
+
+    def _half(
+        self,
+        name: str,
+        layout: Layout,
+        places: tuple[int, ...],
+        count: int,
+        options: dict[str, Any],
+    ) -> Primitive[..., Any]:
+        """The push or the pull at some arrays, of all arrays and so many tangents."""
+        # JAX's tree of numbered leaves says how the operands are made of arrays.
+        order, tree = jax.tree.flatten(layout.join(range(layout.count)))
+        key = (name, tree, *order, places, count, *options.items())
+        if key in self._halves:
+            return self._halves[key]
+        n = layout.count
+
+        def half(*given: Any) -> tuple[Any, ...]:
+            xs, ts = given[:n], given[n:]
+            varied = tuple([xs[i] for i in places])
+
+            def along(*some: Any) -> list[Any]:
+                moved = list(xs)
+                for i, x in zip(places, some, strict=True):
+                    moved[i] = x
+                y = self.f(*layout.join(moved), **options)
+                return [x for x in split(y, numbers=True)[0] if is_inexact(x)]
+
+            if name == "push":
+                return tuple(jax.jvp(along, varied, _like(ts, varied))[1])
+            ys, transpose = jax.vjp(along, *varied)
+            # Cotangents of JAX are those of the transpose, ours of the adjoint.
+            return tuple([conjugate(b) for b in transpose([conjugate(t) for t in _like(ts, ys)])])
+
+        half.__name__ = f"{name}_of_{name_of(self.f)}"
+        found = self._halves[key] = import_rule(half, operands=n + count)
+        return found
+
+
+def _is_leaf(x: Any) -> bool:
+    return kind_of(x) != "none"
+
+
+def _moves(x: Any) -> bool:
+    return kind_of(x) in ("real", "complex")
+
+
+def _like(ts: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(
+        [jnp.broadcast_to(jnp.asarray(t, x.dtype), x.shape) for t, x in zip(ts, xs, strict=True)]
+    )
+
+
+def _precision(xs: Sequence[Any]) -> Any:
+    """JAX with 64 bits, where it is given so many; it would cut them off in silence."""
+    wide = any([getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8 for x in xs])
+    return jax.enable_x64(True) if wide else contextlib.nullcontext()
+
+
+def _entered(x: Any) -> Any:
+    """An array of another library as one of JAX's, in the same memory where that is possible."""
+    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
+        return jnp.asarray(x)
+    return jnp.from_dlpack(x)
+
+
+def _left(y: Any, xs: Sequence[Any]) -> Any:
+    """A result as arrays of the library that the operands are of; of numbers, as numbers."""
+    like = next((x for x in xs if is_array_type(type(x))), None)
+    leaves, layout = split(y, numbers=True)
+    return layout.join([_as_given(leaf, like) for leaf in leaves])
+
+
+def _as_given(y: Any, like: Any) -> Any:
+    if like is None:
+        return y.item() if y.ndim == 0 else np.asarray(y)
+    xp = namespace(like)
+    # NumPy would see memory of JAX's that nobody may write to.
+    return np.array(y) if xp is np else xp.from_dlpack(y)

@@ -1,0 +1,81 @@
+"""Functions of ``jax.numpy`` exchanged for ours, and back."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from chainrules_jax.arrays.array_types import Concrete
+from chainrules_jax.engine.export import export
+from chainrules_py import Primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.engines.install import Installed, chosen, original
+
+__all__ = ["Installed", "install"]
+
+DEFAULT = ("linalg.eig", "fix")
+"""What JAX has no derivative of, or no function at all, and we have."""
+
+
+def install(*names: str, **functions: Callable[..., Any]) -> Installed:
+    """Exchange functions of ``jax.numpy`` for exported ones, or add them, with our derivatives.
+
+    Parameters
+    ----------
+    *names : str
+        As they stand in NumPy and ``jax.numpy``: ``"linalg.eig"``. Called like NumPy's functions.
+        By default what JAX lacks.
+    **functions : callable
+        Others, by the names they get.
+
+    Returns
+    -------
+    Installed
+        Its ``remove()`` puts everything back; so does the end of a ``with`` block.
+
+    Raises
+    ------
+    NoRuleError
+        If NumPy has no function of a name, or we no rule for it. Whatever raises, nothing is
+        exchanged then.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp
+    >>> a = jnp.array([[1.0, 2.0], [0.5, 3.0]])
+    >>> share = lambda a: jnp.abs(jnp.linalg.eig(a)[1][0, 0])
+    >>> with install("linalg.eig"):
+    ...     print(jax.grad(share)(a).shape)
+    (2, 2)
+    >>> jax.grad(share)(a)
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: ...
+    """
+    installed = Installed(jnp)
+    for name, function in chosen(np, names or (() if functions else DEFAULT), functions).items():
+        _keep(name.rpartition(".")[2], original(jnp, name))
+        installed.attribute(name, export(function))
+    return installed.put()
+
+
+def _keep(name: str, function: Any) -> None:
+    """Have the word of a name computed by JAX's own function, as it was where it stood."""
+    word = getattr(v, name, None)
+    if isinstance(word, Primitive) and word.implementation(_classes(word)) is function is not None:
+        word.implement(functools.wraps(word.__wrapped__)(_passing(function)), types=_classes(word))
+
+
+def _classes(word: Primitive[..., Any]) -> tuple[type, ...]:
+    return (Concrete,) * max(1, len(word.operands))
+
+
+def _passing(function: Callable[..., Any]) -> Callable[..., Any]:
+    def passing(*operands: Any, **options: Any) -> Any:
+        return function(*operands, **options)
+
+    return passing

@@ -1,0 +1,237 @@
+"""One primitive for linear functions of which both directions are known.
+
+JAX differentiates, transposes, batches and compiles a program by what it knows of its primitives.
+`linear_p` knows a pair of functions: forward it is what a rule pushes tangents with, transposed it
+is what the rule pulls cotangents with. What the two need from the point are its first operands, so
+that JAX keeps them as residuals, and differentiates in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import jax
+import jax.core
+import jax.numpy as jnp
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from chainrules_jax.arrays.array_types import Concrete, is_traced, silent
+
+__all__ = ["LinearPair", "as_array", "is_inexact", "linear_p", "is_moved", "spread_over"]
+
+Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+
+
+@final
+class LinearPair:
+    """A linear function and its transpose, each ``f(residuals, values) -> values``.
+
+    Attributes
+    ----------
+    forward, backward : callable
+        The two, on flat lists.
+    ins, outs : tuple of ShapedArray
+        What goes into the first, and comes out.
+    residuals : int
+        How many there are.
+    name : str
+        The function whose derivative it is, for listings.
+    """
+
+    __slots__ = (
+        "_silent",
+        "_transposed",
+        "backward",
+        "forward",
+        "ins",
+        "name",
+        "outs",
+        "residuals",
+    )
+
+    def __init__(
+        self,
+        forward: Map,
+        backward: Map,
+        ins: tuple[Any, ...],
+        outs: tuple[Any, ...],
+        residuals: int,
+        name: str,
+    ) -> None:
+        self.forward = forward
+        self.backward = backward
+        self.ins = ins
+        self.outs = outs
+        self.residuals = residuals
+        self.name = name
+        self._transposed: LinearPair | None = None
+        self._silent: LinearPair | None = None
+
+    @property
+    def transposed(self) -> LinearPair:
+        """The pair with its halves exchanged."""
+        if self._transposed is None:
+            made = LinearPair(
+                self.backward, self.forward, self.outs, self.ins, self.residuals, self.name
+            )
+            self._transposed, made._transposed = made, self
+        return self._transposed
+
+    @property
+    def silent(self) -> LinearPair:
+        """The pair for the derivatives of what it maps, of which nothing is to be reported.
+
+        What the residuals' derivative adds to each is missing, so that alone it may depend on a
+        choice, as of singular vectors, that the sum does not depend on.
+        """
+        if self._silent is None:
+            self._silent = made = LinearPair(
+                _silent(self.forward),
+                _silent(self.backward),
+                self.ins,
+                self.outs,
+                self.residuals,
+                self.name,
+            )
+            made._silent = made
+        return self._silent
+
+    def batched(self, size: int, dims: tuple[int | None, ...]) -> LinearPair:
+        """The pair for values with a leading axis; of the residuals, some have one as well."""
+
+        def over(half: Map) -> Map:
+            def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
+                return jax.vmap(lambda res, ts: list(half(res, ts)), in_axes=(list(dims), 0))(
+                    list(res), list(ts)
+                )
+
+            return mapped
+
+        return LinearPair(
+            over(self.forward),
+            over(self.backward),
+            _lengthened(self.ins, size),
+            _lengthened(self.outs, size),
+            self.residuals,
+            self.name,
+        )
+
+    def __repr__(self) -> str:
+        shown = ", ".join(a.str_short() for a in self.ins)
+        return f"<{self.name}: {shown} -> {', '.join(a.str_short() for a in self.outs)}>"
+
+
+def _silent(half: Map) -> Map:
+    def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
+        token = silent.set(True)
+        try:
+            return half(res, ts)
+        finally:
+            silent.reset(token)
+
+    return mapped
+
+
+def _lengthened(avals: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+    return tuple([ShapedArray((size, *a.shape), a.dtype) for a in avals])
+
+
+def is_inexact(x: Any) -> bool:
+    """Whether an array, or what stands for one, holds real or complex numbers."""
+    return jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def spread_over(x: Any, size: int, dim: int | None) -> Any:
+    """An array with its batch in front, or broadcast to one."""
+    if dim is None:
+        return jnp.broadcast_to(x, (size, *x.shape))
+    return x if dim == 0 else jnp.moveaxis(x, dim, 0)
+
+
+linear_p = Primitive("chainrules_linear")
+linear_p.multiple_results = True
+
+
+def _evaluate(*operands: Any, pair: LinearPair) -> list[Any]:
+    n = pair.residuals
+    operands = tuple(map(as_array, operands))
+    return pair.forward(operands[:n], operands[n:])
+
+
+linear_p.def_impl(_evaluate)
+linear_p.def_abstract_eval(lambda *_, pair: list(pair.outs))
+mlir.register_lowering(linear_p, mlir.lower_fun(_evaluate, multiple_results=True))
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -> Any:
+    """Linear in the values; in the residuals, as the program of the half says."""
+    n = pair.residuals
+    primals = [*map(as_array, primals)]
+    tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
+    res, values = primals[:n], primals[n:]
+    y = linear_p.bind(*primals, pair=pair)
+    terms: list[list[Any]] = []
+    if any(type(t) is not ad.Zero for t in tangents[n:]):
+        moved = [ad.instantiate_zeros(t) for t in tangents[n:]]
+        terms.append(linear_p.bind(*res, *moved, pair=pair.silent))
+    places = [i for i, t in enumerate(tangents[:n]) if is_moved(t)]
+    if places:
+
+        def along(*moved: Any) -> list[Any]:
+            given = list(res)
+            for i, x in zip(places, moved, strict=True):
+                given[i] = x
+            return list(pair.forward(given, values))
+
+        _, y_dot = jax.jvp(
+            along, tuple([res[i] for i in places]), tuple([tangents[i] for i in places])
+        )
+        terms.append(y_dot)
+    if not terms:
+        return y, [ad.Zero(a) for a in pair.outs]
+    total = terms[0] if len(terms) == 1 else [a + b for a, b in zip(*terms, strict=True)]
+    return y, total
+
+
+def is_moved(t: Any) -> bool:
+    """Whether a tangent is one, and not zero."""
+    return type(t) is not ad.Zero and t.dtype != jax.dtypes.float0
+
+
+def as_array(x: Any) -> Any:
+    """An array of JAX's, where it passes Python's numbers on, or literals of a traced program."""
+    return x if isinstance(x, (Concrete, jax.core.Tracer)) else jnp.asarray(x)
+
+
+ad.primitive_jvps[linear_p] = _jvp
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, pair: LinearPair) -> list[Any]:
+    n = pair.residuals
+    res = [*map(as_array, operands[:n])]
+    cts = [as_array(ad.instantiate_zeros(ct)) for ct in cotangents]
+    if any(map(is_traced, (*res, *cts))):
+        bars = linear_p.bind(*res, *cts, pair=pair.transposed)
+    else:
+        bars = pair.backward(res, cts)
+    return [None] * n + [
+        bar if ad.is_undefined_primal(x) else None
+        for x, bar in zip(operands[n:], bars, strict=True)
+    ]
+
+
+ad.primitive_transposes[linear_p] = _transpose
+
+
+def _batch(operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
+    n = pair.residuals
+    size = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not None)
+    values = [spread_over(x, size, d) for x, d in zip(operands[n:], dims[n:], strict=True)]
+    out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n])))
+    return out, [0] * len(out)
+
+
+batching.primitive_batchers[linear_p] = _batch

@@ -1,0 +1,369 @@
+"""Calls of functions that have a rule: their values, and their derivatives as linear pairs."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import jax
+import numpy as np
+from jax.core import ShapedArray
+from jax.interpreters import ad, partial_eval
+
+import chainrules_py
+from chainrules_jax.arrays.array_types import Concrete, is_traced
+from chainrules_jax.engine.config import config
+from chainrules_jax.engine.linear import LinearPair, is_inexact
+from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
+from chainrules_jax.engine.residuals import Kept
+from chainrules_py import NoTangent, NotDifferentiableError, ZeroTangent
+from chainrules_py.engines.export import Layout
+from chainrules_py.errors import RuleError, describe
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.plugins import hosted
+from chainrules_py.registry.bind.bind import bind, bind_both, shares_a_run
+from chainrules_py.registry.bind.recipes import ScalarRecipe
+from chainrules_py.registry.custom import CustomFunction
+from chainrules_py.registry.table import Rule, demand_rule, find_rule
+from chainrules_py.tangents.structural import unthunk
+
+__all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "known", "no_tangent"]
+
+Word: TypeAlias = chainrules_py.Primitive[..., Any]
+Leaves: TypeAlias = Sequence[Any]
+Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
+"""The arrays of a value; its derivative, None if none flows; and what that keeps of the point."""
+Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
+
+_LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
+
+
+@final
+class Program:
+    """One call of a primitive, without the arrays in it.
+
+    Attributes
+    ----------
+    word : Primitive
+        What is called.
+    layouts : tuple of Layout
+        One per operand.
+    options : dict
+        All of them.
+    """
+
+    __slots__ = (
+        "_avals",
+        "_implementation",
+        "_out",
+        "_rules",
+        "_spans",
+        "layouts",
+        "options",
+        "word",
+    )
+
+    def __init__(self, word: Word, layouts: tuple[Layout, ...], options: dict[str, Any]) -> None:
+        self.word = word
+        self.layouts = layouts
+        self.options = options
+        spans, start = [], 0
+        for layout in layouts:
+            spans.append(range(start, start + layout.count))
+            start += layout.count
+        self._spans = spans
+        self._avals: dict[Any, Any] = {}
+        self._rules: dict[Any, Rule | None] = {}
+        self._implementation: Callable[..., Any] | None = None
+        self._out: Layout | None = None
+
+    def operands(self, leaves: Leaves) -> tuple[Any, ...]:
+        """The operands around these arrays."""
+        return tuple(
+            [
+                layout.join([leaves[i] for i in span])
+                for layout, span in zip(self.layouts, self._spans, strict=True)
+            ]
+        )
+
+    # ----------------------------------------------------------------------------- the value
+
+    def value(self, *leaves: Any) -> list[Any]:
+        """The arrays of the result, by JAX's own operations."""
+        operands = self.operands(leaves)
+        if self.word in COMPUTED and any(map(is_traced, leaves)):
+            return self.opened(self._run(COMPUTED[self.word], *operands, **self.options))
+        if self._implementation is None:
+            self._implementation = _implementation(self.word, operands)
+        return self.opened(self._run(self._implementation, *operands, **self.options))
+
+    def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
+        try:
+            if not isinstance(self.word, HigherOrder):
+                return f(*operands, **options)
+            with hosted(config):
+                return f(*operands, **options)
+        except jax.errors.TracerArrayConversionError as error:
+            error.add_note(
+                f"{self.word.__name__} is computed by NumPy, which takes no values that JAX "
+                f"traces; chainrules_jax.callback({self.word.__name__}, result=...) calls it back"
+            )
+            raise
+        except jax.errors.ConcretizationTypeError as error:
+            if not isinstance(self.word, HigherOrder):
+                raise
+            msg = (
+                f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
+                f"and scan trace there are none: call it outside of these"
+            )
+            raise NotDifferentiableError(msg) from error
+
+    def opened(self, y: Any) -> list[Any]:
+        """The arrays of a result; how they are put together is remembered."""
+        leaves, layout = split(y, numbers=True)
+        if self._out is not None and self._out.count != layout.count:
+            msg = (
+                f"{self.word.__name__} gives {self._out.count} arrays, and its rule "
+                f"{layout.count}: {describe(y)}; a rule has to give the value of its function"
+            )
+            raise RuleError(msg)
+        self._out = layout
+        return leaves
+
+    def closed(self, leaves: Leaves) -> Any:
+        """The result around its arrays."""
+        assert self._out is not None
+        return self._out.join(leaves)
+
+    def avals(self, *ins: Any) -> list[Any]:
+        """What the result is made of, for operands of these shapes and dtypes."""
+        try:
+            return self._avals[ins]  # type: ignore[no-any-return]
+        except KeyError:
+            found = self._avals[ins] = list(jax.make_jaxpr(self.value)(*ins).out_avals)
+            return found
+
+    # ------------------------------------------------------------------------------ its rule
+
+    def find(self, operands: tuple[Any, ...]) -> Rule | None:
+        """The rule, or None. Of operands without axes one for numbers is found as well."""
+        classes = tuple([type(x) for x in operands])
+        ndims = tuple([getattr(x, "ndim", None) for x in operands])
+        try:
+            return self._rules[classes, ndims]
+        except KeyError:
+            pass
+        rule = find_rule(self.word, classes, config)
+        if rule is None and 0 in ndims:
+            numbers = [_number(x) if is_value(x) and not x.ndim else type(x) for x in operands]
+            rule = find_rule(self.word, tuple(numbers), config)
+        self._rules[classes, ndims] = rule
+        return rule
+
+    def _rule(self, operands: tuple[Any, ...]) -> Rule:
+        rule = self.find(operands)
+        if rule is None:
+            shown = tuple([Concrete if is_value(x) else type(x) for x in operands])
+            return demand_rule(
+                self.word, shown, config, "reverse"
+            )  # raises, and says what there is
+        return rule
+
+    def is_elementwise(self, leaves: Leaves) -> bool:
+        """Whether a batch of calls is one call of arrays with a further axis, as its rule says."""
+        rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
+        return rule is not None and all(
+            [
+                s is not None and isinstance(s.recipe, ScalarRecipe)
+                for s in (rule.forward, rule.reverse)
+            ]
+        )
+
+    def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
+        """Which operands have a tangent, where it is known which of their arrays do."""
+        found = tuple([any([moves[i] for i in span]) for span in self._spans])
+        if isinstance(self.word, CustomFunction):
+            for i in self.word.fixed:
+                if found[i]:
+                    msg = (
+                        f"{self.word.operands[i]} of {self.word.__name__} is held fixed "
+                        f"(nondiff_argnums), and is being differentiated: its gradient would be "
+                        f"lost; state a derivative in it, or pass it through jax.lax.stop_gradient"
+                    )
+                    raise NotDifferentiableError(msg)
+        return found
+
+    # ------------------------------------------------------------------------ its derivative
+
+    def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
+        """Value and derivative in the arrays that have tangents."""
+        operands = self.operands(leaves)
+        rule = self._rule(operands)
+        classes = tuple([type(x) for x in operands])
+        bound = bind_both(rule, classes, self._wanted(moves), config=config)
+        if bound is None:
+            return self.opened(self.word(*operands, **self.options)), None, []
+        y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
+        ys = self.opened(y)
+        if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
+            saved.insert(0, ys)
+            push, pull = self._with_value(push), _without_value(pull)
+        kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
+        pair = self._pair(push, pull, kept, leaves, moves, bound.wanted, ys)
+        return ys, pair, kept.taken()
+
+    def _pair(
+        self,
+        push: Any,
+        pull: Any,
+        kept: Kept,
+        leaves: Leaves,
+        moves: Sequence[bool],
+        wanted: tuple[bool, ...],
+        ys: list[Any],
+    ) -> LinearPair:
+        out, floating = self._out, [is_inexact(y) for y in ys]
+        assert out is not None
+        ins = tuple([_tangent_aval(x) for x, m in zip(leaves, moves, strict=True) if m])
+        outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
+        # Where the tangent of each array is; an operand that no derivative is stated in has none.
+        order = {i: n for n, i in enumerate([i for i, m in enumerate(moves) if m])}
+        active = [
+            (layout, [order.get(i) for i in span])
+            for layout, span, flag in zip(self.layouts, self._spans, wanted, strict=True)
+            if flag
+        ]
+
+        def forward(res: Leaves, ts: Leaves) -> list[Any]:
+            tangents = [
+                layout.tangent([ZeroTangent() if n is None else ts[n] for n in places])
+                for layout, places in active
+            ]
+            y_dot = self._run(push, tuple(tangents), *kept.filled(res))
+            dots = out.read(unthunk(y_dot))
+            given = [t for t, f in zip(dots, floating, strict=True) if f]
+            return [dense(t, a) for t, a in zip(given, outs, strict=True)]
+
+        def backward(res: Leaves, cts: Leaves) -> list[Any]:
+            rest = iter(cts)
+            y_bar = out.tangent([conjugate(next(rest)) if f else NoTangent() for f in floating])
+            bars = self._run(pull, y_bar, *kept.filled(res))
+            given: list[Any] = [ZeroTangent()] * len(ins)
+            for bar, (layout, places) in zip(bars, active, strict=True):
+                for t, n in zip(layout.read(bar), places, strict=True):
+                    if n is not None:
+                        given[n] = t
+            return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
+
+        name = self.word.__name__
+        return LinearPair(
+            _noted(forward, push, f"pushing a tangent through {name}"),
+            _noted(backward, pull, f"pulling a cotangent back through {name}"),
+            ins,
+            outs,
+            len(kept.residuals),
+            name,
+        )
+
+    def _with_value(self, push: Any) -> Any:
+        """A push that runs a rule again, in which the value of the function is known."""
+
+        def pushed(tangents: tuple[Any, ...], ys: Leaves, given: Any, *saved: Any) -> Any:
+            token = known.set((self.word, split(given[0])[0], self.closed(ys)))
+            try:
+                return push(tangents, given, *saved)
+            finally:
+                known.reset(token)
+
+        return _marked(pushed, push)
+
+    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
+        """The tangents as the derivative takes them."""
+        return tangents
+
+    def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
+        """Value and tangent by the forward rule; None where `linearize` has to be asked.
+
+        That is so unless the forward rule is written out: then it has the value as well. And where
+        the tangents are not there yet, so that JAX may ask for the other half later.
+        """
+        if any([isinstance(t, _LATER) for t, m in zip(tangents, moves, strict=True) if m]):
+            return None
+        operands = self.operands(leaves)
+        rule = self._rule(operands)
+        if rule.forward is None or shares_a_run(rule):
+            return None
+        classes = tuple([type(x) for x in operands])
+        bound = bind(rule, classes, self._wanted(moves), "forward", config=config)
+        if bound is None:
+            return None
+        given = [
+            layout.tangent([tangents[i] if moves[i] else ZeroTangent() for i in span])
+            for layout, span, flag in zip(self.layouts, self._spans, bound.wanted, strict=True)
+            if flag
+        ]
+        y, y_dot = self._run(bound.run, tuple(given), *operands, **self.options)
+        ys = self.opened(y)
+        assert self._out is not None
+        return ys, [
+            dense(t, _tangent_aval(y)) if is_inexact(y) else no_tangent(y)
+            for t, y in zip(self._out.read(unthunk(y_dot)), ys, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return self.word.__name__
+
+
+def _implementation(word: Word, operands: tuple[Any, ...]) -> Callable[..., Any]:
+    """What computes a word for arrays of JAX, without anybody looking."""
+    classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
+    # The second loads what is to be loaded, and raises.
+    return word.implementation(classes) or word.plain_implementation(classes)
+
+
+def _number(x: Any) -> type:
+    """The class of Python's numbers of this kind."""
+    return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
+
+
+def _tangent_aval(x: Any) -> Any:
+    return ShapedArray(x.shape, x.dtype)
+
+
+def no_tangent(y: Any) -> Any:
+    """The tangent of what has none, or of what does not depend on anything."""
+    return ad.Zero(jax.typeof(y).to_tangent_aval())
+
+
+known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.ContextVar(
+    "known", default=None
+)
+"""A word, the arrays that it was called with, and the result."""
+
+
+def _without_value(pull: Any) -> Any:
+    return _marked(lambda y_bar, ys, *saved: pull(y_bar, *saved), pull)
+
+
+def _marked(half: Any, other: Any) -> Any:
+    """A half with the statement of another written on it."""
+    half.statement = getattr(other, "statement", None)
+    return half
+
+
+def _noted(half: Any, stated: Any, what: str) -> Any:
+    """A half whose errors say in which call, and by which rule, they came about."""
+
+    def noted(res: Leaves, values: Leaves) -> list[Any]:
+        try:
+            return half(res, values)  # type: ignore[no-any-return]
+        except Exception as error:
+            statement = getattr(stated, "statement", None)
+            error.add_note(
+                f"while {what}" + ("" if statement is None else f"\n  rule: {statement.where}")
+            )
+            raise
+
+    return noted

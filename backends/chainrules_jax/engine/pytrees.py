@@ -1,0 +1,119 @@
+"""Values as JAX sees them: which are arrays, what is zero, and what is conjugated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+
+from chainrules_jax.arrays.array_types import Concrete
+from chainrules_py.engines.export import Layout
+from chainrules_py.tangents.structural import is_zero, unthunk
+from chainrules_py.values.structure import fields_of, is_structure_type, register_structure
+
+__all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
+
+COMPUTED: dict[Any, Callable[..., Any]] = {}
+"""How words are computed of arrays that JAX traces, where it is not by their implementation."""
+
+OURS: set[Any] = set()
+"""Words that JAX has another derivative of, or none, though ours has no singular point."""
+
+
+def is_value(x: Any) -> bool:
+    """Whether a value is an array of JAX's, or a tracer of one."""
+    return isinstance(x, (Concrete, jax.core.Tracer))
+
+
+_NUMBERS = (float, complex, int, bool)
+
+
+def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], Layout]:
+    """The arrays in a value, and its layout; with ``numbers`` Python's are arrays as well."""
+    if is_value(x):
+        return [x], _ARRAY
+    leaves, layout = Layout.split(x, _is_number_or_value if numbers else is_value)
+    return [leaf if is_value(leaf) else jnp.asarray(leaf) for leaf in leaves], layout
+
+
+_ARRAY = Layout.split(None, lambda _: True)[1]
+
+
+def _is_number_or_value(x: Any) -> bool:
+    return is_value(x) or type(x) in _NUMBERS or isinstance(x, (np.ndarray, np.generic))
+
+
+def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands as JAX takes them: NumPy's arrays become its own.
+
+    Python's numbers stay what they are beside arrays, whose dtype they do not change; where there
+    are no arrays they become some.
+    """
+    operands = tuple(map(_converted, operands))
+    if any(map(_holds_value, operands)):
+        return operands
+    return tuple([jnp.asarray(x) if type(x) in (int, float, complex) else x for x in operands])
+
+
+def _converted(x: Any) -> Any:
+    if is_value(x):
+        return x
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
+        return jnp.asarray(x)
+    if type(x) not in _plain and isinstance(x, (int, float, complex)) and hasattr(x, "dtype"):
+        return jnp.asarray(x)  # JAX passes numbers on as classes of its own, which have a dtype
+    _learn(x)
+    if is_structure_type(type(x)):
+        leaves, layout = Layout.split(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))
+        return layout.join([_converted(leaf) for leaf in leaves]) if leaves else x
+    return x
+
+
+def _holds_value(x: Any) -> bool:
+    if is_structure_type(type(x)):
+        return any(_holds_value(field) for _, field in fields_of(x))
+    return is_value(x)
+
+
+_plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}
+
+
+def _learn(x: Any) -> None:
+    """Let a class that JAX knows how to take apart, and we do not, be a structure."""
+    cls = type(x)
+    if cls in _plain:
+        return
+    if not is_structure_type(cls) and not jax.tree_util.all_leaves([x]) and not callable(x):
+
+        def fields(x: Any) -> list[tuple[Any, Any]]:
+            return list(enumerate(_children(x)[0]))
+
+        def rebuilt(x: Any, values: Any) -> Any:
+            return jax.tree_util.tree_unflatten(_children(x)[1], list(values))
+
+        register_structure(cls, fields, rebuilt)
+    _plain.add(cls)
+
+
+def _children(x: Any) -> Any:
+    """The values that a node of a tree holds directly."""
+    return jax.tree_util.tree_flatten(x, is_leaf=lambda y: y is not x)
+
+
+def conjugate(t: Any) -> Any:
+    """The conjugate: JAX's cotangents are those of the transpose, ours of the adjoint."""
+    return jnp.conj(t) if jnp.issubdtype(t.dtype, jnp.complexfloating) else t
+
+
+def dense(t: Any, aval: Any) -> Any:
+    """A tangent as JAX takes it: an array of this shape and dtype."""
+    t = unthunk(t)
+    if is_zero(t):
+        return jnp.zeros(aval.shape, aval.dtype)
+    if is_value(t) and t.dtype == aval.dtype and t.shape == aval.shape:
+        return t
+    return jnp.broadcast_to(jnp.asarray(t, aval.dtype), aval.shape)

@@ -1,0 +1,77 @@
+"""What a rule saved, as arrays that JAX keeps and a frame around them.
+
+Values may be anywhere in it: in tuples, in dicts, in the cells of a half that is a closure. A value
+that JAX traces must not stay in the frame, where JAX would not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from chainrules_jax.arrays.array_types import is_traced
+from chainrules_jax.engine.pytrees import is_value
+from chainrules_py.primitives.closures.convert import Closure, closed
+from chainrules_py.tangents.space import Space, StructureSpace
+from chainrules_py.values.structure import flatten, unflatten
+
+__all__ = ["Kept"]
+
+_EMPTY = (Space, StructureSpace, str, int, float, complex, bool, type(None), type)
+
+
+@final
+class Kept:
+    """The saved values of a record, in two parts.
+
+    Parameters
+    ----------
+    saved : tuple
+        What the rule saved.
+    traced : bool
+        Whether there may be traced values in it.
+
+    Attributes
+    ----------
+    residuals : list
+        The arrays.
+    """
+
+    __slots__ = ("_frame", "_tree", "residuals")
+
+    def __init__(self, saved: tuple[Any, ...], traced: bool) -> None:
+        leaves, self._tree = flatten(saved, is_value)
+        self.residuals: list[Any] = []
+        self._frame: list[tuple[Any, int]] = []  # what stands there, around how many arrays
+        for leaf in leaves:
+            if is_value(leaf):
+                self._frame.append((None, 1))
+                self.residuals.append(leaf)
+                continue
+            opened = leaf
+            if traced and not isinstance(leaf, _EMPTY):
+                opened = closed(leaf, is_traced)
+            if isinstance(opened, Closure) and opened is not leaf:
+                self._frame.append((opened.around(()), len(opened.captured)))
+                self.residuals += opened.captured
+            else:
+                self._frame.append((leaf, 0))
+
+    def taken(self) -> list[Any]:
+        """The arrays, which are not kept here: JAX remembers the functions that fill this one."""
+        residuals, self.residuals = self.residuals, []
+        return residuals
+
+    def filled(self, residuals: Sequence[Any]) -> Any:
+        """The saved values around these arrays."""
+        leaves, start = [], 0
+        for what, n in self._frame:
+            some = residuals[start : start + n]
+            start += n
+            if n == 0:
+                leaves.append(what)
+            elif what is None:
+                leaves.append(some[0])
+            else:
+                leaves.append(what.around(some).filled())
+        return unflatten(self._tree, leaves)

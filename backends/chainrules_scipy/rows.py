@@ -1,0 +1,99 @@
+"""What the functions of this package have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from chainrules_py import alias, ignore_derivatives
+from chainrules_py import vocabulary as v
+from chainrules_py.primitives.hints import advise
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import is_array_type, is_python_number, is_tracer_type
+from chainrules_py.values.tracers import find_tracers
+
+__all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stands_for(
+    native: Callable[..., Any], *, to: Callable[..., Any] | None = None, **row: Any
+) -> Callable[[F], F]:
+    """Say of a function that it is SciPy's, of traced values too (a decorator).
+
+    Then the rule of SciPy's function is that of this one, and its refusal of a traced value names
+    this one. ``to``, if that is not the function itself, and ``row`` are for `alias`.
+    """
+
+    def enter(function: F) -> F:
+        for f in (native, function):
+            alias(f, to=function if to is None else to, **row)
+        package = function.__module__.rpartition(".")[0] or function.__module__
+        public = package if package != "chainrules_scipy" else function.__module__
+        names = f"{native.__module__.rpartition('.')[0]}.{native.__name__}"
+        advise(
+            native,
+            f"{names} makes plain arrays of its arguments: write {function.__name__}(...) after "
+            f"'from {public} import {function.__name__}', which takes the same",
+        )
+        return function
+
+    return enter
+
+
+def array_of(x: Any, *, floating: bool = True) -> Any:
+    """An array, of floating numbers if so: SciPy takes lists, integers and numbers as well."""
+    cls = type(x)
+    if cls in (list, tuple) and find_tracers(x):
+        return v.stack(*[array_of(item, floating=floating) for item in x])
+    if is_tracer_type(cls) and is_python_number(cls):
+        x = v.lift(x, to=np)
+    elif not (is_tracer_type(cls) or is_array_type(cls)):
+        x = np.asarray(x)
+    if not floating or kind_of(x) in ("real", "complex"):
+        return x
+    return v.astype(x, dtype=np.dtype(float))
+
+
+_OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
+
+
+def of_lapack(x: Any) -> Any:
+    """An array of floating numbers that LAPACK computes with: SciPy takes half ones and long ones.
+
+    Their derivatives are then computed so as well, and come in the precision that x has.
+    """
+    x = array_of(x)
+    dtype = _OF_LAPACK.get(getattr(x.dtype, "char", ""))
+    return x if dtype is None else v.astype(x, dtype=dtype)
+
+
+def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
+    """The arguments as arrays, without infinities and NaNs if that is to be checked.
+
+    Raises
+    ------
+    ValueError
+        As SciPy does.
+    """
+    found = tuple(map(of_lapack, arrays))
+    if check_finite:
+        for x in map(ignore_derivatives, found):
+            if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
+                np.asarray_chkfinite(x)
+    return found
+
+
+def adjoint(x: Any) -> Any:
+    """Of each matrix."""
+    return v.conj(v.matrix_transpose(x))
+
+
+def static(axis: Any) -> Any:
+    """An axis, or several, as an option of a word."""
+    if axis is None:
+        return None
+    return int(axis) if np.ndim(axis) == 0 else tuple(map(int, axis))

@@ -1,0 +1,15 @@
+"""What to write where a sparse array met a traced one, and nobody had told SciPy what that is."""
+
+from __future__ import annotations
+
+from scipy.sparse._base import _spbase
+
+from chainrules_py.primitives.hints import advise
+
+__all__: list[str] = []
+
+advise(
+    _spbase._matmul_dispatch,
+    "a sparse array makes a plain array of what it is multiplied by: write "
+    "'import chainrules_scipy.sparse' in the program, and A @ x takes what is traced",
+)

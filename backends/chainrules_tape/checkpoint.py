@@ -1,0 +1,269 @@
+"""Checkpoints: a function whose records are dropped, and made again when the gradient needs them.
+
+The records of a call are the stretch of the tape that was written during it. They are replaced by
+a `Segment`, which runs the function again on the same variables, so that the new records stand at
+the same places: whatever the function used, as an argument or by a name from outside, gets the
+cotangents that it would have got.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import threading
+import types
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py import MutationError
+from chainrules_py.errors import describe
+from chainrules_py.primitives.closures.freeze import frozen
+from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_tape.core.tape import Notes, Tape
+from chainrules_tape.core.variable import Variable, wrap
+from chainrules_tape.folding import folded
+from chainrules_tape.functions.results import Tree, flatten, values_of
+from chainrules_tape.memory.guard import Guard
+from chainrules_tape.memory.write import innermost, snapshot
+
+__all__ = ["checkpoint", "checkpoint_chain"]
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that keeps its arguments for the gradient, and computes the rest again.
+
+    Memory for time: what f computes on the way is not kept on the tape; when the backward pass
+    comes to it, f is run once more.
+
+    Parameters
+    ----------
+    f : callable
+        A function that gives the same whenever it is run: random numbers are drawn outside.
+
+    Returns
+    -------
+    callable
+        Takes what f takes and gives what f gives, with the same derivatives, also in values that f
+        uses by name. Outside of reverse mode, and on tapes that are kept to be looked at or
+        differentiated themselves, it is f.
+
+    Raises
+    ------
+    MutationError
+        By the backward pass, if f gives something else when it is run again.
+
+    Notes
+    -----
+    With n calls in a row, each of which records k operations, memory grows as n + k instead of
+    n k; `checkpoint_chain` balances the two. Where differentiations are nested, the innermost
+    reverse one is what forgets.
+
+    A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
+    automatic differentiation" (1992).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> layer = checkpoint(lambda x, w: np.tanh(w * x))
+    >>> bool(grad(lambda x: layer(layer(x, 2.0), 3.0))(0.0) == 6.0)
+    True
+    """
+
+    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
+    def checkpointed(*operands: Any, **keywords: Any) -> Any:
+        again, outside = frozen(f)
+        tracer = highest_tracer((operands, keywords, outside))
+        tape = tracer.tape if isinstance(tracer, Variable) else None
+        if tape is None or (tape.notes is not None and tape.notes.calls is not None):
+            return f(*operands, **keywords)
+        segment = Segment(f, again, (operands, keywords), tape)
+        held, hooks = len(tape.held), _hooks(tape)
+        y = f(*operands, **keywords)
+        if _hooks(tape) == hooks:
+            segment.fold(tape, y, held)
+        return y
+
+    return checkpointed
+
+
+def checkpoint_chain(
+    step: Callable[[Any, int], Any], n: int, *, segments: int | None = None
+) -> Callable[[Any], Any]:
+    """A loop ``for k in range(n): x = step(x, k)`` whose memory grows as the root of n.
+
+    Parameters
+    ----------
+    step : callable
+        From a value, and the number of the step, to the next value.
+    n : int
+        How many steps.
+    segments : int, optional
+        In how many checkpointed parts; by default the root of n.
+
+    Returns
+    -------
+    callable
+        From the first value to the last.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4))(1.0)
+    24.0
+    """
+    segments = max(1, math.isqrt(n)) if segments is None else segments
+    if segments < 1:
+        msg = f"segments={segments}; a chain has at least one"
+        raise ValueError(msg)
+    bounds = [n * i // segments for i in range(segments + 1)]
+
+    @checkpoint
+    def part(x: Any, start: int, stop: int) -> Any:
+        for k in range(start, stop):
+            x = step(x, k)
+        return x
+
+    def chain(x: Any) -> Any:
+        for start, stop in itertools.pairwise(bounds):
+            x = part(x, start, stop)
+        return x
+
+    return chain
+
+
+def _hooks(tape: Tape) -> int:
+    return 0 if tape.notes is None else sum(map(len, tape.notes.hooks.values()))
+
+
+# ------------------------------------------------------------------------------ what is run again
+
+
+@final
+class Stored:
+    """A value whose variables of one tape are kept as payloads and places: no cycle holds them."""
+
+    __slots__ = ("leaves", "tree")
+
+    def __init__(self, value: Any, tape: Tape) -> None:
+        leaves: list[Any] = []
+        self.tree: Tree | None = flatten(value, leaves)
+        self.leaves: list[tuple[Any, int | None]] = []
+        for x in leaves:
+            x = snapshot(x) if is_tracer_type(type(x)) else x
+            mine = isinstance(x, Variable) and x.tape is tape
+            self.leaves.append((x.payload, x.index) if mine else (x, None))
+        if self.tree is not None:
+            self.tree = flatten(values_of(self.tree, [x for x, _ in self.leaves]), [])
+
+    def value(self, tape: Tape) -> Any:
+        """The value again, with variables of its own."""
+        leaves = [x if i is None else wrap(x, tape, i) for x, i in self.leaves]
+        return values_of(self.tree, leaves)
+
+
+@final
+class Segment:
+    """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
+
+    __slots__ = ("arguments", "cells", "function", "seen", "start", "stop")
+
+    def __init__(self, f: Any, function: Any, arguments: Any, tape: Tape) -> None:
+        self.function = function
+        # Names that f assigns to itself are shared with it; cells compare by what is in them.
+        shared = set(map(id, getattr(f, "__closure__", None) or ()))
+        self.arguments = Stored(arguments, tape)
+        cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
+        self.cells = [
+            (cell, Stored(cell.cell_contents, tape))
+            for cell in cells
+            if id(cell) not in shared and _holds_tracers(cell)
+        ]
+        self.start = self.stop = len(tape)
+        self.seen: Any = None
+
+    def fold(self, tape: Tape, y: Any, held: int) -> None:
+        """Drop what was recorded since; ``held`` arrays were watched over before."""
+        self.stop = len(tape)
+        if self.stop == self.start:
+            return
+        self.seen = samples(y)
+        for cell, _ in self.cells:
+            cell.cell_contents = None
+        tape[self.start :] = [(folded, self)] * (self.stop - self.start)
+        tape.folds = tape.folds or threading.RLock()
+        tape.guard.settle(held)
+
+    def records(self, tape: Tape) -> list[tuple[Any, ...]]:
+        """The records once more, by running the function on the same variables."""
+        with tape.folds:
+            cls, guard, notes = type(tape), tape.guard, tape.notes
+            tail = tape[self.start :]
+            del tape[self.start :]
+            # What it uses is watched over already, and hooks are hung where they were.
+            tape.guard, tape.notes = Guard("off"), None if notes is None else Notes()
+            tape.held = tape.guard.held
+            object.__setattr__(tape, "__class__", Tape)
+            try:
+                for cell, kept in self.cells:
+                    cell.cell_contents = kept.value(tape)
+                operands, keywords = self.arguments.value(tape)
+                y = self.function(*operands, **keywords)
+                records = tape[self.start :]
+            finally:
+                object.__setattr__(tape, "__class__", cls)
+                tape.guard, tape.notes, tape.held = guard, notes, guard.held
+                tape[self.start :] = tail
+                for cell, _ in self.cells:
+                    cell.cell_contents = None
+        if len(records) != self.stop - self.start or not agree(samples(y), self.seen):
+            msg = (
+                f"{name_of(self.function)}, which is checkpointed, gave something else when it was "
+                f"run again for the gradient, {describe(y)}; it has to be a function of its "
+                f"arguments: draw random numbers outside, and do not write to what it reads"
+            )
+            raise MutationError(msg)
+        return records
+
+
+def _holds_tracers(cell: types.CellType) -> bool:
+    try:
+        return bool(find_tracers(cell.cell_contents))
+    except ValueError:  # it is empty
+        return False
+
+
+_SAMPLES = 16
+
+
+def samples(y: Any) -> list[Any]:
+    """Some of the numbers in a value, to tell whether another is the same."""
+    leaves: list[Any] = []
+    flatten(y, leaves)
+    found: list[Any] = []
+    for x in leaves:
+        x = innermost(x)
+        shape = getattr(x, "shape", ())
+        found.append((type(x), shape))
+        if not shape:
+            found.append(x)
+        elif all(shape):
+            places = {tuple([k * (n - 1) // _SAMPLES for n in shape]) for k in range(_SAMPLES + 1)}
+            found += [x[place] for place in sorted(places)]
+    return found
+
+
+def agree(samples: list[Any], others: list[Any]) -> bool:
+    """Whether two samples are of the same values, up to rounding."""
+    return len(samples) == len(others) and all(map(_agree, samples, others))
+
+
+def _agree(x: Any, y: Any) -> bool:
+    if x is y or bool(x == y) or (bool(x != x) and bool(y != y)):
+        return True
+    close = kind_of(x) in ("real", "complex") and kind_of(y) in ("real", "complex")
+    return close and bool(abs(x - y) <= 1e-3 * (abs(x) + abs(y)))

@@ -1,0 +1,1 @@
+"""The tape: records of calls, variables, and the pass back over them."""

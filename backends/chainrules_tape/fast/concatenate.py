@@ -1,0 +1,71 @@
+"""Joining arrays by the shortest way: each gets a part of the cotangent, which is a subscript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound, annotate
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.vocabulary.views import places_of_joined, subscripts
+from chainrules_tape.core.links import Links
+
+__all__ = ["joiner"]
+
+
+def joiner(
+    word: Primitive[..., Any], own: type, bound: Bound, classes: Mapping[type, Any]
+) -> Callable[..., Any] | None:
+    """What records a call of a word with any number of variables of one class; None if it cannot.
+
+    Parameters
+    ----------
+    word : Primitive
+        What is called.
+    own : type
+        What the variables stand for.
+    bound : Bound
+        The rule, for any number of them.
+    classes : mapping
+        The classes of variables by the type of what they stand for.
+    """
+    places_of: Any = places_of_joined(word)
+    compute: Any = word.implementation((own, own))
+    if places_of is None or compute is None or not hasattr(own, "dtype"):
+        return None
+    if bound.statement.recipe.pen != "linear_rule":
+        return None
+    dtypes: dict[Any, bool] = {}
+
+    def pull(y_bar: Any, places: Any) -> Any:
+        return tuple([y_bar[place] for place in places])
+
+    def pull_many(y_bar: Any, places: Any) -> Any:
+        return tuple([y_bar[(slice(None), *place)] for place in places])
+
+    annotate(pull, bound, batched=pull_many)
+
+    def record_join(xs: Any, options: dict[str, Any]) -> Any:
+        tape, links, payloads = xs[0].tape, [], []
+        for x in xs:
+            if x.tape is not tape:
+                return word(*xs, **options)
+            links.append(x.index)
+            payloads.append(x.payload)
+        n = len(links)
+        y = compute(*payloads, **options)
+        places = places_of(payloads, options) if n > 1 else None
+        if places is None:
+            return word(*xs, **options)
+        dtype, cls = y.dtype, type(y)
+        if dtype not in dtypes:
+            dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
+        # Of another dtype the part would have to be converted.
+        if not dtypes[dtype] or any([x.dtype is not dtype for x in payloads]):
+            return word(*xs, **options)
+        index = len(tape)
+        tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))
+        return classes[cls](y, tape, index)
+
+    return record_join

@@ -1,0 +1,111 @@
+"""Recording rules that compute the value themselves: of linear algebra, mostly, and of users.
+
+Such a rule may give a zero for an operand, its halves may close over what they like, and it may
+have taken arrays from outside. What of that a record does is found out by cheap tests of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from chainrules_py.primitives.closures.freeze import CapturedValues, global_names
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.tangents.space import Space
+from chainrules_py.values.memory import memory_of
+from chainrules_py.vocabulary.views import always_views, depends_on_layout
+from chainrules_tape.core.links import OneMaybeZero
+from chainrules_tape.memory.views import note_view, own_copy
+
+__all__ = ["may_read", "recorder_of_rule"]
+
+
+def recorder_of_rule(
+    primitive: Primitive[..., Any],
+    run: Callable[..., Any],
+    operands: tuple[type, ...],
+    place: int,
+    views: bool,
+    variables: Mapping[type, Any],
+) -> Callable[..., Any]:
+    """What records a call with one variable among plain arrays and numbers.
+
+    Parameters
+    ----------
+    primitive : Primitive
+        What is called.
+    run : callable
+        That of the bound rule.
+    operands : tuple of type
+        The types of the payloads.
+    place : int
+        Which of them is the variable's.
+    views : bool
+        Whether the result may be a view of the first operand, which is the variable.
+    variables : mapping
+        From the type of a value to the class of its variables.
+    """
+    of = operands[place]
+    plain = [i for i, cls in enumerate(operands) if i != place and memory_of(cls)]
+    alone, memory = len(operands) == 1, memory_of(of)
+    # Few rules give views: whose memory a result has is asked before anything is noted of it.
+    asks = memory is not None and not always_views(primitive) and not depends_on_layout(primitive)
+    owner = memory.owner if memory is not None and asks else None
+
+    def record_of_rule(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
+        x = operands[place]
+        payload, tape = x.payload, x.tape
+        if alone:
+            y, record = run(OneMaybeZero(x.index), payload, **options)
+        else:
+            payloads = [*operands]
+            payloads[place] = payload
+            y, record = run(OneMaybeZero(x.index), *payloads, **options)
+        index = len(tape)
+        tape.append(record)
+        for i in plain:
+            if id(operands[i]) not in tape.held and may_read(record, operands[i]):
+                tape.capture(operands[i], record, True)
+        if type(record[-1]) is CapturedValues:
+            tape.watch(record)
+        made = variables[type(y)](y, tape, index)
+        if (
+            views
+            and (owner is None or (type(y) is of and owner(y) is owner(payload)))
+            and note_view(made, primitive, operands, options, y, payload)
+        ):
+            own_copy(made)
+        return made
+
+    return record_of_rule
+
+
+def may_read(record: tuple[Any, ...], x: Any) -> bool:
+    """Whether the pull of a record may read an array: unless all that it saved is known not to."""
+    of = type(x)
+    memory = memory_of(of)
+    if memory is None:
+        return True
+    owner = memory.owner(x)
+    for saved in record[2:]:
+        cls = type(saved)
+        if cls in _WITHOUT_ARRAYS:
+            continue
+        if cls is FunctionType:
+            if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
+                return True
+            ours = str(saved.__module__).startswith("chainrules_")
+            if not ours and global_names(saved.__code__):
+                return True  # it may know the array by a name of its module
+        elif cls is not of:
+            return True
+        else:
+            whose = memory.owner(saved)
+            # What is no array may stand for the memory of any: a window that slides, a buffer.
+            if whose is owner or (type(whose) is not of and memory_of(type(whose)) is None):
+                return True
+    return False
+
+
+_WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}

@@ -1,0 +1,1 @@
+"""Forward mode: dual numbers, and linear tapes."""

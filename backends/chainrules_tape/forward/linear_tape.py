@@ -1,0 +1,386 @@
+"""Linearization: a function is run once, and its derivative kept as a program of pushes.
+
+A `LinearTape` is to forward mode what a tape is to reverse mode: a record ``(push, links, *saved)``
+for each call, but played forwards, for one direction or for many at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, final
+
+from chainrules_py import Tangent, TracerError, ZeroTangent, bind
+from chainrules_py.errors import describe
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.batch import batched
+from chainrules_py.tangents.structural import is_zero, unthunk
+from chainrules_py.tracing.array_like import ArrayLike, new_level
+from chainrules_py.tracing.library_calls import Site
+from chainrules_py.tracing.operators import Classes
+from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py.values.memory import memory_of
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.tracers import find_tracers
+from chainrules_py.vocabulary.views import gives_views
+from chainrules_tape.config import config
+from chainrules_tape.core.variable import through
+from chainrules_tape.functions.results import can_vary, flatten, lowered, split_aux, values_of
+from chainrules_tape.memory.guard import Guard, plain_arrays
+from chainrules_tape.memory.views import note_view, own_copy
+from chainrules_tape.memory.write import check_unwritten, handed_out, snapshot
+
+__all__ = ["LinearVariable", "Linearization", "LinearTape"]
+
+
+class LinearTape(list[tuple[Any, ...]]):
+    """The records of one linearization, in the order of the calls."""
+
+    __slots__ = ("closed", "guard", "level", "order")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guard = Guard("fingerprint")
+        self.level = new_level()
+        self.closed = False
+        self.order: list[tuple[int, tuple[int, ...]]] = []
+
+    def leaf(self, value: Any) -> Any:
+        """A value that tangents come in at."""
+        self.guard.hold(value)
+        return self.record(snapshot(value), (None, ()))
+
+    def link_of(self, x: Any) -> int | None:
+        """Where the tangent of a value comes from; None where it has none here."""
+        return x.index if isinstance(x, LinearVariable) and x.program is self else None
+
+    def record(self, value: Any, record: tuple[Any, ...]) -> Any:
+        """A value whose tangent a record gives."""
+        if self.closed:
+            msg = (
+                "a traced value was used after the linearize, jacobian or hessian that made it was "
+                "over; return values from the differentiated function instead of storing them, "
+                "or ask for has_aux"
+            )
+            raise TracerError(msg)
+        index = len(self)
+        self.append(record)
+        return _classes[type(value)](value, self, index)
+
+    def close(self, outputs: Iterable[int]) -> None:
+        """Drop what the outputs do not depend on, and note who is the last to read each tangent."""
+        self.closed = True
+        wanted = set(outputs)
+        seen = set(wanted)
+        for index in range(len(self) - 1, -1, -1):
+            record = self[index]
+            if index not in wanted:
+                self[index] = (None, ())
+                continue
+            parents = dict.fromkeys([i for link in record[1] for i in _indices(link)])
+            if record[0] is not None:
+                self.order.append((index, tuple([i for i in parents if i not in seen])))
+            seen.update(parents)
+            wanted.update(parents)
+        self.order.reverse()
+
+    def push(
+        self, dots: dict[int, Any], outputs: Iterable[int], *, many: bool = False
+    ) -> list[Any]:
+        """The tangents of the outputs for those of the inputs.
+
+        Parameters
+        ----------
+        dots : dict
+            From the indices of inputs to their tangents; it is used up.
+        outputs : iterable of int
+            The indices that `close` was told.
+        many : bool
+            Whether the tangents have a leading axis, which counts directions.
+        """
+        self.guard.check()
+        zero = ZeroTangent()
+        record: tuple[Any, ...] = ()
+        tangents: tuple[Any, ...] = ()
+        try:
+            for index, used in self.order:
+                record = self[index]
+                half = record[0]
+                tangents = tuple([_gathered(link, dots) for link in record[1]])
+                if not all(map(is_zero, tangents)):
+                    half = batched(half) if many else half
+                    dots[index] = unthunk(half(tangents, *record[2:]))
+                for i in used:
+                    dots.pop(i, None)
+        except Exception as error:
+            _note(error, record, tangents)
+            raise
+        return [dots.get(i, zero) for i in outputs]
+
+
+def field(tangents: tuple[Any, ...], key: Any) -> Any:
+    """The tangent of a field."""
+    (t,) = tangents
+    return t if is_zero(t) else t[key]
+
+
+field.batched = True  # type: ignore[attr-defined]
+
+
+@final
+class Fields:
+    """The link of an operand that is a structure: those of its fields."""
+
+    __slots__ = ("cls", "links")
+
+    def __init__(self, cls: type, links: dict[Any, Any]) -> None:
+        self.cls = cls
+        self.links = links
+
+
+def _indices(link: Any) -> list[int]:
+    if type(link) is int:
+        return [link]
+    return [i for inner in link.links.values() for i in _indices(inner)]
+
+
+def _gathered(link: Any, dots: dict[int, Any]) -> Any:
+    if type(link) is int:
+        return dots.get(link, _ZERO)
+    parts = {key: _gathered(inner, dots) for key, inner in link.links.items()}
+    parts = {key: t for key, t in parts.items() if not is_zero(t)}
+    return Tangent.of(link.cls, parts) if parts else _ZERO
+
+
+_ZERO = ZeroTangent()
+
+
+def _note(error: Exception, record: tuple[Any, ...], tangents: tuple[Any, ...]) -> None:
+    statement = getattr(record[0], "statement", None) if record else None
+    if statement is not None:
+        shown = ", ".join(map(describe, tangents))
+        error.add_note(
+            f"while pushing {shown} through {statement.primal.__name__}\n  rule: {statement.where}"
+        )
+
+
+@final
+class Linearization:
+    """One run of a function of leaves, and the program of its pushes.
+
+    Attributes
+    ----------
+    y, aux
+        What the function gave, without tracers of this level.
+    y_leaves, y_tree
+        y, taken apart.
+    outputs : list of int or None
+        Where the tangents of the leaves of y come from; None for those that are constant.
+    """
+
+    __slots__ = ("aux", "inputs", "outputs", "program", "y", "y_leaves", "y_tree")
+
+    def __init__(
+        self, f: Callable[..., Any], leaves: Sequence[Any], *, has_aux: bool = False
+    ) -> None:
+        program = self.program = LinearTape()
+        given, leaves = list(leaves), [snapshot(x) for x in leaves]
+        traced = [program.leaf(x) if can_vary(x) else x for x in leaves]
+        self.inputs = [program.link_of(x) for x in traced]
+        found: list[Any] = []
+        try:
+            y = f(*traced)
+            check_unwritten(given, leaves)
+            y, aux = split_aux(f, y) if has_aux else (y, None)
+            self.y_tree = flatten(y, found)
+            self.outputs = [program.link_of(x) for x in found]
+        finally:
+            program.closed = True
+        program.close([i for i in self.outputs if i is not None])
+        self.y_leaves = [self._payload(x) for x in found]
+        self.y = y
+        if any([i is not None for i in self.outputs]):
+            self.y = values_of(self.y_tree, self.y_leaves)
+            self.y_tree = flatten(self.y, [])
+        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
+
+    def _payload(self, x: Any) -> Any:
+        return x if self.program.link_of(x) is None else handed_out(x)
+
+    def push(self, ts: Sequence[Any], *, many: bool = False) -> list[Any]:
+        """The tangents of the leaves of y; with ``many`` a leading axis counts directions."""
+        pairs = zip(self.inputs, ts, strict=True)
+        dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
+        outputs = [-1 if i is None else i for i in self.outputs]
+        return self.program.push(dots, outputs, many=many)
+
+
+class LinearVariable(ArrayLike):
+    """A value whose tangent comes later. It has a subclass for each type of payload."""
+
+    __slots__ = ("index", "payload", "program")
+    state = __slots__
+    engine = "linear"
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, program: LinearTape, index: int) -> None:
+        self.payload = value
+        self.program = program
+        self.index = index
+
+    @property
+    def level(self) -> int:
+        """The level of its program."""
+        return self.program.level
+
+    def __trace__(
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Record the push of a call; this level is the highest of the call's."""
+        classes = tuple(map(type, operands))
+        try:
+            record = _recorders.table[primitive, primal, classes]
+        except KeyError:
+            table = _recorders.open()
+            record = _recorder(primitive, primal, classes)
+            table[primitive, primal, classes] = record
+        return record(self.program, operands, options)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The step of a call without options."""
+        primitive = site.primitive
+        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
+            return None
+        call = cls.make_call(site, classes)
+        return None if call is None else lambda *operands: call(operands, {})
+
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What records a call with its options, where all its tracers are of this engine."""
+        if any(is_structure_type(c) or _is_other(c) for c in classes):
+            return None
+        record = _recorder(site.primitive, site.primal, classes)
+        first, *others = [i for i, c in enumerate(classes) if issubclass(c, LinearVariable)]
+
+        def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            program = operands[first].program
+            if any([operands[i].program is not program for i in others]):
+                return site.general(*operands, **options)
+            return record(program, operands, options)
+
+        return call
+
+    def _leaf(self, value: Any) -> Any:
+        """A value without a tangent."""
+        return self.program.leaf(value)
+
+
+_recorders = Cache()
+
+
+def _is_other(cls: type) -> bool:
+    return is_tracer_type(cls) and not issubclass(cls, LinearVariable)
+
+
+def _recorder(
+    primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
+) -> Callable[[LinearTape, tuple[Any, ...], dict[str, Any]], Any]:
+    """What records calls of a primitive with operands of these classes."""
+
+    def record_any(program: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _record(primitive, primal, program, operands, options)
+
+    if any(map(is_structure_type, classes)):
+        return record_any
+    mine = tuple([issubclass(cls, LinearVariable) for cls in classes])
+    payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
+    rule = Site(primitive, primal).rule(payloads)
+    if rule is None or rule.forward is None:
+        return record_any
+    bound = bind(rule, payloads, mine, "linearize", primal=primal, config=config)
+    if bound is None:
+        return record_any
+    run = bound.run
+    places = [i for i, m in enumerate(mine) if m]
+    linked = [i for i in places if bound.wanted[i]]
+    plain = [i for i, cls in enumerate(classes) if i not in places and memory_of(cls)]
+    others = [i for i, cls in enumerate(classes) if _is_other(cls)]
+    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+
+    def record_one(program: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        payloads = list(operands)
+        for i in places:
+            x = operands[i]
+            if x.program is not program:
+                return record_any(program, operands, options)
+            payloads[i] = x.payload
+        for i in others:
+            payloads[i] = snapshot(operands[i])
+        y, record = run(tuple([operands[i].index for i in linked]), *payloads, **options)
+        for i in plain:
+            program.guard.hold(operands[i], record[:1])
+        made = program.record(y, record)
+        if views and note_view(made, primitive, operands, options, y, payloads[0]):
+            own_copy(made)
+        return made
+
+    return record_one
+
+
+def _record(
+    primitive: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    program: LinearTape,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Record a call whose operands may be structures, or traced by several programs."""
+    opened = [_open(x, program) for x in operands]
+    payloads = [payload for payload, _ in opened]
+    wanted = tuple([link is not None for _, link in opened])
+    classes = tuple(map(type, payloads))
+    rule = Site(primitive, primal).rule(classes)
+    if rule is None or rule.forward is None:
+        return through(primitive, operands, options, classes, "forward")
+    bound = bind(rule, classes, wanted, "linearize", primal=primal, config=config)
+    if bound is None:
+        return (primal or primitive)(*payloads, **options)
+    links = tuple([link for (_, link), w in zip(opened, bound.wanted, strict=True) if w])
+    y, record = bound.run(links, *payloads, **options)
+    for x in operands:
+        for array in plain_arrays(x):
+            program.guard.hold(array, record[:1])
+    made = program.record(y, record)
+    if gives_views(primitive, bound.statement.recipe.pen) and operands[0] is not payloads[0]:
+        x = operands[0]
+        if isinstance(x, LinearVariable) and isinstance(made, LinearVariable):
+            note_view(made, primitive, operands, options, y, payloads[0])
+    return made
+
+
+def _open(x: Any, program: LinearTape) -> tuple[Any, Any]:
+    """The payload of an operand and where its tangent comes from; None where it has none."""
+    cls = type(x)
+    if is_tracer_type(cls):
+        mine = isinstance(x, LinearVariable) and x.program is program
+        return (x.payload, x.index) if mine else (snapshot(x), None)
+    if is_structure_type(cls) and any(
+        isinstance(t, LinearVariable) and t.program is program for t in find_tracers(x)
+    ):
+        opened = [(key, *_open(part, program)) for key, part in fields_of(x)]
+        links = {key: link for key, _, link in opened if link is not None}
+        return rebuild(x, [payload for _, payload, _ in opened]), Fields(cls, links)
+    return x, None
+
+
+def _record_fields(value: Any, program: LinearTape, index: int) -> Any:
+    made = [program.record(x, (field, (index,), key)) for key, x in fields_of(value)]
+    return rebuild(value, made)
+
+
+_classes = Classes(LinearVariable, _record_fields)

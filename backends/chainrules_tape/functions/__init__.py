@@ -1,0 +1,1 @@
+"""Derivatives of functions, as people ask for them."""

@@ -1,0 +1,158 @@
+"""Which arguments of a call a derivative is taken in: by position, or by name."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py.registry.table import name_of
+
+__all__ = ["Arguments", "Names", "Numbers"]
+
+Numbers: TypeAlias = int | Sequence[int] | None
+Names: TypeAlias = str | Sequence[str] | None
+
+
+@final
+class Arguments:
+    """The arguments of a function that are differentiated in.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    numbers : int, sequence of int or None
+        By position; of the positional arguments given where it counts from the end.
+    names : str, sequence of str or None
+        By name. Without numbers or names, the first argument is meant.
+    """
+
+    __slots__ = ("alone", "f", "first", "names", "names_of_chosen", "numbers")
+
+    def __init__(self, f: Callable[..., Any], numbers: Numbers, names: Names) -> None:
+        self.f = f
+        if not callable(f):
+            msg = f"{f!r} is no function, so it has no derivative; pass the function itself"
+            raise NotDifferentiableError(msg)
+        if numbers is None:
+            numbers = 0 if names is None else ()
+        one = not isinstance(numbers, (tuple, list))
+        self.numbers = tuple([_whole(n) for n in ([numbers] if one else numbers)])  # type: ignore[union-attr]
+        self.names = (names,) if isinstance(names, str) else tuple(names or ())
+        if wrong := [n for n in self.names if not isinstance(n, str)]:
+            msg = f"argnames holds {wrong[0]!r}; names are strings, positions go to argnums"
+            raise NotDifferentiableError(msg)
+        if not self.numbers and not self.names:
+            msg = "argnums and argnames are both empty; name an argument to differentiate in"
+            raise NotDifferentiableError(msg)
+        single = (one and not self.names) or (isinstance(names, str) and not self.numbers)
+        self.alone = single
+        self.names_of_chosen: tuple[int | str, ...] = (*self.numbers, *self.names)
+        in_front = self.numbers == tuple(range(len(self.numbers))) and not self.names
+        self.first = len(self.numbers) if in_front else 0
+
+    def places(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[int | str]:
+        """Where they are in a call; keywords are completed where one is left at its default."""
+        found = [self._by_number(n, operands, keywords) for n in self.numbers]
+        found += [self._by_name(n, operands, keywords) for n in self.names]
+        if twice := [p for p in found if found.count(p) > 1]:
+            what = f"argument {twice[0]}" if isinstance(twice[0], int) else repr(twice[0])
+            msg = f"{what} of {name_of(self.f)} is named twice in argnums and argnames; once is all"
+            raise NotDifferentiableError(msg)
+        return found
+
+    def _by_number(self, n: int, operands: tuple[Any, ...], keywords: dict[str, Any]) -> int | str:
+        count = len(operands)
+        if 0 <= n < count:
+            return n
+        if n < 0 and keywords and any(name in keywords for name in self._positional()):
+            msg = (
+                f"argnums={n} counts from the end, and {name_of(self.f)} was called with "
+                f"arguments by keyword ({', '.join(keywords)}); write argnames= instead"
+            )
+            raise NotDifferentiableError(msg)
+        if -count <= n < 0:
+            return n + count
+        positional = self._positional() if n >= 0 else {}
+        if 0 <= n < len(positional):
+            name = list(positional)[n]
+            if name in keywords or _complete(positional[name], keywords):
+                return name
+        msg = (
+            f"argnums names argument {n} of {name_of(self.f)}, which was called with {count} "
+            f"positional arguments; count from 0, or name it in argnames"
+        )
+        raise NotDifferentiableError(msg)
+
+    def _by_name(self, name: str, operands: tuple[Any, ...], keywords: dict[str, Any]) -> int | str:
+        if name in keywords:
+            return name
+        positional = self._positional()
+        place = list(positional).index(name) if name in positional else len(operands)
+        if place < len(operands):
+            return place
+        parameter = self._parameters().get(name)
+        if parameter is not None and _complete(parameter, keywords):
+            return name
+        known = ", ".join(self._parameters()) or "whose parameters Python cannot tell"
+        if parameter is None:
+            msg = f"{name_of(self.f)} has no argument {name!r}; it has ({known})"
+        else:
+            msg = f"{name!r}, which argnames names, is missing in the call of {name_of(self.f)}"
+        raise NotDifferentiableError(msg)
+
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        try:
+            return dict(inspect.signature(self.f).parameters)
+        except (TypeError, ValueError):
+            return {}
+
+    def _positional(self) -> dict[str, inspect.Parameter]:
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return {n: p for n, p in self._parameters().items() if p.kind in kinds}
+
+    def pick(
+        self, operands: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], Callable[..., Any]]:
+        """The arguments of a call, and the function of them alone."""
+        f, first = self.f, self.first
+        if not keywords and 0 < first <= len(operands):
+            rest = operands[first:]
+            return operands[:first], (lambda *xs: f(*xs, *rest)) if rest else f
+        keywords = dict(keywords)
+        places = self.places(operands, keywords)
+        xs = tuple([operands[p] if isinstance(p, int) else keywords[p] for p in places])
+
+        def of_chosen(*xs: Any) -> Any:
+            full, named = list(operands), dict(keywords)
+            for p, x in zip(places, xs, strict=True):
+                if isinstance(p, int):
+                    full[p] = x
+                else:
+                    named[p] = x
+            return f(*full, **named)
+
+        return xs, of_chosen
+
+    def deliver(self, results: tuple[Any, ...]) -> Any:
+        """One result for one argument, a tuple for several."""
+        return results[0] if self.alone else results
+
+
+def _whole(n: Any) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        hint = "names go to argnames" if isinstance(n, str) else "positions are integers"
+        msg = f"argnums holds {n!r}; {hint}"
+        raise NotDifferentiableError(msg)
+    return operator.index(n)
+
+
+def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:
+    """Put the default of a parameter among the keywords, where it has one and can be there."""
+    if parameter.default is parameter.empty or parameter.kind is parameter.POSITIONAL_ONLY:
+        return False
+    keywords[parameter.name] = parameter.default
+    return True

@@ -1,0 +1,362 @@
+"""What people call first: values with gradients, pullbacks and pushes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import ProjectionError, TracerError, ZeroTangent
+from chainrules_py.errors import describe
+from chainrules_py.tangents.space import Space, project, space
+from chainrules_py.tangents.structural import canonicalize, is_zero, unthunk
+from chainrules_py.tracing.array_like import new_level
+from chainrules_py.tracing.foreign_errors import DEEP, advise
+from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_tape.config import config
+from chainrules_tape.forward.dual import Dual, dual
+from chainrules_tape.forward.linear_tape import Linearization
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers
+from chainrules_tape.functions.results import (
+    flatten,
+    flatten_tangent,
+    lowered,
+    own_all,
+    split_aux,
+    tangents_of,
+    values_of,
+)
+from chainrules_tape.functions.run import ReverseRun
+from chainrules_tape.functions.seeds import unit
+from chainrules_tape.memory.write import check_unwritten, handed_out, snapshot
+
+__all__ = [
+    "entering_tangents",
+    "grad",
+    "jvp",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function and its pullback.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, numbers, and structures of them.
+    *primals
+        Where to differentiate it.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
+
+    Returns
+    -------
+    y
+        ``f(*primals)``.
+    pullback : callable
+        ``pullback(y_bar)`` is a tuple with one cotangent per primal; it can be called any number
+        of times. Dense zeros where nothing flows, `NoTangent()` for what cannot be perturbed; a
+        tuple, list or dict for one, `Tangent[P]` for other structures.
+    aux
+        Only with ``has_aux``.
+
+    Raises
+    ------
+    ProjectionError
+        By the pullback, if a cotangent does not belong to y.
+
+    Examples
+    --------
+    >>> y, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> y, pullback(1.0)
+    (6.0, (3.0, 2.0))
+    """
+    run = ReverseRun(f, primals, has_aux=has_aux)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        seeds = run.seeds(y_bar)
+        return run.gradient(run.bars(seeds), seeds)  # type: ignore[no-any-return]
+
+    return (run.y, pullback, run.aux) if has_aux else (run.y, pullback)
+
+
+def jvp(
+    f: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    has_aux: bool = False,
+) -> Any:
+    """The value of a function and its derivative in a direction.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, numbers, and structures of them.
+    primals : tuple
+        Where to differentiate it.
+    tangents : tuple
+        The direction: one tangent per primal, ``ZeroTangent()`` for one that is held fixed.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
+
+    Returns
+    -------
+    y, y_dot
+        The value and its tangent; a dense zero where nothing flows.
+    aux
+        Only with ``has_aux``.
+
+    Raises
+    ------
+    ProjectionError
+        If a tangent does not belong to its primal.
+
+    Examples
+    --------
+    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
+    (9.0, 6.0)
+    """
+    leaves: list[Any] = []
+    tree = flatten(primals, leaves)
+    ts = entering_tangents("jvp", tree, primals, tangents)
+    level = new_level()
+    given, leaves = leaves, [snapshot(x) for x in leaves]
+    entered = [dual(x, snapshot(t), level) for x, t in zip(leaves, ts, strict=True)]
+    try:
+        y = f(*values_of(tree, entered))
+    except DEEP as error:
+        advise(error)
+        raise
+    check_unwritten(given, leaves)
+    y, aux = split_aux(f, y) if has_aux else (y, None)
+
+    def opened(x: Any) -> tuple[Any, Any]:
+        if not (isinstance(x, Dual) and x.level == level):
+            return x, _ZERO
+        t = x.tangent
+        if is_tracer_type(type(t)) and t.level >= level:
+            msg = (
+                f"the derivative of {describe(x.payload)} depends on a value that is being "
+                f"differentiated and that a rule captured: that gradient would be lost; pass it "
+                f"to the function as an operand"
+            )
+            raise TracerError(msg)
+        return handed_out(x), t
+
+    traced: list[Any] = []
+    y_tree = flatten(y, traced)
+    y_leaves, dots = zip(*map(opened, traced), strict=True) if traced else ((), ())
+    if not all(map(is_zero, dots)):
+        y = values_of(y_tree, y_leaves)
+        y_tree = flatten(y, [])  # what is traced may stand for a structure of another class
+    y_dot = tangents_of(y_tree, own_all(y_leaves, dots, (*leaves, *ts, *y_leaves)))
+    if not has_aux:
+        return y, y_dot
+    return y, y_dot, lowered(aux, lambda x: opened(x)[0], leaves)
+
+
+_ZERO = ZeroTangent()
+
+
+def entering_tangents(
+    what: str, tree: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> list[Any]:
+    """The tangents that a person gave, checked and taken apart, leaf by leaf."""
+    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
+        msg = (
+            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
+            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
+        )
+        raise ProjectionError(msg)
+    ts: list[Any] = []
+    leaves: list[Any] = []
+    for x, t, child in zip(primals, tangents, tree.children, strict=True):
+        flatten(x, leaves)
+        flatten_tangent(child, canonicalize(x, t), ts)
+    return [_entering(x, unthunk(t)) for x, t in zip(leaves, ts, strict=True)]
+
+
+def _entering(x: Any, t: Any) -> Any:
+    if is_zero(t):
+        return t
+    of = space(x)
+    if is_zero(of):
+        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+        raise ProjectionError(msg)
+    return t if type(of) is Space and of.kind == "int" else project(t, of)
+
+
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function and its push: the derivative at this point, as a linear function.
+
+    f is run once, when it is linearized; what pushing costs is its linear part alone.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, numbers, and structures of them.
+    *primals
+        Where to linearize it.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
+
+    Returns
+    -------
+    y
+        ``f(*primals)``.
+    push : callable
+        ``push(x_dot, ...)``, one tangent per primal, is the tangent of y; it can be called any
+        number of times.
+    aux
+        Only with ``has_aux``.
+
+    Raises
+    ------
+    ProjectionError
+        By the push, if a tangent does not belong to its primal.
+
+    Examples
+    --------
+    >>> y, push = linearize(lambda x, y: x * y, 2.0, 3.0)
+    >>> y, push(1.0, 0.0), push(0.0, 1.0)
+    (6.0, 3.0, 2.0)
+    """
+    leaves: list[Any] = []
+    tree = flatten(primals, leaves)
+    run = Linearization(lambda *xs: f(*values_of(tree, xs)), leaves, has_aux=has_aux)
+
+    def push(*tangents: Any) -> Any:
+        ts = entering_tangents("push", tree, primals, tangents)
+        dots = own_all(run.y_leaves, run.push(ts), (*leaves, *ts, *run.y_leaves))
+        return tangents_of(run.y_tree, dots)
+
+    return (run.y, push, run.aux) if has_aux else (run.y, push)
+
+
+def value_and_grad(
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the value of f together with its gradient; see `grad`.
+
+    With ``has_aux`` the value is ``(result, aux)``.
+
+    Examples
+    --------
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    arguments = Arguments(f, argnums, argnames)
+
+    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
+    def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
+        xs, of_chosen = arguments.pick(operands, keywords)
+        names = arguments.names_of_chosen
+        run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard="lock", names=names)
+        try:
+            seeds = [unit(run.y)]
+            bars = run.gradient(run.bars(seeds, consume=True), seeds)
+        finally:
+            run.tape.guard.release()
+        return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
+
+    return value_and_gradient
+
+
+def grad(
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a function with one real number for a result.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, numbers, and structures of them; other arguments may be anything.
+    argnums : int or sequence of int, optional
+        The arguments to differentiate in, by position; the first by default. A negative one counts
+        from the last positional argument of the call.
+    argnames : str or sequence of str, optional
+        The same by name, whether they are given by position, by keyword, or left at their default.
+    has_aux : bool
+        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        values.
+
+    Returns
+    -------
+    callable
+        Takes what f takes. For one argument its result is the gradient, for a sequence of them a
+        tuple, first those of ``argnums``; with ``has_aux``, ``(gradient, aux)``. It has the
+        structure of the argument: dense zeros where nothing flows, `NoTangent()` for what cannot be
+        perturbed, `Tangent[P]` for a dataclass. An integer counts as a number, and gets a floating
+        gradient.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When called, if the result is not one real, floating-point number, or an argument that was
+        named is not there.
+
+    Examples
+    --------
+    >>> grad(lambda x: x * x * x)(2.0)
+    12.0
+    >>> grad(lambda x: x * grad(lambda y: x * y * y)(x))(3.0)
+    54.0
+    >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
+    (12.0, 4.0)
+    """
+    both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux)
+
+    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
+    def gradient(*operands: Any, **keywords: Any) -> Any:
+        value, found = both(*operands, **keywords)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def stop_gradient(x: Any) -> Any:
+    """A value that counts as constant, at all levels of differentiation.
+
+    Parameters
+    ----------
+    x : array, number or structure
+        What stands for the values is taken out; strings, functions and the like are left alone.
+
+    Returns
+    -------
+    same as x
+        Plain values. A function whose *result* is to count as constant is made with
+        `chainrules_py.ignore_derivatives`.
+
+    Examples
+    --------
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
+    6.0
+    """
+    leaves: list[Any] = []
+    tree = flatten(x, leaves)
+    if not find_tracers(leaves):
+        return x
+    return values_of(tree, [ignore_derivatives(v) if find_tracers(v) else v for v in leaves])
+
+
+config.vjp, config.jvp = vjp, jvp  # what rules call back into

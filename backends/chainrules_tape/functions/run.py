@@ -1,0 +1,232 @@
+"""A function run once on a tape, and pulled back: what all of reverse mode is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from chainrules_py import ProjectionError, Tangent, Tracer, ZeroTangent
+from chainrules_py.engines.frule_rrule import check_cotangent
+from chainrules_py.errors import describe
+from chainrules_py.registry.bind.batch import batched, count, direction, gather
+from chainrules_py.tangents.structural import is_zero, unthunk
+from chainrules_py.tracing.foreign_errors import DEEP, advise
+from chainrules_tape.core.backward import Cotangents, backward
+from chainrules_tape.core.links import plain_links
+from chainrules_tape.core.tape import Tape
+from chainrules_tape.core.variable import Variable
+from chainrules_tape.folding import unfolding
+from chainrules_tape.functions.results import (
+    Tree,
+    can_vary,
+    flatten,
+    flatten_tangent,
+    lowered,
+    own_all,
+    paths_of,
+    split_aux,
+    tangents_of,
+    values_of,
+)
+from chainrules_tape.memory.guard import Mode
+from chainrules_tape.memory.write import check_unwritten, handed_out, settled, snapshot
+
+__all__ = ["ReverseRun"]
+
+
+@final
+class ReverseRun:
+    """One run of a function on a tape of its own.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Where to run it.
+    has_aux : bool
+        Whether it returns ``(result, aux)``.
+    guard : {"lock", "fingerprint", "full", "off"}
+        How the arrays are watched that the pullback depends on; locks have to be released.
+    names : sequence of int or str, optional
+        Which arguments the primals are, in messages.
+
+    Attributes
+    ----------
+    leaves, tree
+        The primals, taken apart.
+    inputs : list of int or None
+        Where the leaves are on the tape; None for those that cannot vary.
+    y, aux
+        What the function gave, without variables of this tape.
+    y_leaves, y_tree
+        y, taken apart.
+    outputs : list of int or None
+        Where the leaves of y are on the tape; None for those that do not depend on the primals.
+    """
+
+    __slots__ = (
+        "aux",
+        "inputs",
+        "leaves",
+        "names",
+        "outputs",
+        "tape",
+        "tree",
+        "y",
+        "y_leaves",
+        "y_tree",
+    )
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        primals: tuple[Any, ...],
+        *,
+        has_aux: bool = False,
+        guard: Mode = "fingerprint",
+        names: Sequence[int | str] | None = None,
+    ) -> None:
+        given: list[Any] = []
+        self.tree = flatten(primals, given)
+        self.leaves = given
+        if any([issubclass(type(x), Tracer) for x in given]):
+            self.leaves = [snapshot(x) for x in given]
+        self.names = names
+        tape = self.tape = Tape(guard=guard)
+        try:
+            self._run(f, has_aux)
+            if self.leaves is not given:
+                check_unwritten(given, self.leaves)
+        except BaseException:
+            tape.guard.release()
+            raise
+
+    def _run(self, f: Callable[..., Any], has_aux: bool) -> None:
+        tape, leaves = self.tape, self.leaves
+        vary = [can_vary(x) for x in leaves]
+        if all(vary):
+            traced: Any = tape.inputs(leaves)
+            # Now, for what the function writes to in place goes on at another index.
+            self.inputs: list[int | None] = list(range(len(leaves)))
+        else:
+            made = iter(tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
+            traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
+            self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
+        try:
+            y = settled(f(*values_of(self.tree, traced)))
+        except DEEP as error:
+            advise(error)
+            raise
+        finally:
+            tape.close()
+        y, aux = split_aux(f, y) if has_aux else (y, None)
+        if isinstance(y, Variable) and y.tape is tape:  # as most functions give
+            self.y_tree: Tree | None = None
+            self.outputs: list[int | None] = [y.index]
+            self.y = handed_out(y)
+            self.y_leaves: list[Any] = [self.y]
+        else:
+            self._take_apart(y)
+        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
+
+    def _take_apart(self, y: Any) -> None:
+        self.y_leaves = []
+        self.y_tree = flatten(y, self.y_leaves)
+        mine = [isinstance(x, Variable) and x.tape is self.tape for x in self.y_leaves]
+        self.outputs = [x.index if m else None for x, m in zip(self.y_leaves, mine, strict=True)]
+        if any(mine):
+            self.y_leaves = [self._payload(x) for x in self.y_leaves]
+            y = values_of(self.y_tree, self.y_leaves)
+            self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
+        self.y = y
+
+    def _payload(self, x: Any) -> Any:
+        return handed_out(x) if isinstance(x, Variable) and x.tape is self.tape else x
+
+    def seeds(self, y_bar: Any) -> list[Any]:
+        """A cotangent of y that a person gave, leaf by leaf."""
+        return entering_cotangent(self.y_tree, self.y, y_bar)
+
+    def bars(self, seeds: list[Any], *, consume: bool = False) -> list[Any]:
+        """The cotangents of the leaves of the primals, maybe thunks; zero where nothing flows."""
+        self.tape.guard.check(self._name_of)
+        bars, first = self._started(seeds)
+        backward(self.tape, bars, first, consume=consume)
+        return self._collected(bars)
+
+    def bars_of_many(self, seeds: list[Any]) -> list[Any]:
+        """The same for seeds with a leading axis that counts directions."""
+        tape = self.tape
+        tape.guard.check(self._name_of)
+        if tape.notes is not None and tape.notes.hooks:  # each direction passes by them alone
+            n = range(count(tuple(seeds)) or 0)
+            each = [tuple(self.bars([direction(s, i) for s in seeds])) for i in n]
+            return list(gather(each, tuple(seeds)))
+        bars, first = self._started(seeds)
+
+        plain = tape.__getitem__ if tape.folds is None else unfolding(tape, bars, None)
+
+        def fetch(index: int) -> tuple[Any, ...]:
+            record = plain(index)
+            if record[0] is None:
+                return record
+            links = plain_links(record[1])
+            return (batched(record[0]), links, *record[2:])
+
+        backward(tape, bars, first, fetch=fetch)
+        return self._collected(bars)
+
+    def _started(self, seeds: list[Any]) -> tuple[Cotangents, int]:
+        bars, first = Cotangents(self.tape), -1
+        for index, bar in zip(self.outputs, seeds, strict=True):
+            if index is not None and not is_zero(bar):
+                if bars[index] is None:
+                    bars[index] = bar
+                else:
+                    bars.add(index, bar)
+                first = max(first, index)
+        return bars, first
+
+    def _collected(self, bars: Cotangents) -> list[Any]:
+        return [_ZERO if i is None or bars[i] is None else bars[i] for i in self.inputs]
+
+    def _name_of(self, x: Any) -> str | None:
+        """What an argument is called in messages."""
+        for leaf, (number, *rest) in zip(self.leaves, paths_of(self.tree), strict=True):
+            if leaf is x:
+                name = number if self.names is None else self.names[number]
+                return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
+        return None
+
+    def gradient(self, bars: list[Any], seeds: list[Any]) -> Any:
+        """Cotangents as a person gets them: a tuple with one per primal, each array their own."""
+        theirs = (*seeds, *self.y_leaves, *self.leaves)
+        return tangents_of(self.tree, own_all(self.leaves, bars, theirs))
+
+
+_ZERO = ZeroTangent()
+
+
+def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:
+    """A cotangent that a person gave, checked and taken apart."""
+    found: list[Any] = []
+    if not _holds_tangents(tree):
+        flatten_tangent(tree, check_cotangent(y, y_bar), found)
+        return found
+    # The cotangent of a gradient has its form.
+    leaves: list[Any] = []
+    flatten(y, leaves)
+    y_bar = unthunk(y_bar)
+    like = tree.like if tree is not None else None
+    if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
+        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
+        raise ProjectionError(msg)
+    flatten_tangent(tree, y_bar, found)
+    return [t if is_zero(t) else check_cotangent(x, t) for x, t in zip(leaves, found, strict=True)]
+
+
+def _holds_tangents(tree: Tree | None) -> bool:
+    if tree is None:
+        return False
+    return isinstance(tree.like, Tangent) or any(map(_holds_tangents, tree.children))

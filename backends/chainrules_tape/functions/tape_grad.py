@@ -1,0 +1,144 @@
+"""What a tape that people hold in their hands is asked for: gradients, and hooks on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py import TracerError, ZeroTangent
+from chainrules_py.engines.frule_rrule import check_cotangent, own
+from chainrules_py.tangents.space import project, space
+from chainrules_py.tangents.structural import deliver, is_zero, unthunk
+from chainrules_py.values.memory import memory_of
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.tracers import find_tracers
+from chainrules_tape.core.backward import Cotangents, backward
+from chainrules_tape.core.variable import Variable
+from chainrules_tape.functions.seeds import check_scalar, lower, one
+from chainrules_tape.inspect.replay import replayed
+
+if TYPE_CHECKING:
+    from chainrules_tape.core.tape import Tape
+
+__all__ = ["gradient", "hook"]
+
+
+def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
+    """`Tape.grad`."""
+    differentiable = tape.notes is not None and tape.notes.differentiable
+    if tape.state == "consumed":
+        msg = (
+            "this tape was consumed by its first gradient; write Tape(persistent=True) for "
+            "several, or Tape(differentiable=True) for gradients of gradients"
+        )
+        raise TracerError(msg)
+    if differentiable and tape.state == "closed":
+        msg = (
+            "the gradient is to be recorded on this tape, which is closed; ask for it inside the "
+            "'with' block, or write Tape(persistent=True) for one that is not recorded"
+        )
+        raise TracerError(msg)
+    starts: list[tuple[tuple[Any, ...], int]] = []
+    y = lower(_checked(tape, loss, "the loss"), tape, (), starts)
+    places: set[int] = set()
+    _visit(tape, sources, lambda x: places.add(x.index))
+    if seed is None:
+        check_scalar(y)
+        seed = one(y)
+    elif not find_tracers(seed):
+        seed = check_cotangent(y, seed)
+    bars = Cotangents(tape)
+    first = -1
+    for path, index in starts:
+        bar = seed
+        for key in path:
+            bar = bar if is_zero(bar) else bar[key]
+        if not is_zero(bar):
+            bars.add(index, bar)
+            first = max(first, index)
+    try:
+        tape.guard.check()
+        found = backward(
+            tape,
+            bars,
+            first,
+            consume=not tape.persistent,
+            fetch=replayed(tape) if differentiable else None,
+            watch=places,
+        )
+    finally:
+        if not tape.persistent:
+            tape.consume()
+    given: set[int] = set()
+
+    def bar_of(x: Variable) -> Any:
+        bar = unthunk(found.get(x.index, ZeroTangent()))
+        if is_zero(bar):
+            return bar
+        if differentiable:  # of a linear function it is a constant, and a variable all the same
+            return bar if find_tracers(bar) else tape.leaf(bar)
+        bar = deliver(bar)
+        theirs = (seed, y, x.payload)
+        mine = own(bar, (*theirs, bar) if id(bar) in given else theirs)
+        given.add(id(mine))
+        return mine
+
+    return _visit(tape, sources, bar_of)
+
+
+def _visit(tape: Tape, sources: Any, f: Callable[[Variable], Any]) -> Any:
+    """A function of every source, in the container they came in."""
+    if is_structure_type(type(sources)):
+        return rebuild(sources, [_visit(tape, x, f) for _, x in fields_of(sources)])
+    if isinstance(sources, Variable) and sources.tape is tape:
+        return f(sources)
+    msg = (
+        f"a gradient is asked for at {sources!r}, which is no variable of this tape; "
+        f"make one of it first: x = tape.variable(x)"
+    )
+    raise TracerError(msg)
+
+
+def _checked(tape: Tape, loss: Any, what: str) -> Any:
+    if isinstance(loss, Variable) and loss.tape is not tape and loss.level > tape.level:
+        msg = f"{what} {loss!r} belongs to another tape, begun inside this one; ask that one"
+        raise TracerError(msg)
+    return loss
+
+
+def hook(x: Any, f: Callable[[Any], Any]) -> None:
+    """Hand the cotangent of a value to a function when the backward pass comes to it.
+
+    Parameters
+    ----------
+    x : Variable
+        A value on a tape, input or intermediate; nothing happens for what is on none.
+    f : callable
+        ``f(x_bar)`` gives the cotangent to go on with, which is projected onto x: a clipped one,
+        ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is given cannot be
+        written to. Hooks run in the order they were hung on.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> def f(x):
+    ...     y = x * x
+    ...     hook(y, lambda y_bar: print("passing", y_bar))
+    ...     return 3.0 * y
+    >>> grad(f)(2.0)
+    passing 3.0
+    12.0
+    """
+    if not isinstance(x, Variable):
+        return
+    of = space(x.payload)
+
+    def replaced(bar: Any) -> Any:
+        shown = deliver(unthunk(bar))
+        memory = memory_of(type(shown))
+        if memory is not None and memory.read_only is not None:
+            shown = memory.read_only(shown)  # it may be that of other values as well, or the seed
+        bar = f(shown)
+        return None if bar is None or bar is shown else bar if is_zero(bar) else project(bar, of)
+
+    x.tape.note().hooks.setdefault(x.index, []).append(replaced)

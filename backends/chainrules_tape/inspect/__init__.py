@@ -1,0 +1,1 @@
+"""Views into a tape: text, graphs, calls that were kept, NaNs."""

@@ -1,0 +1,142 @@
+"""A trap for NaN: which call made it, on which line, forward or on the way back."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import linecache
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py import NanError
+from chainrules_py.errors import describe
+from chainrules_py.tangents.structural import unthunk
+from chainrules_py.values.arrays import dispatch_type, is_array_type, is_tracer_type, namespace_of
+from chainrules_py.values.structure import fields_of, is_structure_type
+
+if TYPE_CHECKING:
+    from chainrules_tape.core.tape import KeptCall
+
+__all__ = ["check_pushed", "check_value", "debug_nans", "source_line", "trap_is_set", "trapped"]
+
+_trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
+
+
+def trap_is_set() -> bool:
+    """Whether differentiation that begins now is inside `debug_nans`."""
+    return _trap.get()
+
+
+@contextlib.contextmanager
+def debug_nans() -> Iterator[None]:
+    """Stop at the call that makes a NaN out of what was none.
+
+    Differentiation that begins inside keeps its calls and looks at every value and cotangent, so it
+    is slow; elsewhere nothing is paid for it.
+
+    Raises
+    ------
+    NanError
+        From the call that made a NaN, or from the gradient; it names the call and its line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> with debug_nans(), np.errstate(all="ignore"):
+    ...     grad(lambda x: np.sum(np.log(x)))(np.array([1.0, -1.0]))
+    Traceback (most recent call last):
+    ...
+    chainrules_py.errors.NanError: log(float64[2]) gave NaN...
+    """
+    token = _trap.set(True)
+    try:
+        yield
+    finally:
+        _trap.reset(token)
+
+
+def has_nan(x: Any) -> bool:
+    """Whether there is a NaN in a value, in a tangent, or in what a tracer stands for."""
+    while is_tracer_type(type(x)):
+        x = x.__payload__
+    cls = type(x)
+    if is_structure_type(cls):
+        return any(has_nan(field) for _, field in fields_of(x))
+    if cls in (float, complex):
+        return bool(x != x)
+    return is_array_type(cls) and bool(namespace_of(cls).any(x != x))
+
+
+def check_value(call: KeptCall) -> None:
+    """Raise if a call made a NaN of what was none."""
+    payloads = [payload for payload, _ in call.opened]
+    if has_nan(call.value) and not any(map(has_nan, payloads)):
+        msg = f"{shown(call.primitive, payloads)} gave NaN\n  {call.where}"
+        raise NanError(msg)
+
+
+def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: Any) -> None:
+    """Raise if a call, or its push, made a NaN of what was none."""
+    for what, result, given in (
+        ("", y, payloads),
+        ("pushing through ", unthunk(y_dot), (y, *payloads, *tangents)),
+    ):
+        if has_nan(result) and not any(map(has_nan, given)):
+            msg = f"{what}{shown(primitive, payloads)} gave NaN\n  {source_line((y, *payloads))}"
+            raise NanError(msg)
+
+
+def shown(primitive: Any, payloads: Any) -> str:
+    """A call with its operands, as types and shapes."""
+    return f"{primitive.__name__}({', '.join(map(describe, payloads))})"
+
+
+def source_line(values: tuple[Any, ...]) -> str:
+    """Where the program called what is being recorded: outside of the engine and the libraries."""
+    packages = {dispatch_type(type(x)).__module__.partition(".")[0] for x in values} - {"builtins"}
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in packages and not package.startswith("chainrules_"):
+            break
+        frame = frame.f_back
+    file, number = frame.f_code.co_filename, frame.f_lineno
+    return f"{file}:{number}: {linecache.getline(file, number).strip()}"
+
+
+def trapped(play: Callable[..., None], calls: dict[int, KeptCall]) -> Callable[..., None]:
+    """What plays records one by one, and looks at the cotangents that each sends on."""
+
+    def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:
+        for index, record in zip(range(start, stop, -1), records, strict=True):
+            y_bar = bars[index]
+            play([record], bars, index, index - 1)
+            if y_bar is None or index not in calls or has_nan(y_bar):
+                continue
+            call = calls[index]
+            if has_nan(call.value) or any(has_nan(payload) for payload, _ in call.opened):
+                continue
+            if any(bars[link] is not None and has_nan(bars[link]) for link in parents(record[1])):
+                text = shown(call.primitive, [payload for payload, _ in call.opened])
+                msg = (
+                    f"going back through {text} gave NaN for a cotangent {describe(y_bar)} "
+                    f"without one\n  {call.where}"
+                )
+                raise NanError(msg)
+
+    return play_trapped
+
+
+def parents(links: Any) -> tuple[int, ...]:
+    """The indices of the records that a record sends cotangents to."""
+    if links is None:
+        return ()
+    if type(links) is int:
+        return (links,)
+    if type(links) is dict:
+        links = tuple(links.values())
+    if type(links) is not tuple:
+        return parents(getattr(links, "links", getattr(links, "index", None)))
+    return tuple([index for link in links for index in parents(link)])

@@ -1,0 +1,57 @@
+"""Records once more, with variables for what they saved: the gradient is on the tape itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py import bind
+from chainrules_py.tracing.library_calls import Site
+from chainrules_py.values.arrays import is_python_number
+from chainrules_py.values.structure import is_structure_type
+from chainrules_tape.config import config
+from chainrules_tape.core.variable import reopen
+
+if TYPE_CHECKING:
+    from chainrules_tape.core.tape import KeptCall, Tape
+
+__all__ = ["replayed"]
+
+SAVES_VALUES = ("scalar_rule", "bilinear_rule", "linear_rule")
+"""The pens whose records save operands and results as they are; the others save what they like."""
+
+
+def replayed(tape: Tape) -> Callable[[int], Any]:
+    """What gives the records of a tape, with variables of the same tape for what they saved."""
+    calls = (tape.notes and tape.notes.calls) or {}
+
+    def fetch(index: int) -> Any:
+        record = tape[index]
+        call = calls.get(index)
+        if call is None:  # an input, or a field of a structure
+            return record
+        if record[0].statement.recipe.pen in SAVES_VALUES:
+            values = [*call.opened, (call.value, index)]
+            known = {id(value): (value, link) for value, link in values}
+            if len(known) == len(values) and not any(is_ambiguous(value) for value, _ in values):
+                found = [known.get(id(s), (s, None)) for s in record[2:]]
+                return (*record[:2], *[reopen(value, link, tape) for value, link in found])
+        return recorded_again(tape, record, call)
+
+    return fetch
+
+
+def is_ambiguous(payload: Any) -> bool:
+    """Whether the identity of a value says nothing: of Python's numbers, and of structures."""
+    return is_python_number(type(payload)) or is_structure_type(type(payload))
+
+
+def recorded_again(tape: Tape, record: Any, call: KeptCall) -> Any:
+    """The record of the same call on variables; what its rule computes is recorded as well."""
+    operands = [reopen(payload, link, tape) for payload, link in call.opened]
+    classes = tuple(map(type, operands))
+    wanted = tuple([link is not None for _, link in call.opened])
+    rule = Site(call.primitive, call.primal).rule(classes)
+    bound = bind(rule, classes, wanted, "reverse", primal=call.primal, config=config)
+    assert bound is not None  # as it was when the call was recorded
+    return bound.run(record[1], *operands, **call.options)[1]

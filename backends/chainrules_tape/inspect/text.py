@@ -1,0 +1,102 @@
+"""A tape as text: one line for each record, as ``v3 = v2 * b``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py.errors import describe
+from chainrules_py.values.arrays import is_array_type, is_number_type
+from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
+from chainrules_tape.folding import folded
+from chainrules_tape.inspect.nans import parents
+
+if TYPE_CHECKING:
+    from chainrules_tape.core.tape import Tape
+
+__all__ = ["listing", "name_of", "operation", "value_of"]
+
+_SIGNS = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__mul__": "*",
+    "__truediv__": "/",
+    "__floordiv__": "//",
+    "__mod__": "%",
+    "__pow__": "**",
+    "__matmul__": "@",
+    "__neg__": "-",
+}
+_infix = {w: _SIGNS[name] for name, (w, _) in binary_operators.items() if name in _SIGNS}
+_prefix = {w: _SIGNS[name] for name, (w, _) in unary_operators.items() if name in _SIGNS}
+_UNKNOWN = "…"
+"""What stands for a constant operand, where the tape does not keep the calls."""
+
+
+def listing(tape: Tape) -> str:
+    """The records of a tape, a line for each, with values where the tape keeps them."""
+    lines = []
+    for index in range(len(tape)):
+        line = f"{name_of(tape, index)} = {operation(tape, index)}"
+        value = value_of(tape, index)
+        lines.append(line if value is None else f"{line}  # {describe(value)}")
+    return "\n".join(lines) or repr(tape)
+
+
+def name_of(tape: Tape, index: int) -> str:
+    """The name of a record: the one it was given, or v and its number among the unnamed."""
+    names = tape.notes.names if tape.notes is not None else {}
+    if index in names:
+        return names[index]
+    return f"v{index - sum(1 for named in names if named < index)}"
+
+
+def value_of(tape: Tape, index: int) -> Any:
+    """The value of a record, on tapes that keep them; else None."""
+    calls = tape.notes.calls if tape.notes is not None else None
+    return calls[index].value if calls and index in calls else None
+
+
+def operation(tape: Tape, index: int) -> str:
+    """What a record computes, as its line says it."""
+    pull, links = tape[index][:2]
+    if pull is None:
+        return "input"
+    if pull is folded:
+        return f"{_UNKNOWN}  (checkpointed)"
+    statement = getattr(pull, "statement", None)
+    calls = tape.notes.calls if tape.notes is not None else None
+    if statement is None:  # a field of a structure, which is kept as its key
+        return f"{name_of(tape, links)}[{tape[index][3]!r}]"
+    primitive = statement.primal
+    if calls and index in calls:
+        call = calls[index]
+        shown = [_operand(tape, payload, link) for payload, link in call.opened]
+        defaults = primitive.options
+        options = [f"{n}={x!r}" for n, x in call.options.items() if defaults.get(n, x) != x]
+    else:
+        shown = [name_of(tape, parent) for parent in parents(links)]
+        shown += [_UNKNOWN] * (max(len(primitive.operands), len(shown)) - len(shown))
+        options = []
+    return _written(primitive, shown, options)
+
+
+def _operand(tape: Tape, payload: Any, link: Any) -> str:
+    if type(link) is int:
+        return name_of(tape, link)
+    if link is not None:
+        return "(" + ", ".join(name_of(tape, parent) for parent in parents(link)) + ")"
+    cls = type(payload)
+    if is_array_type(cls) and not is_number_type(cls):
+        return describe(payload)
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(payload))
+
+
+def _written(primitive: Any, operands: list[str], options: list[str]) -> str:
+    if len(operands) == 2 and primitive in _infix and not options:
+        return f"{operands[0]} {_infix[primitive]} {operands[1]}"
+    if primitive is square_operator[0]:
+        return f"{operands[0]} ** 2"
+    if len(operands) == 1 and primitive in _prefix and not options:
+        return f"{_prefix[primitive]}{operands[0]}"
+    return f"{primitive.__name__}({', '.join([*operands, *options])})"

@@ -1,0 +1,226 @@
+"""Writing to tracers in place: whose memory may be written to, and what others keep.
+
+A tracer that is written to takes over the value of a functional word. Nothing that was recorded or
+handed out before sees the write: memory is written to only where nobody else has it, and is copied
+once where somebody has. So n writes to one buffer cost n.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import MutationError, TracerError, ignore_derivatives
+from chainrules_py.errors import describe
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import is_mutable_destination
+from chainrules_py.values.arrays import Tracer, is_array_type, is_number_type, is_tracer_type
+from chainrules_py.values.memory import memory_of
+from chainrules_py.values.tracers import find_tracers
+from chainrules_py.vocabulary.views import (
+    Index,
+    converted,
+    duplicate,
+    place,
+    read,
+    shaped,
+    stacked,
+    store,
+)
+from chainrules_tape.memory.views import check_writable, current, replace_value, view_of, write_back
+
+__all__ = [
+    "alone",
+    "assign",
+    "check_unwritten",
+    "fits",
+    "handed_out",
+    "in_place",
+    "innermost",
+    "put",
+    "settled",
+    "snapshot",
+]
+
+
+# ------------------------------------------------------------------------------ whose memory it is
+
+
+def references(holder: Any, name: str) -> int:
+    """How many references there are to what a holder has under a name, with those made here."""
+    value = getattr(holder, name)
+    return sys.getrefcount(value)
+
+
+class _Probe:
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = object()
+
+
+_ALONE = references(_Probe(), "value")  # which depends on how Python counts its own
+
+
+def alone(holder: Any, name: str = "payload") -> bool:
+    """Whether nobody but its holder has an array, nor a view of it, so that it may be written to.
+
+    Records, variables, people and views each hold a reference, and this counts them: nothing that
+    keeps an array can be forgotten.
+    """
+    if references(holder, name) > _ALONE:
+        return False
+    value = getattr(holder, name)
+    if is_tracer_type(type(value)):
+        view = view_of(value)
+        return view is None or (view.parent is None and not view.living())
+    memory = memory_of(type(value))
+    return memory is not None and memory.owner(value) is value and is_mutable_destination(value)
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def innermost(x: Any) -> Any:
+    """The plain array in a tracer."""
+    while is_tracer_type(type(x)):
+        x = x.payload
+    return x
+
+
+def put(x: Any, where: Any, value: Any) -> None:
+    """``x[where] = value``, for an index as Python writes it."""
+    x, cls = current(x), type(value)
+    if cls not in _NUMBERS and not (
+        is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls)
+    ):
+        refuse_inner(x, value)
+        value = stacked(value, x)
+    pattern, arrays = Index.split(where, lambda entry: place(entry, x))
+    if is_tracer_type(type(value)):
+        if is_put_back(x, pattern, value):
+            return
+        refuse_inner(x, current(value))
+        if kind_of(x) in ("int", "bool"):
+            value = converted(value, x.dtype)  # which is constant
+    if arrays:
+        arrays = tuple([ignore_derivatives(a) for a in arrays])
+    if arrays or cls not in _NUMBERS:
+        for part in (value, *arrays):
+            kind_of(part)  # which raises for classes that are refused
+    check_writable(x)
+    if not x._put(pattern, arrays, value):
+        replace_value(x, store(x, value, *arrays, index=pattern))
+    write_back(x)
+
+
+def is_put_back(x: Any, pattern: Index, value: Any) -> bool:
+    """Whether a value is the very part that it is written to: half of ``x[1:3] += y``."""
+    view = view_of(value)
+    if view is None or view.parent is not x or view.word is not read:
+        return False
+    return bool(view.options["index"] == pattern)
+
+
+_NUMBERS = (float, int, complex, bool)
+
+
+def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
+    """Make x the value z, in the shape and dtype of x, as an array is that is written over.
+
+    ``natively(array)`` does the same to a plain array, and raises as its library does where the
+    two do not fit.
+    """
+    if z.shape != x.shape or z.dtype != x.dtype:
+        natively(duplicate(innermost(x)))
+        z = converted(shaped(z, x.shape), x.dtype)
+    if not is_array_type(type(z)):  # as NumPy makes numbers of arrays without axes
+        put(x, Ellipsis, z)
+        return
+    check_writable(x)
+    replace_value(x, z)
+    write_back(x)
+
+
+def in_place(
+    operation: Callable[[Any, Any], Any], native: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """The method ``__iadd__`` made of ``__add__``."""
+
+    def method(self: Any, other: Any) -> Any:
+        refuse_inner(current(self), other)
+        z = operation(self, other)
+        if z is NotImplemented:
+            return z
+        assign(self, z, lambda array: native(array, innermost(other)))
+        return self
+
+    return method
+
+
+def refuse_inner(x: Any, value: Any) -> None:
+    """Raise if a value belongs to a differentiation that began inside that of x."""
+    inner: Tracer
+    for inner in find_tracers(value):
+        if inner.level > x.level:
+            msg = (
+                f"{inner!r} is written into {x!r}, which comes from outside of the "
+                f"differentiation: it would hold a traced value when that is over. Make the "
+                f"buffer inside, as buffer = np.zeros(n, like=x), or return the value"
+            )
+            raise TracerError(msg)
+
+
+def fits(array: Any, value: Any) -> bool:
+    """Whether an array, or a tracer of one, can itself hold an array, a number or a tracer."""
+    if not is_tracer_type(type(value)):
+        return True
+    return is_tracer_type(type(array)) and bool(value.level <= array.level)
+
+
+# ------------------------------------------------------------------- what writes shall not change
+
+
+def snapshot(x: Any) -> Any:
+    """A tracer as it is now, for whoever keeps it; the memory is shared until one is written to."""
+    return current(x)._snapshot() if is_tracer_type(type(x)) else x
+
+
+def settled(y: Any) -> Any:
+    """A result, with its tracers as they are when the function that gave it is over."""
+    if issubclass(type(y), Tracer):
+        return current(y)
+    for x in find_tracers(y):
+        current(x)
+    return y
+
+
+def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
+    """Raise if arguments that are tracers were written to by another name while a function ran.
+
+    Raises
+    ------
+    MutationError
+        The function has computed with their values of before, and NumPy would not have.
+    """
+    for x, before in zip(given, leaves, strict=True):
+        if x is not before and any([getattr(x, n) is not getattr(before, n) for n in x.state]):
+            msg = (
+                f"{describe(innermost(x))}, an argument of the function that is differentiated, "
+                f"was written to from inside, by its name outside; write to the argument itself, "
+                f"which is a copy, or before the call"
+            )
+            raise MutationError(msg)
+
+
+def handed_out(x: Any) -> Any:
+    """What a tracer stands for, as a person may keep and write to it."""
+    payload = current(x).payload
+    cls = type(payload)
+    if issubclass(cls, Tracer):
+        return snapshot(payload)
+    if memory_of(cls) is None:
+        return payload
+    del payload
+    return x.payload if alone(x) else duplicate(x.payload)

@@ -1,0 +1,171 @@
+"""How PyTorch picks elements out, and puts them back; nothing is written to but fresh copies.
+
+Under vmap a fresh tensor that is not batched cannot be written to with one that is, so everything
+here is made by functions that give new tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from chainrules_py import vocabulary as v
+from chainrules_torch.arrays.tensors import TENSOR, alike, number_as
+
+__all__: list[str] = []
+
+
+def _arranged(
+    x: torch.Tensor, index: Any, arrays: tuple[Any, ...]
+) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    """An index as PyTorch takes it, and x as it has to be for that.
+
+    PyTorch knows no slices that go backwards; looks at the value of a tensor without axes, which
+    vmap forbids; and counts an integer beside an array as no array, so that axes come in another
+    order than NumPy's.
+    """
+    where: tuple[Any, ...] = index.join(arrays)
+    if not arrays and not any(map(_goes_back, where)):
+        return x, where
+    several = any([isinstance(e, torch.Tensor) and e.ndim > 0 for e in where])
+    rest = x.ndim - sum([_axes_of(e) for e in where])
+    axis, made = 0, []
+    for e in where:
+        kept = e
+        if _goes_back(e):
+            x, kept = _turned(x, axis, range(x.shape[axis])[e]), slice(None)
+        elif isinstance(e, torch.Tensor) and e.ndim == 0 and e.dtype is not torch.bool:
+            one = torch.where(e < 0, e + x.shape[axis], e).reshape(1)
+            if several:
+                kept = one
+            else:
+                x, kept = torch.index_select(x, axis, one), 0
+        elif type(e) is int and several:
+            kept = torch.full((1,), e, device=x.device)
+        axis += rest if e is Ellipsis else _axes_of(e)
+        made.append(kept)
+    return x, tuple(made)
+
+
+def _goes_back(entry: Any) -> bool:
+    return type(entry) is slice and (entry.step or 1) < 0
+
+
+def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
+    """The elements at places that descend, along an axis."""
+    before = (slice(None),) * axis
+    if not len(places):
+        return x[(*before, slice(0, 0))]
+    return x[(*before, slice(places[-1], places[0] + 1, -places.step))].flip(axis)
+
+
+def _axes_of(entry: Any) -> int:
+    """How many axes of the array an entry of an index stands for."""
+    if entry is None or entry is Ellipsis or type(entry) is bool:
+        return 0
+    if isinstance(entry, torch.Tensor) and entry.dtype is torch.bool:
+        return entry.ndim
+    return 1
+
+
+def _getitem(x: torch.Tensor, *arrays: Any, index: Any) -> Any:
+    x, where = _arranged(x, index, arrays)
+    return x[where]
+
+
+def _places(x: torch.Tensor, arrays: tuple[Any, ...], index: Any) -> torch.Tensor:
+    """Where in memory order the elements are that an index picks."""
+    n = 1
+    for length in x.shape:
+        n *= length
+    every = torch.arange(n, device=x.device).reshape(x.shape)
+    every, where = _arranged(every, index, arrays)
+    return every[where]
+
+
+def _fitting(y: torch.Tensor, shape: Any) -> torch.Tensor:
+    """Broadcast, without leading axes of length one that the places have not."""
+    while y.ndim > len(shape) and y.shape[0] == 1:
+        y = y[0]
+    return y.expand(shape)
+
+
+def _scatter_add(x: torch.Tensor, y: Any, *arrays: Any, index: Any) -> Any:
+    x, y = alike(x, y)
+    places = _places(x, arrays, index)
+    y = _fitting(y, places.shape)
+    return x.reshape(-1).index_add(0, places.reshape(-1), y.reshape(-1)).reshape(x.shape)
+
+
+def _put_at(x: torch.Tensor, y: Any, *arrays: Any, index: Any) -> Any:
+    places = _places(x, arrays, index)
+    y = _fitting(number_as(y, x).to(x.dtype), places.shape)
+    return x.reshape(-1).scatter(0, places.reshape(-1), y.reshape(-1)).reshape(x.shape)
+
+
+def _add_at(buffer: torch.Tensor, y: Any, *arrays: Any, index: Any) -> None:
+    if index.is_basic:
+        arranged, where = _arranged(buffer, index, arrays)
+        if arranged is buffer:
+            buffer[where] += y
+            return
+    places = _places(buffer, arrays, index)
+    y = _fitting(number_as(y, buffer).to(buffer.dtype), places.shape)
+    i = torch.unravel_index(places.reshape(-1), buffer.shape)
+    buffer.index_put_(i, y.reshape(-1), accumulate=True)
+
+
+v.getitem.implement(_getitem, types=(TENSOR, object))
+v.scatter_add.implement(_scatter_add, types=(TENSOR, object, object))
+v.put_at.implement(_put_at, types=(TENSOR, object, object))
+v.add_at.implement(_add_at, types=(TENSOR, object, object))
+
+
+def _take(x: torch.Tensor, indices: Any, *, axis: int | None = None) -> Any:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis %= x.ndim
+    if not isinstance(indices, torch.Tensor):
+        return x.select(axis, indices)
+    if indices.ndim:
+        where: Any = (*(slice(None),) * axis, indices)
+        return x[where]
+    n = x.shape[axis]
+    return torch.index_select(x, axis, _counted(indices, n).reshape(1)).squeeze(axis)
+
+
+v.take.implement(_take, types=(TENSOR, object))
+
+
+def _counted(indices: torch.Tensor, n: int) -> torch.Tensor:
+    """Places from 0 on: PyTorch's gather takes none from the end."""
+    return torch.where(indices < 0, indices + n, indices)
+
+
+@v.take_along_axis.implement
+def take_along_axis_torch(x: torch.Tensor, indices: torch.Tensor, *, axis: int = -1) -> Any:
+    """By its own name for the axis."""
+    return torch.take_along_dim(x, _counted(indices, x.shape[axis]), dim=axis)
+
+
+def _put_along_axis_add(x: torch.Tensor, y: Any, indices: torch.Tensor, *, axis: int = -1) -> Any:
+    x, y = alike(x, y)
+    shape = [*x.shape]
+    shape[axis] = indices.shape[axis]
+    where = _counted(indices, x.shape[axis]).expand(shape)
+    return torch.scatter_add(x, axis, where, y.expand(shape))
+
+
+v.put_along_axis_add.implement(_put_along_axis_add, types=(TENSOR, object, TENSOR))
+
+
+@v.add_along_axis.implement
+def add_along_axis_torch(
+    buffer: torch.Tensor, y: torch.Tensor, indices: torch.Tensor, *, axis: int = -1
+) -> None:
+    """In place, as it says."""
+    shape = [*buffer.shape]
+    shape[axis] = indices.shape[axis]
+    where = _counted(indices, buffer.shape[axis]).expand(shape)
+    buffer.scatter_add_(axis, where, y.expand(shape))

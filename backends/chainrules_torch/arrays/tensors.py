@@ -1,0 +1,147 @@
+"""Tensors as arrays: their namespace, their memory, and numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat.torch as xp
+import numpy as np
+import torch
+
+from chainrules_py import Scalar, register_array_type
+from chainrules_py.engines.frule_rrule import register_owner
+from chainrules_py.tangents.structural import register_mutable
+from chainrules_py.values.memory import register_memory
+from chainrules_py.values.structure import register_leaf
+
+__all__ = [
+    "TENSOR",
+    "alike",
+    "beside_tensors",
+    "dtype_of",
+    "entered",
+    "number_as",
+    "with_numbers",
+]
+
+register_array_type(torch.Tensor, xp)
+register_leaf(torch.Size)  # a tuple that is made of nothing but integers
+
+TENSOR: Any = torch.Tensor
+"""What implementations are dispatched on; subclasses follow."""
+NUMERIC: Any = torch.Tensor | Scalar
+
+
+def _is_plain_buffer(x: torch.Tensor) -> bool:
+    return not x.requires_grad and 0 not in x.stride() and not x.is_inference()
+
+
+register_mutable(torch.Tensor, _is_plain_buffer)
+
+
+def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
+    """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
+    if x._is_view() or 0 in x.stride():
+        return x.clone()
+    for y in theirs:
+        if y is x or (isinstance(y, torch.Tensor) and y._base is x):
+            return x.clone()
+    return x
+
+
+register_owner(torch.Tensor, own)
+
+
+def owner(x: torch.Tensor) -> Any:
+    """The tensor that x is a view of, or x."""
+    return x if x._base is None else x._base
+
+
+def layout(x: torch.Tensor) -> Any:
+    """The steps along the axes, in elements."""
+    return x.stride()
+
+
+def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """A copy with the same steps; of a part of something larger, with those of a whole."""
+    if like.is_contiguous():
+        return x.clone(memory_format=torch.contiguous_format)
+    order = sorted(range(x.ndim), key=lambda axis: -like.stride()[axis])
+    back = [order.index(axis) for axis in range(x.ndim)]
+    return x.permute(order).contiguous().permute(back)
+
+
+def fingerprint(x: torch.Tensor, full: bool) -> Any:
+    """PyTorch counts the writes to a tensor and to its views, which tells more than its bytes."""
+    return x._version
+
+
+register_memory(
+    torch.Tensor, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+)
+
+
+# ----------------------------------------------------------------------- numbers beside tensors
+
+
+def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
+    """A number as a 0-d tensor of the dtype that it has beside a tensor; a tensor itself."""
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.asarray(x, dtype=torch.result_type(like, x), device=like.device)
+
+
+def dtype_of(dtype: Any) -> Any:
+    """A dtype of PyTorch's, or the one that goes by the same name as NumPy's."""
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    return getattr(torch, np.dtype(dtype).name)
+
+
+def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take."""
+    if not any([isinstance(x, np.ndarray) for x in operands]):
+        return operands
+    device = next((x.device for x in operands if isinstance(x, torch.Tensor)), None)
+    return tuple(
+        [
+            # A copy: what PyTorch makes of memory may be written to, and has no steps backwards.
+            torch.from_numpy(np.array(x, order="C")).to(device) if isinstance(x, np.ndarray) else x
+            for x in operands
+        ]
+    )
+
+
+def alike(*xs: Any) -> tuple[torch.Tensor, ...]:
+    """Tensors and numbers as tensors of one dtype."""
+    like = next(x for x in xs if isinstance(x, torch.Tensor))
+    tensors = [number_as(x, like) for x in xs]
+    dtype = tensors[0].dtype
+    if all([x.dtype is dtype for x in tensors]):
+        return tuple(tensors)
+    dtype = xp.result_type(*tensors)
+    return tuple([x.to(dtype) for x in tensors])
+
+
+def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of PyTorch's of two tensors of one dtype, as one that takes numbers too."""
+    return lambda x, y: function(*alike(x, y))
+
+
+_OF_SO_MANY: dict[int, Callable[..., Any]] = {
+    1: lambda f: lambda x, **options: f(x, **options),  # noqa: PLW0108
+    2: lambda f: lambda x, y, **options: f(x, y, **options),  # noqa: PLW0108
+    3: lambda f: lambda x, y, z, **options: f(x, y, z, **options),  # noqa: PLW0108
+    4: lambda f: lambda x, y, z, w, **options: f(x, y, z, w, **options),  # noqa: PLW0108
+    5: lambda f: lambda x, y, z, w, u, **options: f(x, y, z, w, u, **options),  # noqa: PLW0108
+}
+
+
+def entered(word: Any, function: Callable[..., Any]) -> None:
+    """Enter what computes a word for every mixture of tensors and numbers."""
+    n = len(word.operands)
+    function = _OF_SO_MANY[n](function)
+    for first in range(n):
+        types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
+        word.implement(function, types=types)

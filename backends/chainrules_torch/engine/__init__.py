@@ -1,0 +1,1 @@
+"""PyTorch as an engine: rules in its functions, its functions in rules."""

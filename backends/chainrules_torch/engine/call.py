@@ -1,0 +1,283 @@
+"""What a call comes down to, ready for PyTorch: its value, and the halves of its rule.
+
+A call has *leaves*: the tensors, and numbers, that a function of PyTorch's takes.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import torch
+
+from chainrules_py.engines.export import Layout
+from chainrules_py.engines.reuse_value import ReusedValue, known_value
+from chainrules_py.errors import NoRuleError
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.plugins import hosted, see
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound, bind
+from chainrules_py.registry.table import demand_rule, find_rule
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import ZeroTangent, unthunk
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import TreeDef, is_structure_type
+from chainrules_torch.engine.callback import called_back
+from chainrules_torch.engine.config import config
+from chainrules_torch.engine.outputs import cotangent, tangents, unflatten, wrap, written
+
+__all__ = ["AnyCall", "Call", "Outputs", "Plan", "computed_by", "spaces_of"]
+
+Tensor = torch.Tensor
+Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
+"""The leaves of a result, and their structure."""
+
+
+class AnyCall(abc.ABC):
+    """A call, as functions of PyTorch's are given it."""
+
+    __slots__ = ()
+    plan: Plan
+
+    @abc.abstractmethod
+    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The operands that have these leaves."""
+
+    @abc.abstractmethod
+    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
+        """Which operands are, if these leaves are."""
+
+    @abc.abstractmethod
+    def tangents(self, dots: Sequence[Any]) -> list[Any]:
+        """The tangents of operands, from those of leaves; None is zero."""
+
+    @abc.abstractmethod
+    def bars(self, bars: Sequence[Any]) -> list[Any]:
+        """The cotangents of leaves, from those of operands; None is what nobody asked for."""
+
+    def value(self, leaves: Sequence[Any]) -> Any:
+        """The result, as `chainrules_torch.engine.outputs.given` gives it."""
+        plan = self.plan
+        return wrap(plan.run(plan.compute, *self.operands(leaves), **plan.options))
+
+    def pull(
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+    ) -> list[Any]:
+        """Run the rule, and pull the cotangents of a known result back to the leaves."""
+        plan, operands = self.plan, self.operands(leaves)
+        bound = plan.bound("reverse", self.wanted(needs), again=True)
+        spaces = spaces_of(leaves, needs)
+        if bound is None:
+            return [written(None, of) for of in spaces]
+
+        def pulled() -> Any:
+            with ReusedValue(plan.primal, operands, plan.options, unflatten(*y)):
+                _, record = bound.run(None, *operands, **plan.options)
+                return record[0](cotangent(bars, y[1]), *record[2:])
+
+        return self.placed(bound, plan.run(pulled), spaces)
+
+    def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
+        """What a pull answered, leaf by leaf; ``spaces`` has None where nobody asked."""
+        answers = iter((answer,) if bound.wanted.count(True) == 1 else answer)
+        bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
+        return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
+
+    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+        """Run the rule, and push the tangents of leaves forward to those of a known result."""
+        plan, operands = self.plan, self.operands(leaves)
+        moved = self.wanted([t is not None for t in dots])
+        bound = plan.bound("forward", moved, again=True)
+        if bound is None:
+            return tangents(ZeroTangent(), *y)
+        wrap = zip(self.tangents(dots), bound.wanted, strict=True)
+        moving = tuple([t for t, wanted in wrap if wanted])
+
+        def pushed() -> Any:
+            with ReusedValue(plan.primal, operands, plan.options, unflatten(*y)):
+                return bound.run(moving, *operands, **plan.options)[1]
+
+        return tangents(unthunk(plan.run(pushed)), *y)
+
+
+def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """What computes a primitive of plain tensors.
+
+    Raises
+    ------
+    NoRuleError
+        If nothing does.
+    """
+    see(primal, classes)
+    found = primal.implementation(classes)
+    if found is None or found in _BY_METHODS:
+        found = called_back(primal, classes)
+    if found is None:
+        shown = ", ".join(cls.__qualname__ for cls in classes)
+        msg = (
+            f"nothing computes {primal.__name__}({shown}); give it a body, or write "
+            f"@{primal.__name__}.implement above a function with these annotations"
+        )
+        raise NoRuleError(msg)
+    return found
+
+
+_BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
+"""Functions of NumPy's that ask their operand for what a tensor has in another form."""
+
+
+def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
+    """The spaces of the leaves whose cotangents are needed, None for the others."""
+    return [space(x) if needed else None for x, needed in zip(leaves, needs, strict=True)]
+
+
+class Plan(AnyCall):
+    """A primitive for operands of some types, with options.
+
+    It is its own call where each operand is a tensor or a number: these are the leaves.
+
+    Attributes
+    ----------
+    primal : Primitive
+        What is called.
+    compute : callable
+        What gives the value of plain tensors.
+    flat : bool
+        Whether it is its own call.
+    short : dict
+        What `chainrules_torch.engine.functions` remembers of shorter ways, by the operands wanted.
+    solves : bool
+        Whether the value itself may need derivatives of functions that it is given, and depends on
+        looking at values.
+    takes_functions : bool
+        Whether functions are among the operands.
+    """
+
+    __slots__ = (
+        "_bound",
+        "classes",
+        "compute",
+        "flat",
+        "options",
+        "plan",
+        "primal",
+        "short",
+        "solves",
+        "takes_functions",
+    )
+
+    def __init__(
+        self, primal: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
+    ) -> None:
+        self.plan = self
+        self.primal = primal
+        self.classes = classes
+        self.options = options
+        self.compute: Callable[..., Any] = computed_by(primal, classes)
+        self.solves = isinstance(primal, HigherOrder)
+        self.takes_functions = any(map(_is_called, classes))
+        self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
+        self._bound: dict[Any, Bound | None] = {}
+        self.short: dict[Any, Any] = {}
+
+    def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:
+        """The rule, specialised; None if no derivative flows.
+
+        With ``again`` a value that is `ReusedValue` is not computed.
+
+        Raises
+        ------
+        NoRuleError
+            If there is no rule for the mode.
+        """
+        key = (mode, wanted, again)
+        try:
+            return self._bound[key]
+        except KeyError:
+            rule = demand_rule(self.primal, self.classes, config, mode)
+            primal = self.again if again else self.compute
+            bound = bind(rule, self.classes, wanted, mode, primal=primal, config=config)
+            self._bound[key] = bound
+            return bound
+
+    def states(self, mode: str) -> bool:
+        """Whether there is a rule for a mode."""
+        rule = find_rule(self.primal, self.classes, config)
+        return rule is not None and rule.statement(mode) is not None
+
+    def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        """Call what may need derivatives of functions that it was given: PyTorch takes them."""
+        if not self.solves:
+            return f(*operands, **options)
+        with hosted(config):
+            return f(*operands, **options)
+
+    def again(self, *operands: Any, **options: Any) -> Any:
+        """The value, where a rule is run again."""
+        found = known_value(self.primal, operands, options)
+        return self.compute(*operands, **options) if found is None else found.y
+
+    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Themselves."""
+        return tuple(leaves)
+
+    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
+        """The same."""
+        return tuple(leaves)
+
+    def tangents(self, dots: Sequence[Any]) -> list[Any]:
+        """The same."""
+        return [ZeroTangent() if t is None else t for t in dots]
+
+    def bars(self, bars: Sequence[Any]) -> list[Any]:
+        """The same."""
+        return list(bars)
+
+    def __repr__(self) -> str:
+        return f"<{self.primal.__name__} for {', '.join(cls.__name__ for cls in self.classes)}>"
+
+
+def _is_called(cls: type) -> bool:
+    """Whether operands of a class are functions, rather than structures that can be called."""
+    if arrays.is_array_type(cls) or is_structure_type(cls):
+        return False
+    return any(["__call__" in vars(base) for base in cls.__mro__])
+
+
+@final
+class Call(AnyCall):
+    """A call with structures among the operands: the leaves are the tensors in them."""
+
+    __slots__ = ("layouts", "plan", "short")
+
+    def __init__(self, plan: Plan, layouts: Sequence[Layout]) -> None:
+        self.plan = plan
+        self.short: dict[Any, Any] = {}
+        self.layouts = layouts
+
+    def _cut(self, leaves: Sequence[Any]) -> list[list[Any]]:
+        rest = iter(leaves)
+        return [[next(rest) for _ in range(layout.count)] for layout in self.layouts]
+
+    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Structures around the tensors."""
+        cut = self._cut(leaves)
+        return tuple([of.join(part) for of, part in zip(self.layouts, cut, strict=True)])
+
+    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
+        """Those that hold one."""
+        return tuple([any(part) for part in self._cut(leaves)])
+
+    def tangents(self, dots: Sequence[Any]) -> list[Any]:
+        """Tangents of structures."""
+        cut = self._cut([ZeroTangent() if t is None else t for t in dots])
+        return [of.tangent(part) for of, part in zip(self.layouts, cut, strict=True)]
+
+    def bars(self, bars: Sequence[Any]) -> list[Any]:
+        """The entries at the tensors."""
+        found: list[Any] = []
+        for of, bar in zip(self.layouts, bars, strict=True):
+            found.extend([None] * of.count if bar is None else of.read(bar))
+        return found

@@ -1,0 +1,234 @@
+"""Functions that compute with NumPy, as one operation of PyTorch's each.
+
+An eager program calls them at once. Under vmap they are called for each element of the batch. The
+compiler, which runs a program on tensors without elements, sees one operation; what its result is
+like has to be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+from chainrules_py.errors import NoRuleError, RuleError
+from chainrules_py.primitives.dispatch import Cache, where_defined
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_torch.arrays.tensors import entered
+from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
+from chainrules_torch.engine.opaque import run_later
+
+__all__ = ["callback", "called_back", "is_compiled"]
+
+_C: Any = torch._C
+_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+
+
+def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
+    """Say that a primitive computes with NumPy, also where it is given tensors.
+
+    Its body is called with NumPy's arrays, and what it gives becomes tensors again. A rule may call
+    further primitives that are computed so.
+
+    Parameters
+    ----------
+    f : Primitive
+        A function whose operands are arrays and numbers, and whose results are.
+    result : callable, optional
+        ``result(*operands, **options)`` gives tensors like those that f gives, in the same
+        structure: their shapes and dtypes count. Needed under `torch.compile` alone; there it is
+        called with tensors that have no elements.
+
+    Raises
+    ------
+    RuleError
+        If f is no primitive with a body.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from chainrules_py import primitive, scalar_rule
+    >>> from chainrules_py.vocabulary import expit
+    >>> from chainrules_torch import export
+    >>> @primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(0.0, x)
+    >>> scalar_rule(softplus, lambda _y, x: expit(x))
+    >>> callback(softplus, result=lambda x: x)
+    >>> torch.func.vmap(torch.func.grad(export(softplus)))(torch.zeros(3))
+    tensor([0.5000, 0.5000, 0.5000])
+    """
+    if not isinstance(f, Primitive) or not f.has_body or f.variadic:
+        msg = (
+            f"callback() is of a primitive whose body computes with NumPy, and {f!r} "
+            f"({where_defined(f)}) is none; write @primitive above a function with a body"
+        )
+        raise RuleError(msg)
+    body = f.__wrapped__
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        return _Kernel(f, body, result, options)(operands)
+
+    if result is None:
+        _uncompiled.add(f)
+    else:
+        _uncompiled.discard(f)
+    entered(f, computed)
+
+
+_uncompiled: set[Any] = set()
+"""What compilers are not told the results of."""
+
+
+def is_compiled(word: Primitive[..., Any], compute: Callable[..., Any]) -> bool:
+    """Whether a compiler can work with what computes a word."""
+    return word not in _uncompiled and compute not in _uncompiled
+
+
+def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
+    """What computes a word, for which PyTorch has no function, by whatever does so for NumPy."""
+    plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
+    key = (word, plain)
+    try:
+        return _called_back.table[key]  # type: ignore[no-any-return]
+    except KeyError:
+        table = _called_back.open()
+        found = table[key] = _find(word, plain)
+        return found
+
+
+_called_back = Cache()
+_ELEMENTWISE = ("special", "bessel", "information", "elementwise", "trigonometry", "selection")
+"""The families of words that act element by element, where PyTorch lacks one."""
+
+
+def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., Any] | None:
+    try:
+        body = word.plain_implementation(plain)
+    except NoRuleError:
+        return None
+    family = word.__module__.rpartition(".")[2]
+
+    def broadcast(*operands: Any, **options: Any) -> Any:
+        """Like what NumPy gives for single elements of these dtypes."""
+        small = [np.ones((), _dtype(x)) if is_tensor(x) else x for x in operands]
+        with np.errstate(all="ignore"):
+            leaves, treedef = flatten(body(*small, **options))
+        shape = torch.broadcast_shapes(*[x.shape for x in operands if is_tensor(x)])
+        device = next(x.device for x in operands if is_tensor(x))
+        dtypes = [getattr(torch, np.asarray(y).dtype.name) for y in leaves]
+        made = [torch.empty(shape, dtype=dtype, device=device) for dtype in dtypes]
+        return unflatten(treedef, made)
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        return _Kernel(word, body, result, options)(operands)
+
+    result = broadcast if family in _ELEMENTWISE else None
+    if result is None:
+        _uncompiled.add(computed)
+    return computed
+
+
+def _dtype(x: torch.Tensor) -> Any:
+    """The dtype of NumPy's with this name."""
+    return np.dtype(str(x.dtype).rpartition(".")[2])
+
+
+@final
+class _Kernel:
+    """A function with options."""
+
+    __slots__ = ("body", "name", "options", "result")
+
+    def __init__(
+        self,
+        f: Primitive[..., Any],
+        body: Callable[..., Any],
+        result: Callable[..., Any] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.name = f.__name__
+        self.body = body
+        self.result = result
+        self.options = options
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        """Compute it, or have the operation computed later."""
+        tensors = [x for x in operands if is_tensor(x)]
+        if not computing.get() and any(map(is_differentiated, tensors)):
+            msg = (
+                f"{self.name} is computed by NumPy and has no rule, so that its derivative would "
+                f"be lost; state one, as in scalar_rule({self.name}, ...)"
+            )
+            raise NoRuleError(msg)
+        if all([type(x) in _EAGER and not _is_wrapped(x) for x in tensors]):
+            if not _transforms_active():
+                return self.compute(operands)
+            with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
+                return self.compute(operands)
+        later = _Late(self, tuple([() if is_tensor(x) else (x,) for x in operands]))
+        return later.result(run_later(later, tensors))
+
+    def compute(self, operands: Sequence[Any]) -> Any:
+        """What NumPy computes, as tensors on the device of the operands."""
+        device = next(x.device for x in operands if is_tensor(x))
+        plain = [x.detach().cpu().resolve_conj().numpy() if is_tensor(x) else x for x in operands]
+        leaves, treedef = flatten(self.body(*plain, **self.options))
+        return unflatten(treedef, [_as_tensor(y, plain, device) for y in leaves])
+
+
+_EAGER = (torch.Tensor, torch.nn.Parameter)
+
+
+def _as_tensor(y: Any, operands: Sequence[Any], device: torch.device) -> Any:
+    """What NumPy gave, in memory of its own."""
+    if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
+        return y
+    y = np.asarray(y)
+    shares = y.base is not None or any([y is x for x in operands]) or not y.flags.writeable
+    return torch.from_numpy(y.copy() if shares else y).to(device)
+
+
+@final
+class _Late:
+    """A kernel with its numbers, which waits for its tensors."""
+
+    __slots__ = ("kernel", "statics", "treedef")
+
+    def __init__(self, kernel: _Kernel, statics: tuple[tuple[Any, ...], ...]) -> None:
+        self.kernel = kernel
+        self.statics = statics
+        self.treedef: TreeDef | None = None
+
+    def _operands(self, tensors: Sequence[Any]) -> list[Any]:
+        rest = iter(tensors)
+        return [entry[0] if entry else next(rest) for entry in self.statics]
+
+    def compute(self, tensors: Sequence[Any]) -> list[Any]:
+        """The tensors of the result."""
+        leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
+        return leaves
+
+    def like(self, tensors: Sequence[Any]) -> list[Any]:
+        """Tensors like those of the result."""
+        kernel = self.kernel
+        if kernel.result is None:
+            msg = (
+                f"{kernel.name} is computed by NumPy, and under torch.compile it has to be known "
+                f"beforehand what its result is like; say so: "
+                f"chainrules_torch.engine.callback({kernel.name}, result=...)"
+            )
+            raise NoRuleError(msg)
+        leaves, self.treedef = flatten(kernel.result(*self._operands(tensors), **kernel.options))
+        return leaves
+
+    def result(self, leaves: Sequence[Any]) -> Any:
+        """The result with these tensors."""
+        assert self.treedef is not None
+        return unflatten(self.treedef, leaves)

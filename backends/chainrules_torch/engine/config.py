@@ -1,0 +1,220 @@
+"""PyTorch's own differentiation, as rules and solvers see it."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+
+from chainrules_py import Config, ForwardMode, ReverseMode
+from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.registry.bind.entries import dense, densely
+from chainrules_py.tangents.pytree import Opened
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import ZeroTangent, is_zero
+from chainrules_py.values.structure import flatten
+
+__all__ = [
+    "TorchConfig",
+    "computing",
+    "config",
+    "floats",
+    "in_forward_mode",
+    "is_differentiated",
+    "is_quiet",
+    "is_tensor",
+    "outside",
+    "refuse_hidden",
+    "Unlost",
+    "varies",
+    "watching",
+]
+
+_C: Any = torch._C
+_func: Any = torch.func
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_unwrap_if_dead: Callable[[torch.Tensor], torch.Tensor] = _C._functorch.unwrap_if_dead
+_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
+
+
+def in_forward_mode() -> bool:
+    """Whether a level of dual numbers is open."""
+    return forward_ad._current_level >= 0
+
+
+def varies(x: Any) -> bool:
+    """Whether a value is a tensor that is being differentiated, or mapped over."""
+    if not isinstance(x, torch.Tensor):
+        return False
+    return _is_wrapped(x) or is_differentiated(x)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether PyTorch sees a value."""
+    return isinstance(x, torch.Tensor)
+
+
+def outside(x: Any) -> Any:
+    """A value, out of transformations that are over: a pullback may be called after these."""
+    return _unwrap_if_dead(x) if isinstance(x, torch.Tensor) else x
+
+
+def floats(x: Any) -> bool:
+    """Whether a value is a tensor that PyTorch takes derivatives in."""
+    return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def is_differentiated(x: Any) -> bool:
+    """Whether a value is a tensor that PyTorch differentiates here."""
+    if not isinstance(x, torch.Tensor):
+        return False
+    if x.requires_grad and torch.is_grad_enabled():
+        return True
+    return in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None
+
+
+def is_quiet() -> bool:
+    """Whether nothing at all is being differentiated here, nor mapped over."""
+    return not (torch.is_grad_enabled() or _transforms_active() or in_forward_mode())
+
+
+computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
+"""Whether this is the inside of a `chainrules_torch.engine.functions.Transformed`, whose derivatives are
+seen to outside."""
+watching: contextvars.ContextVar[bool] = contextvars.ContextVar("watching", default=False)
+"""Whether nothing that a function is given here is being differentiated."""
+
+
+def refuse_hidden(y: Any) -> None:
+    """See that a function of nothing that is being differentiated gave nothing such either.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it did: it uses a tensor from a place where nobody finds it.
+    """
+    for leaf in flatten(y)[0]:
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
+            msg = (
+                f"a function that was given nothing that is being differentiated gave "
+                f"{describe(leaf)}, which is: it uses a tensor from a place where it cannot be "
+                f"found, and that gradient would be lost; pass the tensor as a parameter, behind "
+                f"the other operands"
+            )
+            raise NotDifferentiableError(msg)
+
+
+class Unlost(TorchFunctionMode):
+    """A context where no tensor becomes an array of NumPy's without its tangent being missed.
+
+    PyTorch refuses to make one of a tensor that it differentiates backward, and of one that a
+    transformation is applied to; of a dual number it takes the value, without a word.
+    """
+
+    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Have PyTorch call it."""
+        if f in _TO_NUMPY and is_differentiated(args[0]):
+            msg = (
+                f"{describe(args[0])}, which is being differentiated, does not become an array of "
+                f"NumPy's: its derivative would be lost; write words of chainrules_py.vocabulary, "
+                f"or export what calls NumPy as a primitive, with a rule"
+            )
+            raise NotDifferentiableError(msg)
+        return f(*args, **(kwargs or {}))
+
+
+_TO_NUMPY: frozenset[Any] = frozenset((torch.Tensor.__array__, torch.Tensor.numpy))
+
+
+class TorchConfig(Config):
+    """What PyTorch can do for a rule: differentiate functions that it was given, in both modes."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by `torch.func.vjp`."""
+        call = Opened(f, operands, options, _moves, floats)
+        found, pull = _func.vjp(call, *map(_as_tensor, call.moved))
+        y = call.closed(found)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            given = tuple(map(_dense, call.bars(y, y_bar), found))
+            bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
+            return call.tangents(list(map(_like, bars, call.moved)))
+
+        return y, pullback
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by `torch.func.jvp`."""
+        call = Opened(f, operands, options, _moves, floats)
+        moved = tuple(map(_as_tensor, call.moved))
+        dots = tuple(map(_dense, call.dots(tangents), moved))
+        push = _twice_transposed if in_forward_mode() and not _transforms_active() else _func.jvp
+        found, found_dot = push(call, moved, dots)
+        y = call.closed(found)
+        return y, dense(call.out.tangent(found_dot), space(y))
+
+    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
+        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
+        alone = not _transforms_active()  # elsewhere what is around may be differentiated
+        with torch.enable_grad() if watching.get() else contextlib.nullcontext():
+            y, pullback = self.rrule_via_ad(f, *operands)
+        if watching.get() and alone:
+            refuse_hidden(y)
+        return y, densely(pullback, operands)
+
+    def jvp(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """As the engines that are announced have it."""
+        alone = not _transforms_active()
+        with torch.enable_grad() if watching.get() else contextlib.nullcontext():
+            y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
+        if watching.get() and alone:
+            refuse_hidden((y, y_dot))
+        return y, y_dot
+
+
+def _twice_transposed(
+    f: Callable[..., Any], xs: tuple[Any, ...], dots: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """As `torch.func.jvp`, by reverse mode: PyTorch opens no second level of dual numbers."""
+    y, pull = _func.vjp(f, *xs)
+    _, push = _func.vjp(pull, tuple(map(torch.zeros_like, y)))
+    return y, push(dots)[0]
+
+
+def _moves(x: Any) -> bool:
+    return floats(x) or type(x) in (float, complex)
+
+
+def _as_tensor(x: Any) -> torch.Tensor:
+    """A number of Python's as a tensor without axes, since PyTorch varies nothing else."""
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.tensor(x, dtype=torch.complex128 if type(x) is complex else torch.float64)
+
+
+def _dense(t: Any, like: torch.Tensor) -> torch.Tensor:
+    if isinstance(t, torch.Tensor):
+        return t
+    return torch.zeros_like(like) if is_zero(t) else torch.full_like(like, t)
+
+
+def _like(bar: Any, leaf: Any) -> Any:
+    """The cotangent of a number as a number, unless it is being differentiated itself."""
+    number = isinstance(bar, torch.Tensor) and not isinstance(leaf, torch.Tensor)
+    return bar.item() if number and not varies(bar) else bar
+
+
+config = TorchConfig()
+"""The engine as rules see it."""

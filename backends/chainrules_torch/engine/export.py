@@ -1,0 +1,298 @@
+"""`export`: a function with a rule as a function of PyTorch's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.autograd.function import Function
+
+from chainrules_py import vocabulary as v
+from chainrules_py.engines.export import Layout, resolved
+from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.primitives.closures.convert import closed
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.table import find_rule
+from chainrules_py.values.structure import flatten, unflatten
+from chainrules_torch.arrays.tensors import beside_tensors
+from chainrules_torch.engine.call import Call, Plan
+from chainrules_torch.engine.config import (
+    Unlost,
+    config,
+    floats,
+    in_forward_mode,
+    is_tensor,
+    outside,
+    refuse_hidden,
+    varies,
+)
+from chainrules_torch.engine.functions import Plain, Transformed
+from chainrules_torch.engine.loops import Loop, is_hidden
+from chainrules_torch.engine.opaque import is_abstract
+from chainrules_torch.engine.outputs import unwrap, wrap
+from chainrules_torch.engine.solve import solving
+
+__all__ = ["Exported", "applied", "export", "is_program", "opened", "plan_for"]
+
+Tensor = torch.Tensor
+_C: Any = torch._C
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+# PyTorch's own method asks for the signature of `setup_context` first, which `Plain` has not.
+_above: Any = super(Function, Plain)
+_plain: Callable[..., Any] = _above.apply
+
+
+def export(f: Callable[..., Any], /) -> Exported:
+    """A function with a rule as a function of PyTorch's own autograd.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in these.
+
+    Returns
+    -------
+    Exported
+        It takes what f takes, with tensors for arrays, and gives what f gives. It is differentiated
+        by the rules of f in eager programs, to any order, by all of `torch.func`, with dual
+        numbers, and under `torch.compile`.
+
+    Raises
+    ------
+    NoRuleError
+        If f cannot be called; when it is called, if no rule fits.
+
+    Notes
+    -----
+    Cotangents of complex numbers are real adjoints in PyTorch as they are here. The pullback of a
+    call runs in words on tensors; where PyTorch may differentiate it once more, words in it are
+    differentiated by their rules as well, so that no rule is lost at any order.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from chainrules_py import primitive, scalar_rule
+    >>> from chainrules_py.vocabulary import exp, log
+    >>> @primitive
+    ... def softplus(x):
+    ...     return log(1.0 + exp(x))
+    >>> scalar_rule(softplus, lambda y, x: exp(x - y))
+    >>> f = export(softplus)
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> f(x).sum().backward()
+    >>> x.grad
+    tensor([0.5000, 0.5000])
+    >>> torch.func.hessian(f)(torch.tensor(0.0))
+    tensor(0.2500)
+    """
+    return Exported(f)
+
+
+class Exported:
+    """What `export` gives.
+
+    Attributes
+    ----------
+    function : callable
+        What was exported.
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self.function = f
+        self._plans = Cache()
+
+        # The compiler puts this into its graph as it is. What it runs is seen when the graph is
+        # traced, forward and backward together. Of structures it takes tuples, lists and dicts.
+        def exported(*operands: Any, **options: Any) -> Any:
+            numbers = map(_number, operands)
+            return self._call(_of_graph(tuple(numbers)), _of_graph(options))
+
+        self._in_graph: Any = torch.compiler.allow_in_graph(exported)
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Compute it, to be differentiated by its rule."""
+        if torch.compiler.is_dynamo_compiling():
+            for x in operands:
+                if not isinstance(x, (tuple, list, dict)) and callable(x):
+                    raise NotDifferentiableError(_IN_COMPILED)
+            return self._in_graph(*operands, **options)
+        if not options:
+            try:
+                plan = self._plans.table[tuple(map(type, operands))]
+            except KeyError:
+                pass
+            else:
+                if _grad_enabled() and not (_transforms_active() or forward_ad._current_level >= 0):
+                    for x in operands:
+                        if isinstance(x, Tensor) and x.requires_grad:
+                            out = _plain(plan, *operands)
+                            return out if isinstance(out, Tensor) else unwrap(out)
+                return applied(plan, plan, operands)
+        return self._call(operands, options)
+
+    def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        plans = self._plans.open()
+        call = resolved(self.function, operands, options)
+        if call.word is None:
+            assert call.call is not None
+            return _seen(call.call)
+        values = beside_tensors(call.operands)
+        classes = tuple(map(type, values))
+        if is_program(call.word, classes):
+            y = call.word(*values, **call.options)
+            for after in call.after:
+                y = after(y)
+            return y
+        plan = plan_for(call.word, classes, call.options)
+        if plan.flat:
+            unchanged = not (options or call.after) and len(operands) == len(values)
+            if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
+                plans[plan.classes] = plan
+            y = applied(plan, plan, values)
+        else:
+            y = applied(plan, *opened(plan, values))
+        for after in call.after:
+            y = after(y)
+        return y
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return export, (self.function,)  # modules that have it are copied and written to files
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
+
+
+def _seen(run: Callable[[], Any]) -> Any:
+    """Run code whose operations PyTorch sees, each by itself; what NumPy computes, it does not."""
+    try:
+        with Unlost() if in_forward_mode() else nullcontext():
+            return run()
+    except RuntimeError as error:
+        if "numpy()" in str(error):
+            error.add_note(_NUMPY)
+        raise
+
+
+_NUMPY = (
+    "PyTorch hands no tensors that it differentiates to functions of NumPy's: in code that is "
+    "exported, write the words of chainrules_py.vocabulary, or export(np.f) where it calls np.f"
+)
+
+
+def _number(x: Any) -> Any:
+    """An operand that is a number of Python's, where a compiler has a symbol for it.
+
+    It compiles once more for another number.
+    """
+    return int(x) if isinstance(x, torch.SymInt) else x
+
+
+def _of_graph(x: Any) -> Any:
+    """A structure in a compiler's graph, whose lists and dicts are classes of its own."""
+    if isinstance(x, torch.SymFloat):
+        return float(x)
+    if isinstance(x, dict):
+        return {key: _of_graph(part) for key, part in x.items()}
+    if type(x) is tuple or isinstance(x, list):
+        parts = map(_of_graph, x)
+        return tuple(parts) if type(x) is tuple else list(parts)
+    return x
+
+
+_IN_COMPILED = (
+    "an exported function is given a function in a program that is compiled, of which PyTorch's "
+    "compiler makes no graph; export one that has it already: export(functools.partial(root, f))"
+)
+
+_PROGRAMS = frozenset((v.map, v.reduce))
+"""Words that call a function several times, and do nothing else: PyTorch sees all they do."""
+
+
+def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
+    """Whether PyTorch differentiates what a primitive calls, not the primitive."""
+    if word in _PROGRAMS:
+        return True
+    return word.has_body and not word.opaque and find_rule(word, classes, config) is None
+
+
+_all_plans = Cache()
+
+
+def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]) -> Plan:
+    """The plan of calls with operands of these types and options."""
+    key = (word, classes, *[(name, type(x), x) for name, x in options.items()])
+    try:
+        return _all_plans.table[key]  # type: ignore[no-any-return]
+    except KeyError:
+        plans = _all_plans.open()
+        plan = plans[key] = Plan(word, classes, options)
+        return plan
+    except TypeError:  # an option without a hash
+        return Plan(word, classes, options)
+
+
+def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
+    """A call with structures among the operands, and its leaves: what functions captured too."""
+    if plan.takes_functions or plan.solves:
+        found = [closed(x, _is_captured) if callable(x) else x for x in operands]
+        like = next(filter(floats, flatten(found)[0]), None)
+        if like is not None:
+            found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
+        operands = tuple(found)
+        plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
+    leaves: list[Any] = []
+    layouts = []
+    for x in operands:
+        found, layout = Layout.split(x, is_tensor)
+        leaves.extend(found)
+        layouts.append(layout)
+    return Call(plan, layouts), leaves
+
+
+def _without_numbers(x: Any, like: Tensor, place: int) -> Any:
+    """An operand with tensors for Python's numbers, which would keep no derivative.
+
+    Where solving starts, integers are no counts.
+    """
+    kinds = (float, complex, int) if place == 1 else (float, complex)
+    leaves, treedef = flatten(x)
+    made = []
+    for leaf in leaves:
+        if type(leaf) in kinds:
+            dtype = like.dtype.to_complex() if type(leaf) is complex else like.dtype
+            leaf = torch.tensor(leaf, dtype=dtype, device=like.device)
+        made.append(leaf)
+    return unflatten(treedef, made)
+
+
+def _is_captured(x: Any) -> bool:
+    """Whether a value is one that a function must not keep to itself."""
+    return varies(x) or is_abstract(x)
+
+
+def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
+    """Run a call in the way that what is going on around it asks for."""
+    if plan.solves and isinstance(call, Call) and is_hidden(leaves):
+        return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
+    if _transforms_active() or forward_ad._current_level >= 0:
+        return unwrap(Transformed.apply(call, *leaves))
+    if _grad_enabled():
+        for x in leaves:
+            if isinstance(x, torch.Tensor) and x.requires_grad:
+                return unwrap(_plain(call, *map(outside, leaves)))
+    if plan.solves:
+        y = unwrap(call.value(leaves))
+        refuse_hidden(y)
+        return y
+    return plan.compute(*call.operands(leaves), **plan.options)

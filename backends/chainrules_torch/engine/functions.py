@@ -1,0 +1,489 @@
+"""Rules as PyTorch's own differentiable functions.
+
+Two classes serve all rules: what is called is their first argument.
+
+- `Plain` is what eager programs run. It keeps what the rule saved.
+- `Transformed` is what `torch.func` and dual numbers run. It has all of PyTorch's methods, and
+  keeps nothing but inputs and outputs.
+
+A derivative of a pullback flows through what the pullback uses. So where one may be asked for, a
+pullback gets nothing that was computed unwatched: inputs and outputs come back from PyTorch as they
+were, connected. Where a rule saved something else, it is run again on these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, final
+
+import torch
+from torch.autograd.function import Function
+
+from chainrules_py.errors import NoRuleError
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound
+from chainrules_py.tangents.space import Space, StructureSpace, fit
+from chainrules_py.tangents.structural import AbstractZero, unthunk
+from chainrules_py.tangents.sum_to_shape import Unbroadcast
+from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_py.vocabulary.indexing import Index
+from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
+from chainrules_torch.engine.config import computing, in_forward_mode, is_tensor, outside, watching
+from chainrules_torch.engine.functorch import below
+from chainrules_torch.engine.loops import Loop, is_hidden
+from chainrules_torch.engine.outputs import cotangent, flatten, wrap, written
+from chainrules_torch.engine.solve import pulling, pushing
+from chainrules_torch.engine.vmap import Mapped
+
+__all__ = ["Plain", "Transformed"]
+
+Tensor = torch.Tensor
+
+
+# ------------------------------------------------------------------------------- what is kept
+
+
+@final
+class _Constant:
+    """Of a call through which nothing flows back, or in a mode that nobody stated."""
+
+    __slots__ = ("error", "spaces")
+
+    def __init__(self, spaces: list[Any], error: NoRuleError | None) -> None:
+        self.spaces = spaces
+        self.error = error
+
+    def pull(self, *_: Any) -> list[Any]:
+        """Zeros, for what can be perturbed."""
+        if self.error is not None:
+            raise self.error
+        return [written(None, of) for of in self.spaces]
+
+
+@final
+class _Again:
+    """Inputs and outputs: the rule is run again on them."""
+
+    __slots__ = ("call", "leaves", "outputs", "treedef")
+
+    def __init__(
+        self,
+        call: AnyCall | Mapped,
+        leaves: Sequence[Any],
+        outputs: Sequence[Any],
+        treedef: TreeDef | None,
+    ) -> None:
+        self.call = call
+        self.leaves = [() if is_tensor(x) else (x,) for x in leaves]
+        self.outputs = [() if is_tensor(x) else (x,) for x in outputs]
+        self.treedef = treedef
+
+    @property
+    def count(self) -> int:
+        """How many tensors they are."""
+        return self.leaves.count(()) + self.outputs.count(())
+
+    def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
+        """The leaves of the call, and those of its result."""
+        rest = iter(tensors)
+        leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
+        outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
+        return leaves, (outputs, self.treedef)
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """The cotangents of the leaves."""
+        leaves, y = self.restored(tensors)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
+            program = pulling(call, y, bars, needs, len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, bars))
+        return call.pull(leaves, y, bars, needs)
+
+    def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+        """The tangents of the result's leaves."""
+        leaves, y = self.restored(tensors)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
+            program = pushing(call, y, [t is not None for t in dots], len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, dots))
+        return call.push(leaves, y, dots)
+
+
+@final
+class _Slot:
+    """Stands for a tensor that PyTorch keeps."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+_SLOT = _Slot()
+_PLAIN: set[type] = {
+    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
+    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
+}  # fmt: skip
+"""Classes of what holds no tensor."""
+
+
+@final
+class _Record:
+    """What a rule saved, its tensors apart.
+
+    Attributes
+    ----------
+    tensors : list
+        What PyTorch has to keep.
+    again : _Again or None
+        Where the rule saved something besides inputs and outputs.
+    """
+
+    __slots__ = (
+        "again",
+        "bound",
+        "call",
+        "half",
+        "saved",
+        "spaces",
+        "tensors",
+        "treedef",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        call: AnyCall,
+        bound: Bound,
+        record: tuple[Any, ...],
+        leaves: Sequence[Any],
+        needs: Sequence[bool],
+        y: Any,
+    ) -> None:
+        self.call = call
+        self.bound = bound
+        self.half = record[0]
+        outputs: Sequence[Any] = (y,)
+        self.treedef = None
+        if not isinstance(y, Tensor):
+            outputs, self.treedef = flatten(y)
+        self.watched = {id(x) for x in (*leaves, *outputs)}
+        self.tensors: list[Any] = []
+        self.again: _Again | None = None
+        exact = True
+        saved = []
+        for x in record[2:]:
+            if isinstance(x, Tensor):
+                exact = exact and id(x) in self.watched
+                self.tensors.append(x)
+                saved.append(_SLOT)
+            elif type(x) in _PLAIN:
+                saved.append(x)
+            else:
+                x, all_watched = self._without(x)
+                exact = exact and all_watched
+                saved.append(x)
+        self.saved = saved
+        self.spaces = None
+        if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
+            self.spaces = spaces_of(leaves, needs)
+        if not exact:
+            self.again = _Again(call, leaves, outputs, self.treedef)
+            self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+
+    def _without(self, x: Any) -> tuple[Any, bool]:
+        """A saved value without its tensors, and whether all in it are inputs or outputs."""
+        cls = type(x)
+        if isinstance(x, Tensor):
+            self.tensors.append(x)
+            return _SLOT, id(x) in self.watched
+        if cls is tuple or cls is list or cls is dict:
+            parts = [self._without(part) for part in (x.values() if cls is dict else x)]
+            made = [part for part, _ in parts]
+            exact = all([of for _, of in parts])
+            return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
+        if cls is FunctionType:
+            return x, _holds_nothing(x)
+        return x, cls in _PLAIN or isinstance(x, (Primitive, AbstractZero))
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
+        again, call = self.again, self.call
+        if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
+            return again.pull(tensors[len(tensors) - again.count :], bars, needs)
+        y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
+        rest = iter(tensors)
+        saved = [next(rest) if x is _SLOT else _with(x, rest) for x in self.saved]
+        answer = call.plan.run(self.half, y_bar, *saved)
+        if self.spaces is not None:
+            return call.placed(self.bound, answer, self.spaces)
+        wanted = self.bound.wanted
+        if len(wanted) == 1:
+            return (answer,)
+        answers = iter(answer if wanted.count(True) > 1 else (answer,))
+        return [next(answers) if w else None for w in wanted]
+
+
+def _holds_nothing(f: FunctionType) -> bool:
+    """Whether a function keeps no value of the moment it was made at: in cells, or defaults."""
+    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
+
+
+def _with(x: Any, tensors: Any) -> Any:
+    """A saved value with its tensors again."""
+    cls = type(x)
+    if cls is _Slot:
+        return next(tensors)
+    if cls is tuple or cls is list:
+        return cls([_with(part, tensors) for part in x])
+    if cls is dict:
+        return {key: _with(part, tensors) for key, part in x.items()}
+    return x
+
+
+# ---------------------------------------------------------------------------------- functions
+
+
+_EXACT = ("scalar_rule", "bilinear_rule")
+"""The pens whose statements save nothing but operands and results, or what holds no tensor."""
+
+
+def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
+    """The forward of calls that come down to one tensor each way, for these operands wanted."""
+    try:
+        bound = plan.bound("reverse", needs[1:], again=False)
+    except NoRuleError:
+        return None
+    if bound is None or bound.wanted != needs[1:] or plan.solves:
+        return None
+    pen = bound.statement.recipe.pen
+    if pen == "rule":
+        return _by_maps(plan, bound)
+    return _by_formula(plan, bound) if pen in _EXACT and not plan.options else None
+
+
+def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
+    """Of a rule that saves operands and results."""
+    run = bound.run
+
+    def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
+        y, record = run(None, *leaves)
+        if not isinstance(y, Tensor):
+            return _kept(ctx, plan, bound, record, leaves, y)
+        saved = record[2:]
+        ctx.half = record[0]
+        for x in saved:
+            if not isinstance(x, Tensor):
+                ctx.statics = [() if isinstance(x, Tensor) else (x,) for x in saved]
+                ctx.save_for_backward(*[x for x in saved if isinstance(x, Tensor)])
+                return y
+        ctx.statics = None
+        ctx.save_for_backward(*saved)
+        return y
+
+    return forward
+
+
+def _by_maps(plan: Plan, bound: Bound) -> Callable[..., Any]:
+    """Of a rule that gives maps: each is kept as its pull, its operand's space, what it saved."""
+    run, options, single = bound.run, plan.options, bound.wanted.count(True) == 1
+
+    def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
+        y, record = run(None, *leaves, **options)
+        if isinstance(y, Tensor):
+            maps = ((record[2], record[3], record[4:]),) if single else record[2:]
+            tensors: list[Any] = []
+            kept = [
+                (half, onto, _slots(half, saved, (y, *leaves), tensors))
+                for half, onto, saved in maps
+            ]
+            if all([slots is not None for _, _, slots in kept]):
+                ctx.half = _pull_maps
+                ctx.statics = kept
+                ctx.save_for_backward(*tensors)
+                return y
+        return _kept(ctx, plan, bound, record, leaves, y)
+
+    return forward
+
+
+def _slots(
+    half: Any, saved: Sequence[Any], known: Sequence[Any], tensors: list[Any]
+) -> list[Any] | None:
+    """What a pull saved, its tensors apart; None if something is no operand, result or constant."""
+    if type(half) is not FunctionType or not _holds_nothing(half):
+        return None
+    slots: list[Any] = []
+    for x in saved:
+        if isinstance(x, Tensor):
+            if not any([x is y for y in known]):
+                return None
+            tensors.append(x)
+            slots.append(_SLOT)
+        elif type(x) in _PLAIN:
+            slots.append(x)
+        else:
+            return None
+    return slots
+
+
+def _pull_maps(y_bar: Any, maps: Sequence[Any], tensors: Sequence[Any]) -> Any:
+    bars = []
+    rest = iter(tensors)
+    for half, onto, slots in maps:
+        bar = half(y_bar, *[next(rest) if x is _SLOT else x for x in slots])
+        if not (isinstance(bar, Tensor) and bar.dtype is onto.dtype and bar.shape == onto.shape):
+            bar = written(fit(unthunk(bar), onto), onto)
+        bars.append(bar)
+    return bars[0] if len(bars) == 1 else bars
+
+
+def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
+    """The forward of any call."""
+    plan, needs = call.plan, ctx.needs_input_grad[1:]
+    operands = call.operands(leaves)
+    error = None
+    try:
+        bound = plan.bound("reverse", call.wanted(needs), again=False)
+    except NoRuleError as missing:  # an error where the mode is asked for
+        if not plan.states("forward"):
+            raise
+        bound, error = None, missing
+    if bound is not None:
+        if plan.solves:
+            y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
+        else:
+            y, record = bound.run(None, *operands, **plan.options)
+        return _kept(ctx, call, bound, record, leaves, _outside(y))
+    y = plan.run(plan.compute, *operands, **plan.options)
+    ctx.half = None
+    ctx.record = _Constant(spaces_of(leaves, needs), error)
+    ctx.set_materialize_grads(False)
+    return wrap(y)
+
+
+def _outside(y: Any) -> Any:
+    """A result that was made while a rule had its own function differentiated."""
+    if isinstance(y, Tensor):
+        return outside(y)
+    leaves, treedef = flatten(y)
+    return unflatten(treedef, [outside(x) for x in leaves])
+
+
+def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
+    """Run a rule on what is not being differentiated, so that what is elsewhere is noticed."""
+    token = watching.set(True)
+    try:
+        return plan.run(bound.run, None, *operands, **plan.options)
+    finally:
+        watching.reset(token)
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if isinstance(x, Tensor) else x
+
+
+def _kept(
+    ctx: Any, call: AnyCall, bound: Bound, record: tuple[Any, ...], leaves: Sequence[Any], y: Any
+) -> Any:
+    ctx.half = None
+    ctx.record = kept = _Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
+    ctx.save_for_backward(*kept.tensors)
+    kept.tensors = []  # an output here would keep its own graph alive
+    if isinstance(y, Tensor):
+        return y
+    ctx.set_materialize_grads(False)
+    return wrap(y)
+
+
+class Plain(Function):
+    """For eager programs."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Any, *leaves: Any) -> Any:
+        """Run the rule, and keep what it saved."""
+        needs = ctx.needs_input_grad
+        try:
+            short = call.short[needs]
+        except KeyError:
+            short = call.short[needs] = _short(call, needs) if call.plan is call else None
+        return _long(ctx, call, leaves) if short is None else short(ctx, leaves)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back."""
+        half, needs = ctx.half, ctx.needs_input_grad
+        if half is None:
+            if bars and all([bar is None for bar in bars]):
+                return (None,) * len(needs)
+            return None, *ctx.record.pull(ctx.saved_tensors, bars, needs[1:])
+        saved, statics = ctx.saved_tensors, ctx.statics
+        if half is _pull_maps:
+            answer = _pull_maps(bars[0], statics, saved)
+        elif statics is None:
+            answer = half(bars[0], *saved)
+        else:
+            rest = iter(saved)
+            answer = half(bars[0], *[x[0] if x else next(rest) for x in statics])
+        if len(needs) == 2:
+            return None, answer
+        if needs.count(True) == len(needs) - 1:
+            return None, *answer
+        answers = iter(answer if needs.count(True) > 1 else (answer,))
+        return tuple([next(answers) if needed else None for needed in needs])
+
+
+class Transformed(Function):
+    """For `torch.func`, and for dual numbers."""
+
+    @staticmethod
+    def forward(call: Any, *leaves: Any) -> Any:
+        """Compute the value."""
+        token = computing.set(True)
+        try:
+            out = call.value(leaves)
+        finally:
+            computing.reset(token)
+        # A derivative of a view would have to be a view as well.
+        if is_tensor(out):
+            return _owned(out, leaves)
+        return tuple([_owned(x, leaves) for x in out])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep inputs and outputs."""
+        call, *leaves = inputs
+        outputs, treedef = flatten(output)
+        tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
+        ctx.record = _Again(call, leaves, outputs, treedef)
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back."""
+        needs = ctx.needs_input_grad[1:]
+        if all([bar is None for bar in bars]):
+            return (None,) * (1 + len(needs))
+        tensors, bars = list(map(outside, ctx.saved_tensors)), tuple(map(outside, bars))
+        return None, *ctx.record.pull(tensors, bars, needs)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Push forward."""
+        return below(ctx.record.push, ctx.saved_tensors, dots)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One call of the whole batch."""
+        out = Transformed.apply(Mapped(call, in_dims[1:], info.batch_size), *leaves)
+        if is_tensor(out):
+            return out, 0
+        return out, tuple([0 if is_tensor(x) else None for x in out])
+
+
+def _owned(x: Any, leaves: Sequence[Any]) -> Any:
+    """A tensor that is neither a view nor one of the operands."""
+    if is_tensor(x) and (x._is_view() or any([x is leaf for leaf in leaves])):
+        return x.clone()
+    return x

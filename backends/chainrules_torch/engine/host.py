@@ -1,0 +1,91 @@
+"""Words on tensors that PyTorch differentiates: by their rules, as in every other engine.
+
+Where PyTorch's own derivative of an operation is that of the word, at every point and to every
+order, and nobody stated a rule of their own, the operation is left to PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from chainrules_py import vocabulary as v
+from chainrules_py.engines.reuse_value import anything_known, known_value
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.plugins import Layer
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.table import find_rule
+from chainrules_py.values.arrays import register_host
+from chainrules_py.values.structure import is_structure_type
+from chainrules_torch.arrays.tensors import beside_tensors
+from chainrules_torch.engine.call import computed_by
+from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching
+from chainrules_torch.engine.export import applied, opened, plan_for
+from chainrules_torch.engine.outputs import unwrap
+
+__all__ = ["host"]
+
+_SMOOTH: frozenset[Any] = frozenset(
+    (
+        v.add, v.subtract, v.multiply, v.negative, v.positive, v.square,
+        v.exp, v.expm1, v.sin, v.cos, v.sinh, v.cosh, v.tanh, v.atan,
+        v.real, v.imag, v.conj, v.where,
+        v.sum, v.mean,
+        v.reshape, v.permute_dims, v.matrix_transpose, v.broadcast_to, v.expand_dims, v.squeeze,
+        v.flip, v.roll, v.tile, v.astype, v.copy, v.to_device,
+        v.concat, v.stack, v.getitem, v.take, v.take_along_axis,
+        v.matmul, v.tensordot, v.vecdot, v.outer, v.inner, v.dot, v.einsum,
+        v.diagonal, v.from_diagonal, v.trace, v.tril, v.triu,
+        v.zeros_like, v.ones_like, v.full_like, v.arange_like, v.eye_like,
+        v.map, v.reduce, v.report,
+    )
+)  # fmt: skip
+"""Words whose operation PyTorch differentiates as their rules do."""
+
+
+def host(
+    primitive: Primitive[..., Any],
+    classes: tuple[type, ...],
+    implementation: Callable[..., Any] | None,
+) -> Callable[..., Any]:
+    """What a call of a primitive with tensors runs."""
+    if any([issubclass(cls, np.ndarray) for cls in classes]):
+        return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
+    rule = find_rule(primitive, classes, config)
+    if rule is None:
+        return computed_by(primitive, classes)
+    stated = [s for s in (rule.forward, rule.reverse) if s is not None]
+    if (
+        primitive in _SMOOTH
+        and implementation is not None
+        and all([s.layer is Layer.CORE for s in stated])
+    ):
+        return implementation
+
+    structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
+    quick = None if structured else implementation
+
+    def call(*operands: Any, **options: Any) -> Any:
+        if quick is not None and is_quiet() and not anything_known():
+            return quick(*operands, **options)
+        operands, options = primitive.normalise(operands, options)
+        found = known_value(primitive, operands, options)
+        if found is not None:
+            return found.y
+        plan = plan_for(primitive, tuple(map(type, operands)), options)
+        if plan.flat:
+            if computing.get() or not any(map(varies, operands)):
+                return plan.compute(*operands, **options)
+            return applied(plan, plan, operands)
+        call, leaves = opened(plan, operands)
+        if computing.get() or watching.get():
+            return unwrap(call.value(leaves))
+        return applied(call.plan, call, leaves)
+
+    return call
+
+
+register_host(torch.Tensor, host)

@@ -1,0 +1,192 @@
+"""`import_rule`: a function of PyTorch's, with its derivatives, as a primitive with a rule.
+
+For oracles, and where nobody has stated a rule. Its arrays may be of any library that shares memory
+by DLPack; the derivatives are PyTorch's own, to any order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from chainrules_py.engines.import_rule import state_imported, without_rule
+from chainrules_py.primitives.primitive import Primitive, primitive
+from chainrules_py.registry.bind.entries import assembled, canonical, flat, leaf_spaces
+from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import flatten, unflatten
+from chainrules_torch.engine.config import floats, is_tensor
+
+__all__ = ["import_rule"]
+
+
+def import_rule(
+    f: Callable[..., Any], /, *, to: Primitive[..., Any] | None = None
+) -> Primitive[..., Any]:
+    """A function of PyTorch's as a primitive, differentiated by PyTorch.
+
+    Parameters
+    ----------
+    f : callable
+        Takes tensors and numbers by position, and gives a tensor, or several. What else it takes is
+        given beforehand: ``functools.partial(torch.logsumexp, dim=0)``.
+    to : Primitive, optional
+        One that computes the same, and that gets the rule, if it has none.
+
+    Returns
+    -------
+    Primitive
+        ``to``, or a new one that takes arrays of any library that shares memory by DLPack, without
+        copying them, and gives arrays of the same library.
+
+    Raises
+    ------
+    RuleError
+        If ``to`` has a rule already: an imported one is a last resort, and never preferred.
+
+    Notes
+    -----
+    The rule is of the layer ``ENGINE``: any other but the core's own wins at equal signatures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from chainrules_tape import grad
+    >>> i0e = import_rule(torch.special.i0e)
+    >>> round(float(grad(grad(i0e))(np.float64(1.0))), 6)
+    0.307788
+    """
+    inner = getattr(f, "func", None)
+    name = str(getattr(f, "__name__", None) or getattr(inner, "__name__", "imported"))
+
+    def imported(*operands: Any) -> Any:
+        return _computed(f, operands)
+
+    imported.__name__ = imported.__qualname__ = name
+    imported.__doc__ = f"PyTorch's {name}, differentiated by PyTorch."
+    primal = primitive(imported) if to is None else without_rule(to, f)
+
+    def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
+        y = primal(*operands)
+        at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
+        onto = space(y)
+        spaces = list(leaf_spaces([onto]))
+        if not at or not any(map(_moves, spaces)):
+            return y, ZeroTangent()
+        found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
+        dots = iter(found if type(found) is tuple else (found,))
+        entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
+        return y, assembled(onto, iter(entries))
+
+    def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        y = primal(*operands)
+        at, onto = _moving(operands), space(y)
+        spaces = list(leaf_spaces([onto]))
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            entries = zip(flat(canonical(y_bar, onto, f), onto), spaces, strict=True)
+            bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
+            if not at or not bars:
+                return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
+            found = _pulled(f, at, len(bars))(*bars, *operands)
+            x_bars = iter(found if len(at) > 1 else (found,))
+            return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
+
+        return y, pullback
+
+    state_imported(primal, f, frule, rrule, module="chainrules_torch", engine="PyTorch")
+    return primal
+
+
+def _all(operands: tuple[Any, ...]) -> range:
+    return range(len(operands))
+
+
+def _moving(operands: tuple[Any, ...]) -> tuple[int, ...]:
+    """Which operands have derivatives."""
+    return tuple([i for i, x in enumerate(operands) if _moves(space(x))])
+
+
+def _moves(of: Any) -> bool:
+    return type(of) is Space and of.kind in ("real", "complex")
+
+
+@functools.lru_cache(maxsize=1024)
+def _pulled(f: Callable[..., Any], at: tuple[int, ...], n: int) -> Primitive[..., Any]:
+    """From n cotangents of the results, and the operands, to cotangents of some of these."""
+
+    def pulled(*given: Any) -> Any:
+        bars, xs = given[:n], given[n:]
+        found = torch.func.vjp(_of_some(f, at, xs), *[xs[i] for i in at])[1](bars)
+        return found if len(at) > 1 else found[0]
+
+    pulled.__name__ = f"{getattr(f, '__name__', 'imported')}_pull"
+    return import_rule(pulled)
+
+
+@functools.lru_cache(maxsize=1024)
+def _pushed(f: Callable[..., Any], at: tuple[int, ...]) -> Primitive[..., Any]:
+    """From tangents of some operands, and the operands, to the tangents of the results."""
+
+    def pushed(*given: Any) -> Any:
+        dots, xs = given[: len(at)], given[len(at) :]
+        found = torch.func.jvp(_of_some(f, at, xs), tuple([xs[i] for i in at]), dots)[1]
+        return found if len(found) > 1 else found[0]
+
+    pushed.__name__ = f"{getattr(f, '__name__', 'imported')}_push"
+    return import_rule(pushed)
+
+
+def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> Callable[..., Any]:
+    """f of some of its operands, giving the floating-point tensors in its result."""
+
+    def of_some(*moved: Any) -> Any:
+        full = list(xs)
+        for i, x in zip(at, moved, strict=True):
+            full[i] = x
+        return tuple(filter(floats, flatten(f(*full))[0]))
+
+    return of_some
+
+
+# ------------------------------------------------------------------------------- across libraries
+
+
+def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """f of tensors that share the memory of the operands; its result in their library."""
+    like = next((x for x in operands if is_tensor(x)), None)
+    if like is not None:
+        return f(*[_tensor(x, like) for x in operands])
+    home = next((x for x in operands if hasattr(x, "dtype")), None)
+    leaves, treedef = flatten(f(*[_tensor(x, None) for x in operands]))
+    return unflatten(treedef, [_back(y, home) if is_tensor(y) else y for y in leaves])
+
+
+def _tensor(x: Any, like: Any) -> Any:
+    """An array or number as a tensor, without a copy where that can be; integers stay numbers."""
+    if is_tensor(x) or not (isinstance(x, (float, complex)) or hasattr(x, "dtype")):
+        return x
+    if not hasattr(x, "dtype"):
+        double = torch.complex128 if isinstance(x, complex) else torch.float64
+        return torch.tensor(x, dtype=double if like is None else torch.result_type(like, x))
+    try:
+        return from_dlpack(x)
+    except (AttributeError, BufferError, RuntimeError, TypeError):  # read-only, or a scalar
+        return torch.tensor(x)
+
+
+def _back(y: torch.Tensor, home: Any) -> Any:
+    """A tensor as an array of the operands' library; as a number where there were but numbers."""
+    y = y.detach().resolve_conj().resolve_neg()
+    if home is None:
+        return y.item()
+    xp = arrays.namespace(home)
+    if hasattr(home, "__array_interface__"):
+        return y.numpy() if y.ndim else y.numpy()[()]
+    return xp.from_dlpack(y.contiguous())

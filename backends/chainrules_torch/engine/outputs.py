@@ -1,0 +1,73 @@
+"""Results as PyTorch's functions give them: tensors, and the structure that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from chainrules_py.engines.export import Layout
+from chainrules_py.tangents.space import Space
+from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
+from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_torch.engine.config import floats
+
+__all__ = ["flatten", "cotangent", "wrap", "unwrap", "tangents", "unflatten", "written"]
+
+Tensor = torch.Tensor
+
+
+def wrap(y: Any) -> Any:
+    """A result as a function of PyTorch's gives it: a tensor, or leaves and their structure."""
+    if isinstance(y, Tensor):
+        return y
+    leaves, treedef = flatten(y)
+    return (*leaves, treedef)
+
+
+def unwrap(out: Any) -> Any:
+    """The result that `wrap` took apart."""
+    return out if isinstance(out, Tensor) else unflatten(out[-1], out[:-1])
+
+
+def flatten(out: Any) -> tuple[Sequence[Any], TreeDef | None]:
+    """The leaves and the structure in what `wrap` gave; no structure for one tensor."""
+    return ((out,), None) if isinstance(out, Tensor) else (out[:-1], out[-1])
+
+
+def unflatten(leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
+    """The result with these leaves."""
+    return leaves[0] if treedef is None else unflatten(treedef, leaves)
+
+
+def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
+    """The cotangent of a result from those of its leaves, of which some may be missing."""
+    if treedef is None:
+        return bars[0]
+    entries = [ZeroTangent() if bar is None else bar for bar in bars[: treedef.num_leaves]]
+    return Layout(treedef, ((),) * len(entries)).tangent(entries)
+
+
+def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
+    """The tangents of a result's leaves: zeros written out, None for integers."""
+    if treedef is None:
+        return _dense(y_dot, leaves[0])
+    dots = Layout(treedef, ((),) * len(leaves)).read(y_dot)
+    return (*[_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)], None)
+
+
+def _dense(t: Any, leaf: Any) -> Any:
+    if not floats(leaf):
+        return None
+    t = unthunk(t)
+    return torch.zeros_like(leaf) if is_zero(t) else t
+
+
+def written(bar: Any, of: Any) -> Any:
+    """The cotangent of a leaf with this space: where it is zero, a tensor of zeros."""
+    if isinstance(bar, Tensor) or of is None:
+        return bar if of is not None else None
+    if bar is None or is_zero(bar):
+        return of.zeros() if type(of) is Space else None
+    return torch.full(of.shape, bar, dtype=of.dtype, device=of.device)

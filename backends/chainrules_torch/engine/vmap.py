@@ -1,0 +1,106 @@
+"""Calls of a whole batch, for vmap: the call of each of its elements, and what is done with these.
+
+What a transformation further out asks of the batch is then asked of one call, and answered by
+mapping over the halves of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import torch
+
+from chainrules_torch.engine.call import AnyCall, Outputs
+from chainrules_torch.engine.config import is_tensor
+
+__all__ = ["Mapped"]
+
+
+@final
+class Mapped:
+    """A call for each element of a batch.
+
+    Attributes
+    ----------
+    call : AnyCall or Mapped
+        That of one element.
+    dims : tuple of int or None
+        Which axis of each leaf counts the batch.
+    size : int
+        How many elements there are.
+    """
+
+    __slots__ = ("call", "dims", "size")
+
+    def __init__(self, call: AnyCall | Mapped, dims: Sequence[int | None], size: int) -> None:
+        self.call = call
+        self.dims = tuple(dims)
+        self.size = size
+
+    def value(self, leaves: Sequence[Any]) -> Any:
+        """The results, with the batch on their first axes."""
+        return self._map(self.call.value, (leaves, self.dims))
+
+    def pull(
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+    ) -> list[Any]:
+        """The cotangents of the leaves; of one that all elements share, their sum."""
+        outputs, treedef = y
+
+        def each(xs: Any, ys: Any, y_bars: Any) -> Any:
+            return (*self.call.pull(xs, (ys, treedef), y_bars, needs), None)
+
+        found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))[:-1]
+        return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
+
+    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+        """The tangents of the results."""
+        outputs, treedef = y
+
+        def each(xs: Any, ys: Any, x_dots: Any) -> Any:
+            return self.call.push(xs, (ys, treedef), x_dots)
+
+        return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
+
+    def _map(self, f: Callable[..., Any], *groups: tuple[Sequence[Any], Sequence[Any]]) -> Any:
+        """A function of groups of leaves, of which it gets one element each time."""
+        sizes = [len(xs) for xs, _ in groups]
+        flat = [x for xs, _ in groups for x in xs]
+        dims = [
+            d if is_tensor(x) else None for xs, ds in groups for x, d in zip(xs, ds, strict=True)
+        ]
+
+        def of_flat(xs: Sequence[Any]) -> Any:
+            rest = iter(xs)
+            return f(*[[next(rest) for _ in range(n)] for n in sizes])
+
+        return _vmapped(of_flat, flat, dims)
+
+
+def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
+    return xs, [0] * len(xs)
+
+
+def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None]) -> Any:
+    """`torch.vmap`, past which what is no tensor is carried."""
+    moving = [x for x, d in zip(xs, dims, strict=True) if d is not None]
+    made: list[Any] = []
+
+    def mapped(*moved: Any) -> Any:
+        rest = iter(moved)
+        made[:] = [f([x if d is None else next(rest) for x, d in zip(xs, dims, strict=True)])]
+        parts = made[0] if type(made[0]) is tuple else made
+        return tuple([x for x in parts if is_tensor(x)])
+
+    rest = iter(torch.vmap(mapped, tuple([d for d in dims if d is not None]))(*moving))
+    out = made[0]
+    if type(out) is not tuple:
+        return next(rest) if is_tensor(out) else out
+    return tuple([next(rest) if is_tensor(x) else x for x in out])
+
+
+def _placed(bar: Any, dim: int | None) -> Any:
+    if not is_tensor(bar):
+        return bar
+    return bar.sum(0) if dim is None else torch.movedim(bar, 0, dim)

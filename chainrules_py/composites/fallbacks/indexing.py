@@ -1,0 +1,148 @@
+"""Reading and writing at places, where a library can only read.
+
+An index is turned into places in C order: what it reads from the array of all places.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Array, is_array_type
+
+__all__: list[str] = []
+
+_AT_ONCE = 2**22
+"""How many comparisons of places are in memory at a time."""
+
+
+@v.getitem.fallback
+def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
+    """As subscripting, within what the standard has: bounds that are there, and one array."""
+    there: Any = x
+    if any(map(_is_flag, index)) or _are_masks(arrays):
+        return there[index.join(arrays)]
+    entries = _entries(index, x.ndim)
+    if not arrays:
+        return there[tuple(_within(entries, x.shape))]
+    if len(arrays) > 1 or any(type(e) is int for e in index):
+        return there[index.join(arrays)]  # which the library may have
+    axis = entries.index(v.Index.HOLE)
+    entries[axis] = (slice, None, None, None)
+    y = there[tuple(_within(entries, x.shape))]
+    places: Any = next(iter(arrays))
+    n = y.shape[axis]
+    if not is_array_type(type(places)):
+        return y[(*(slice(None),) * axis, int(places), ...)]
+    places = v.where(v.less(places, 0), v.add(places, n), places)  # the standard counts from 0
+    y = v.take(y, v.reshape(places, shape=(-1,)), axis=axis)
+    return v.reshape(y, shape=(*y.shape[:axis], *places.shape, *y.shape[axis + 1 :]))
+
+
+def _is_flag(e: Any) -> bool:
+    return type(e) is tuple and e[0] is bool
+
+
+def _are_masks(arrays: tuple[Any, ...]) -> bool:
+    return any([kind_of(a) == "bool" for a in arrays])
+
+
+def _entries(index: Any, ndim: int) -> list[Any]:
+    """The entries of an index, with a slice for each axis that it does not name."""
+    named = sum(1 for e in index if e is not None and e is not Ellipsis)
+    entries: list[Any] = []
+    for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
+        entries += [(slice, None, None, None)] * (ndim - named) if e is Ellipsis else [e]
+    return entries
+
+
+def _within(entries: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """Slices that end where their axes do, numbers, and None."""
+    lengths, found = iter(shape), []
+    for e in entries:
+        if type(e) is not tuple:
+            found.append(e)
+            if e is not None:
+                next(lengths)
+            continue
+        start, stop, step = slice(*e[1:]).indices(next(lengths))
+        found.append(slice(start, None if stop < 0 else stop, step))
+    return found
+
+
+def _places(x: Any, arrays: tuple[Any, ...], index: Any) -> Any:
+    """The places that an index reads, and the shape that it gives them."""
+    every = v.reshape(v.arange_like(x, stop=math.prod(x.shape)), shape=x.shape)
+    return v.getitem(every, *arrays, index=index)
+
+
+def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
+    """The values to write, one for each place."""
+    if not is_array_type(type(y)):
+        y = v.full_like(like, shape=(), fill=y)
+    elif y.ndim > len(shape):  # of length one
+        y = v.reshape(y, shape=y.shape[y.ndim - len(shape) :])
+    return v.reshape(v.broadcast_to(y, shape=shape), shape=(-1,))
+
+
+def _chunks(n: int, width: int) -> list[slice]:
+    length = max(1, _AT_ONCE // max(1, width))
+    return [slice(start, min(n, start + length)) for start in range(0, n, length)]
+
+
+def _by_target(x: Any, places: Any, reduce: Any) -> Any:
+    """For each element of x what ``reduce(hits)`` makes of the places that are its own."""
+    n = math.prod(x.shape)
+    targets = v.arange_like(x, stop=n)
+    found = []
+    for part in _chunks(n, places.shape[0]):
+        mine = v.reshape(v.index(targets, part), shape=(-1, 1))
+        found.append(reduce(v.equal(mine, places)))
+    return v.concat(*found, axis=0) if len(found) != 1 else found[0]
+
+
+@v.scatter_add.fallback
+def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
+    """Each element of x finds what is added to it: as many comparisons as x has times y."""
+    places = _places(x, arrays, index)
+    values = _values(y, x, tuple(places.shape))
+    places = v.reshape(places, shape=(-1,))
+    if not math.prod(x.shape) or not places.shape[0]:
+        return v.add(x, v.full_like(values, shape=(), fill=0))
+    total = _by_target(x, places, lambda hits: v.sum(v.where(hits, values, 0), axis=-1))
+    return v.add(x, v.reshape(total, shape=x.shape))
+
+
+@v.put_at.fallback
+def put_at_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
+    """Each element of x finds the last of what is written to it."""
+    places = _places(x, arrays, index)
+    values = v.astype(_values(y, x, tuple(places.shape)), dtype=x.dtype)
+    places = v.reshape(places, shape=(-1,))
+    if not math.prod(x.shape) or not places.shape[0]:
+        return v.copy(x)
+    numbers = v.arange_like(x, stop=places.shape[0])
+    last = _by_target(x, places, lambda hits: v.max(v.where(hits, numbers, -1), axis=-1))
+    written = v.take(values, v.where(v.less(last, 0), 0, last), axis=0)
+    y = v.where(v.less(last, 0), v.reshape(x, shape=(-1,)), written)
+    return v.reshape(y, shape=x.shape)
+
+
+@v.put_along_axis_add.fallback
+def put_along_axis_add_standard(x: Array, y: Any, indices: Array, *, axis: int = -1) -> Any:
+    """`scatter_add`, where the other axes are counted through."""
+    ndim = x.ndim
+    axis %= ndim
+    shape = [x.shape[i] if i != axis else indices.shape[i] for i in range(ndim)]
+    places: list[Any] = []
+    for i, length in enumerate(shape):
+        if i == axis:
+            places.append(indices)
+        else:
+            counted = v.arange_like(x, stop=length)
+            alone = tuple(-1 if j == i else 1 for j in range(ndim))
+            places.append(v.reshape(counted, shape=alone))
+    pattern, arrays = v.Index.split(tuple(places))
+    return v.scatter_add(x, y, *arrays, index=pattern)

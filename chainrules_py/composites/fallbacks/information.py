@@ -1,0 +1,79 @@
+"""Words of probabilities and their logarithms, where a library has no function of the name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Array
+
+__all__: list[str] = []
+
+
+def _top(x: Any, axis: Any) -> Any:
+    """The largest element, and 0 where that is not finite: what exponents are shifted by."""
+    top = v.max(v.real(x) if kind_of(x) == "complex" else x, axis=axis, keepdims=True)
+    return v.where(v.isfinite(top), top, 0.0)
+
+
+@v.logsumexp.fallback
+def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return v.log(v.sum(v.exp(x), axis=axis, keepdims=keepdims))
+    top = _top(x, axis)
+    y = v.log(v.sum(v.exp(v.subtract(x, top)), axis=axis, keepdims=True))
+    y = v.add(y, top)
+    shape = v.sum(x, axis=axis, keepdims=keepdims).shape
+    return y if keepdims else v.reshape(y, shape=shape)
+
+
+@v.softmax.fallback
+def softmax_standard(x: Array, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return x
+    shares = v.exp(v.subtract(x, _top(x, axis)))
+    return v.divide(shares, v.sum(shares, axis=axis, keepdims=True))
+
+
+@v.log_softmax.fallback
+def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return x
+    shifted = v.subtract(x, _top(x, axis))
+    return v.subtract(shifted, v.log(v.sum(v.exp(shifted), axis=axis, keepdims=True)))
+
+
+@v.expit.fallback
+def expit_standard(x: Array) -> Any:
+    """Half of what the hyperbolic tangent is, moved."""
+    return v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5)
+
+
+@v.log_expit.fallback
+def log_expit_standard(x: Array) -> Any:
+    """Minus log(1 + exp(-x))."""
+    return v.negative(v.logaddexp(v.zeros_like(x), v.negative(x)))
+
+
+@v.logit.fallback
+def logit_standard(x: Array) -> Any:
+    """The logarithm of the odds."""
+    return v.subtract(v.log(x), v.log1p(v.negative(x)))
+
+
+def _times_logarithm(word: Any, logarithm: Any) -> None:
+    def times_logarithm_standard(x: Any, y: Any) -> Any:
+        """0 where x is 0, whatever the logarithm is; NaN where y is."""
+        product = v.multiply(x, logarithm(y))
+        gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
+        return v.where(gone, 0.0, product)
+
+    word.fallback(times_logarithm_standard)
+
+
+_times_logarithm(v.xlogy, v.log)
+_times_logarithm(v.xlog1py, v.log1p)

@@ -1,0 +1,105 @@
+"""Words that rearrange and make arrays, where a library has no function of the name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.values.arrays import Array, is_array_type, namespace
+
+__all__: list[str] = []
+
+
+@v.full_like.implement
+def full_like_standard(
+    x: Array, *, shape: tuple[int, ...], fill: complex, dtype: Any = None
+) -> Any:
+    """The standard's takes no shape."""
+    dtype = x.dtype if dtype is None else dtype
+    where = getattr(x, "device", None)
+    keywords = {} if where is None else {"device": where}
+    return namespace(x).full(shape, fill, dtype=dtype, **keywords)
+
+
+@v.astype.implement
+def astype_standard(x: Array, *, dtype: Any) -> Any:
+    """The standard's takes the dtype by position only."""
+    return namespace(x).astype(x, dtype, copy=False)
+
+
+@v.to_device.fallback
+def to_device_standard(x: Array, *, device: Any) -> Any:
+    """A method in the standard."""
+    there: Any = x
+    return there if there.device == device else there.to_device(device)
+
+
+@v.pad.fallback
+def pad_standard(x: Array, value: Any, *, widths: tuple[tuple[int, int], ...]) -> Any:
+    """Joined to blocks of the value, axis by axis."""
+    y: Any = x
+    for axis, (before, behind) in enumerate(widths):
+        blocks = [
+            v.full_like(y, shape=(*y.shape[:axis], n, *y.shape[axis + 1 :]), fill=0)
+            for n in (before, behind)
+        ]
+        if not (type(value) is int and value == 0):
+            filler = v.astype(value, dtype=x.dtype) if is_array_type(type(value)) else value
+            blocks = [v.add(block, filler) for block in blocks]
+        y = v.concat(blocks[0], y, blocks[1], axis=axis)
+    return y
+
+
+@v.sliding_window_view.fallback
+def sliding_window_view_standard(
+    x: Array, *, window_shape: tuple[int, ...], axis: tuple[int, ...]
+) -> Any:
+    """Taken by places; no view."""
+    y: Any = x
+    ndim = x.ndim
+    for a, n in zip(axis, window_shape, strict=True):
+        a %= ndim
+        starts = y.shape[a] - n + 1
+        if starts < 1:
+            msg = "window shape cannot be larger than input array shape"
+            raise ValueError(msg)
+        places = v.reshape(v.arange_like(x, stop=starts), shape=(-1, 1)) + v.arange_like(x, stop=n)
+        y = v.take(y, places, axis=a)
+        order = [*range(a + 1), *range(a + 2, y.ndim), a + 1]
+        y = v.permute_dims(y, axes=tuple(order))
+    return y
+
+
+@v.geomspace.fallback
+def geomspace_standard(
+    start: Any,
+    stop: Any,
+    *,
+    num: int,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Powers of the quotient, with the ends as they are."""
+    quotient = v.divide(stop, start)
+    start, stop = [v.add(end, v.zeros_like(quotient)) for end in (start, stop)]
+    how: dict[str, Any] = {"num": num, "endpoint": endpoint, "axis": axis}
+    y = v.exp(v.linspace(v.zeros_like(quotient), v.log(quotient), **how))
+    y = v.multiply(y, v.expand_dims(start, axis=axis))
+    if num > 1:
+        places = v.arange_like(y, stop=num)
+        places = v.reshape(places, shape=(-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
+        y = v.where(v.equal(places, 0), v.expand_dims(start, axis=axis), y)
+        if endpoint:
+            y = v.where(v.equal(places, num - 1), v.expand_dims(stop, axis=axis), y)
+    return y if dtype is None else v.astype(y, dtype=dtype)
+
+
+@v.vander.fallback
+def vander_standard(x: Array, *, columns: int, increasing: bool = False) -> Any:
+    """Products of more and more of them."""
+    repeated = v.broadcast_to(v.expand_dims(x, axis=-1), shape=(x.shape[0], max(columns - 1, 0)))
+    if columns < 1:
+        return repeated
+    powers = v.cumulative_prod(repeated, axis=-1, include_initial=True)
+    return powers if increasing else v.flip(powers, axis=-1)

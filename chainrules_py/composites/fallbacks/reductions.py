@@ -1,0 +1,63 @@
+"""Reductions, where a library has no function of the name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Array
+
+__all__: list[str] = []
+
+
+@v.nanmax.fallback
+def nanmax_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """What is no number is less than all that are."""
+    return _among_numbers(v.max, -math.inf, x, axis, keepdims)
+
+
+@v.nanmin.fallback
+def nanmin_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `nanmax_standard`."""
+    return _among_numbers(v.min, math.inf, x, axis, keepdims)
+
+
+def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> Any:
+    if kind_of(x) == "int":
+        return of(x, axis=axis, keepdims=keepdims)
+    missing = v.isnan(x)
+    y = of(v.where(missing, limit, x), axis=axis, keepdims=keepdims)
+    return v.where(v.all(missing, axis=axis, keepdims=keepdims), math.nan, y)
+
+
+@v.cumulative_max.fallback
+def cumulative_max_standard(x: Array, *, axis: int) -> Any:
+    """The greater of x and x shifted, by 1, by 2, by 4, and so on."""
+    return _accumulated(v.maximum, x, axis)
+
+
+@v.cumulative_min.fallback
+def cumulative_min_standard(x: Array, *, axis: int) -> Any:
+    """As `cumulative_max_standard`."""
+    return _accumulated(v.minimum, x, axis)
+
+
+def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
+    axis, n, step = axis % x.ndim, x.shape[axis], 1
+    every = (slice(None),) * axis
+    y = x
+    while step < n:
+        first = v.index(y, (*every, slice(step)))
+        rest = of(v.index(y, (*every, slice(step, None))), v.index(y, (*every, slice(n - step))))
+        y = v.concat(first, rest, axis=axis)
+        step *= 2
+    return y
+
+
+@v.partition.fallback
+def partition_standard(x: Array, *, kth: int | tuple[int, ...], axis: int = -1) -> Any:
+    """All of them in order."""
+    return v.sort(x, axis=axis)

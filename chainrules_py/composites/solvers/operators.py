@@ -1,0 +1,117 @@
+"""Functions made from a function: its residual, its gradient, its Jacobian as an operator.
+
+What they know (the function, a point, parameters) stands in fields, which an engine opens at each
+level of differentiation. Vectors come in the structure of the unknown, as solvers of somebody's own
+expect them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.composites.solvers.trees import Tree
+from chainrules_py.config import Config
+from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.primitives.closures.convert import Operator
+from chainrules_py.tangents.space import Space, space, zero_tangent
+from chainrules_py.tangents.structural import ZeroTangent
+
+__all__ = [
+    "Gradient",
+    "Pulled",
+    "Pushed",
+    "Residual",
+    "applied",
+]
+
+Function = Callable[..., Any]
+
+
+def applied(f: Function, *operands: Any) -> Any:
+    """f of the operands: what an engine differentiates where f itself is one of them."""
+    return f(*operands)
+
+
+class Residual(Operator):
+    """x - ``f(x, *params)``, whose root is the fixed point of f."""
+
+    FIELDS = ("f",)
+    f: Function
+
+    def __call__(self, x: Any, *params: Any) -> Any:
+        """The residual, in the structure of x."""
+        before, after = Tree(x), Tree(self.f(x, *params))
+        if len(before.leaves) != len(after.leaves):
+            msg = (
+                f"a fixed point of f is a structure that f gives back, and of {describe(x)} "
+                f"it made {describe(after.like)}"
+            )
+            raise ValueError(msg)
+        return before.build([a - b for a, b in zip(before.leaves, after.leaves, strict=True)])
+
+
+class Gradient(Operator):
+    """The gradient of ``f(x, *params)`` in x, whose root is a stationary point."""
+
+    FIELDS = ("config", "f")
+    config: Config
+    f: Function
+
+    def __call__(self, x: Any, *params: Any) -> Any:
+        """The gradient, in the structure of x."""
+        return self.with_value(x, *params)[1]
+
+    def with_value(self, x: Any, *params: Any) -> tuple[Any, Any]:
+        """The value and the gradient."""
+        y, pullback = self.config.rrule_via_ad(lambda x: self.f(x, *params), x)
+        of = space(y)
+        if not (type(of) is Space and of.kind == "real" and of.size == 1):
+            msg = (
+                f"minimize is of a function that gives one real number, and this one gave "
+                f"{describe(y)}"
+            )
+            raise NotDifferentiableError(msg)
+        tree = Tree(x)
+        return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))
+
+
+class Pushed(Operator):
+    """The Jacobian of ``f(x, *params)`` in x, times a vector in the structure of x."""
+
+    FIELDS = ("config", "f", "x", "params")
+    config: Config
+    f: Function
+    x: Any
+    params: tuple[Any, ...]
+
+    def __call__(self, u: Any) -> Any:
+        """The product."""
+        tree = Tree(self.x)
+        tangents = [ZeroTangent() for _ in (self.f, *self.params)]
+        tangents.insert(1, tree.tangent(Tree(u).leaves))
+        given = (self.f, self.x, *self.params)
+        y, y_dot = self.config.frule_via_ad(tuple(tangents), applied, *given)
+        return tree.build(Tree(y).read(y_dot))
+
+
+class Pulled(Operator):
+    """The adjoint of `Pushed`."""
+
+    FIELDS = ("config", "f", "x", "params")
+    config: Config
+    f: Function
+    x: Any
+    params: tuple[Any, ...]
+
+    @functools.cached_property
+    def recorded(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback: recorded once, for any number of products."""
+        return self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
+
+    def __call__(self, u: Any) -> Any:
+        """The product."""
+        y, pullback = self.recorded
+        tree = Tree(self.x)
+        return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))

@@ -1,0 +1,167 @@
+"""The words that solve and integrate, computed on plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.composites.solvers.integration import Integration
+from chainrules_py.composites.solvers.minimising import descended
+from chainrules_py.composites.solvers.operators import Gradient, Residual
+from chainrules_py.composites.solvers.systems import (
+    SMALL,
+    System,
+    accepted,
+    fixed_by_iteration,
+    newton,
+    solve_linear,
+)
+from chainrules_py.composites.solvers.trees import Tree
+from chainrules_py.composites.solvers.vectors import Vector, combine, eps_of, norm, number, size
+from chainrules_py.engines.default import any_engine
+from chainrules_py.errors import ConvergenceError, describe
+from chainrules_py.primitives.closures.convert import refuse_traced
+
+__all__ = ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
+
+
+def root(
+    f: Any,
+    x0: Any,
+    *params: Any,
+    solver: Any = None,
+    linear_solver: Any = None,
+    batch: int = 0,
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Any:
+    """By Newton's method, or by somebody's own solver."""
+    system = System(f, x0, params, "root", batch)
+    if not system.start:
+        return x0
+    if solver is None:
+        return system.tree.build(newton(system, tol, max_steps))
+    found = system.read(solver(system.at, system.tree.like))
+    return system.tree.build(accepted(system, found, tol))
+
+
+def fixed_point(
+    f: Any,
+    x0: Any,
+    *params: Any,
+    solver: Any = None,
+    linear_solver: Any = None,
+    batch: int = 0,
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Any:
+    """By iteration, by Newton's method for the residual, or by somebody's own solver."""
+    system = System(Residual(f), x0, params, "fixed_point", batch)
+    if not system.start:
+        return x0
+    if solver is None:
+        return system.tree.build(fixed_by_iteration(system, tol, max_steps))
+    if solver == "newton":
+        return system.tree.build(newton(system, tol, max_steps))
+    found = system.read(solver(lambda x: _plainly(f, x, *params), system.tree.like))
+    return system.tree.build(accepted(system, found, tol))
+
+
+def _plainly(f: Callable[..., Any], *operands: Any) -> Any:
+    return refuse_traced(f(*operands), f, "fixed_point")
+
+
+def minimize(
+    f: Any,
+    x0: Any,
+    *params: Any,
+    solver: Any = None,
+    linear_solver: Any = None,
+    batch: int = 0,
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Any:
+    """By a quasi-Newton method and Newton's, or by somebody's own solver."""
+    gradient = Gradient(any_engine, f)
+    system = System(gradient, x0, params, "minimize", batch)
+    if not system.start:
+        return x0
+
+    def value(x: Any) -> Any:
+        return refuse_traced(f(x, *params), f, "minimize")
+
+    if solver is not None:
+        found = system.read(solver(value, system.tree.like))
+        return system.tree.build(accepted(system, found, tol))
+
+    def slope(leaves: Vector) -> tuple[float, Vector]:
+        y, g = gradient.with_value(system.tree.build(leaves), *params)
+        return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
+
+    found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
+    if size(found) > SMALL and not batch:
+        return system.tree.build(accepted(system, found, tol))
+    begun = system.start
+    system.start = found
+    found = newton(system, tol, None)
+    if slope(found)[0] > slope(begun)[0]:
+        msg = (
+            f"minimize of a function of {describe(x0)} came to a stationary point where the value "
+            f"is greater than at the start; start elsewhere, or pass a solver"
+        )
+        raise ConvergenceError(msg)
+    return system.tree.build(found)
+
+
+def linear_solve(
+    matvec: Any,
+    b: Any,
+    *params: Any,
+    solver: Any = None,
+    transpose_solve: Any = None,
+    symmetric: bool = False,
+    batch: int = 0,
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Any:
+    """As a matrix, by products alone, or by somebody's own solver; and see that it is solved."""
+    system = System(matvec, b, params, "linear_solve", batch)
+    rhs = system.start
+    if not rhs:
+        return b
+    if callable(solver):
+        found = system.read(solver(system.at, system.tree.like))
+    else:
+        found = solve_linear(
+            system.residual, rhs, solver, batch=batch, tol=tol, max_steps=max_steps
+        )
+    product = system.residual(found)
+    wrong = norm(combine(rhs, -1.0, product))
+    tol = eps_of(rhs) ** (1 / 3) if tol is None else max(tol, eps_of(rhs) ** 0.5)
+    if not wrong <= tol * (norm(rhs) + norm(product)):
+        msg = (
+            f"linear_solve: matvec of what was found is not b: the norm of the residual is "
+            f"{wrong:.3g}, that of b {norm(rhs):.3g}; matvec may not be linear, or not act on each "
+            f"of the problems that batch={batch} counts by itself, or the solver may solve "
+            f"something else: in reverse mode it is given the transpose, if there is no "
+            f"transpose_solve"
+        )
+        raise ConvergenceError(msg)
+    return system.tree.build(found)
+
+
+def odeint(
+    f: Any,
+    y0: Any,
+    t: Any,
+    *params: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    method: str = "dopri5",
+    max_steps: int = 100_000,
+) -> Any:
+    """By steps whose length is chosen for the error."""
+    problem = Integration(f, y0, t, params, rtol, atol, method, max_steps)
+    states, _ = problem.run()
+    return problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])

@@ -1,0 +1,124 @@
+"""The places in a structure that can be moved, as a list; and tangents put there and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, final
+
+from chainrules_py.errors import describe
+from chainrules_py.tangents.space import kind_of, zero_tangent
+from chainrules_py.tangents.structural import NoTangent, Tangent, canonicalize, is_zero, unthunk
+from chainrules_py.values.arrays import namespace_of
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, structure_of
+from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.vocabulary.higher_order import arrayed
+
+__all__ = ["Tree", "mirrored", "plain", "started"]
+
+
+@final
+class Tree:
+    """An unknown: arrays and numbers in a structure, with whatever else it holds.
+
+    Attributes
+    ----------
+    like
+        The structure.
+    leaves : list
+        The arrays and numbers in it, in order; not booleans, strings and the like.
+
+    Examples
+    --------
+    >>> tree = Tree({"w": (1.0, 2.0), "name": "b"})
+    >>> tree.leaves
+    [1.0, 2.0]
+    >>> tree.build([3.0, 4.0])
+    {'w': (3.0, 4.0), 'name': 'b'}
+    >>> tree.tangent([3.0, 4.0])
+    Tangent[dict]({'w': Tangent[tuple](3.0, 4.0), 'name': NoTangent()})
+    >>> tree.read(Tangent[dict]({"w": (5.0, 6.0)}))
+    [5.0, 6.0]
+    """
+
+    __slots__ = ("leaves", "like")
+
+    def __init__(self, like: Any) -> None:
+        self.like = like
+        self.leaves: list[Any] = list(_leaves(like))
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The structure around other arrays and numbers."""
+        return _build(self.like, iter(leaves))
+
+    def tangent(self, leaves: Iterable[Any]) -> Any:
+        """The tangent of the structure with these entries."""
+        return _tangent(self.like, iter(leaves))
+
+    def read(self, t: Any) -> list[Any]:
+        """The entries of a tangent, or of a plain container that mirrors it; zeros written out."""
+        return list(_read(self.like, canonicalize(self.like, t)))
+
+    def __repr__(self) -> str:
+        return f"Tree({self.like!r})"
+
+
+def _moves(x: Any) -> bool:
+    kind = kind_of(x)
+    if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):
+        namespace_of(type(x))  # raises: an array that nobody registered would be left as it is
+    return kind in ("real", "complex", "int")
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if is_structure_type(type(x)):
+        for _, field in fields_of(x):
+            yield from _leaves(field)
+    elif _moves(x):
+        yield x
+
+
+def _build(x: Any, leaves: Iterator[Any]) -> Any:
+    if is_structure_type(type(x)):
+        return rebuild(x, [_build(field, leaves) for _, field in fields_of(x)])
+    return next(leaves) if _moves(x) else x
+
+
+def _tangent(x: Any, leaves: Iterator[Any]) -> Any:
+    if not is_structure_type(type(x)):
+        if not _moves(x):
+            return NoTangent()
+        # A number where an array without axes is meant would not be broadcast.
+        return arrayed(next(leaves), x) if hasattr(x, "dtype") else next(leaves)
+    structure = structure_of(type(x))
+    entries = {key: _tangent(field, leaves) for key, field in fields_of(x)}
+    by_position = structure is not None and structure.kind == "positions"
+    return Tangent.of(type(x), entries, len(entries) if by_position else None)
+
+
+def _read(x: Any, t: Any) -> Iterator[Any]:
+    t = unthunk(t)
+    if is_structure_type(type(x)):
+        for key, field in fields_of(x):
+            yield from _read(field, t if is_zero(t) else t[key])
+    elif _moves(x):
+        yield zero_tangent(x) if is_zero(t) else t
+
+
+def plain(x: Any) -> Any:
+    """A value, or a function with what it captured, without the tracers of any level."""
+    return ignore_derivatives(x) if find_tracers(x) else x
+
+
+def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What an engine's pullback gave, with `Tangent[P]` for each structure at every level."""
+    return tuple([canonicalize(x, bar) for x, bar in zip(primals, bars, strict=True)])
+
+
+def started(y0: Any, t: Any) -> Tree:
+    """The initial state of `odeint`: with numbers as arrays, integers as floating-point numbers."""
+    if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
+        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
+        raise ValueError(msg)
+    tree = Tree(y0)
+    leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]
+    return Tree(tree.build([arrayed(x, t) for x in leaves]))

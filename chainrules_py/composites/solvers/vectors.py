@@ -1,0 +1,82 @@
+"""Vectors as lists of arrays and numbers: what iterations compute with.
+
+Complex numbers count as two real ones: the inner product is Re(aᴴb). With ``batch`` leading axes of
+independent problems, norms and factors have one entry for each of these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+from chainrules_py import vocabulary as v
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.vocabulary.linalg import resolution
+
+__all__ = ["combine", "dot", "eps_of", "every", "floating", "norm", "number", "size", "sized"]
+
+Vector: TypeAlias = list[Any]
+
+
+def floating(leaves: Vector) -> Vector:
+    """Integers as floating-point numbers."""
+    return [x * 1.0 if kind_of(x) == "int" else x for x in leaves]
+
+
+def eps_of(leaves: Vector) -> float:
+    """The coarsest relative distance between neighbouring numbers of the leaves' dtypes."""
+    found = [resolution(x) for x in leaves if hasattr(x, "dtype")]
+    return max([2.0**-52, *found])
+
+
+def size(leaves: Vector) -> int:
+    """How many real numbers a vector is made of."""
+    return sum(
+        math.prod(getattr(x, "shape", ())) * (2 if kind_of(x) == "complex" else 1) for x in leaves
+    )
+
+
+def dot(a: Vector, b: Vector) -> float:
+    """Re(aᴴb)."""
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        product = v.conj(x) * y if kind_of(x) == "complex" else x * y
+        if getattr(product, "ndim", 0):
+            product = v.sum(product)
+        total += number(v.real(product) if kind_of(product) == "complex" else product)
+    return total
+
+
+def number(x: Any) -> float:
+    """The number in a value without axes. PyTorch warns of ``float(x)`` where x has derivatives."""
+    return float(x.item() if hasattr(x, "item") else x)
+
+
+def norm(a: Vector, batch: int = 0) -> Any:
+    """√(aᴴa), one for each of the independent problems."""
+    if not batch:
+        squared = dot(a, a)
+        return math.sqrt(squared) if squared >= 0.0 else squared
+    total: Any = 0.0
+    for x in a:
+        squares = v.real(v.conj(x) * x)
+        flat = v.reshape(squares, shape=(*x.shape[:batch], -1)) if math.prod(x.shape) else squares
+        total = total + v.sum(flat, axis=-1)
+    return v.sqrt(total)
+
+
+def combine(a: Vector, c: Any, b: Vector, batch: int = 0) -> Vector:
+    """a + c b; c is a number, or one number for each of the independent problems."""
+    return [x + sized(c, y, batch) * y for x, y in zip(a, b, strict=True)]
+
+
+def sized(c: Any, like: Any, batch: int) -> Any:
+    """A factor for each problem with an axis for each of an array's."""
+    if not batch or isinstance(c, float):
+        return c
+    return v.reshape(c, shape=(*like.shape[:batch], *(1,) * (like.ndim - batch)))
+
+
+def every(condition: Any) -> bool:
+    """Whether a condition holds for all of the independent problems."""
+    return condition if type(condition) is bool else bool(v.all(condition))

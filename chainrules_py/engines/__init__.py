@@ -1,0 +1,1 @@
+"""Uses of rules by engines: frule and rrule, the default engine, exported and imported rules."""

@@ -1,0 +1,157 @@
+"""An engine where nobody named one: for people who call `frule` or `rrule` of a custom function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.config import Config, ForwardMode, ReverseMode
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.registry.table import Rule, demand_rule, find_rule
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.structural import NoTangent, is_zero
+from chainrules_py.values import arrays
+
+__all__ = ["AnyEngine", "demand", "pull_through", "push_through"]
+
+
+class AnyEngine(Config):
+    """The engine that is installed, as rules see it."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by the engine's ``jvp``."""
+        y, y_dot = _installed().jvp(lambda *xs: f(*xs, **options), operands, tangents)
+        return y, y_dot
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by the engine's ``vjp``."""
+        y, pullback = _installed().vjp(lambda *xs: f(*xs, **options), *operands)
+        return y, pullback
+
+
+any_engine = AnyEngine()
+
+
+def _installed() -> Any:
+    engine = plugins.default_engine()
+    if engine is None:
+        msg = (
+            "only one mode is stated here, and no engine is installed that could transpose it; "
+            "install one, or state the other mode"
+        )
+        raise NotDifferentiableError(msg)
+    return engine
+
+
+def demand(
+    f: Any, operands: tuple[type, ...], config: Config | None, mode: str
+) -> tuple[Rule, Config | None]:
+    """The rule for a mode, and the engine that it runs with.
+
+    Where no engine is named, the one that is installed serves words that are given functions, and
+    transposes a statement of the other mode, if that was made for it.
+
+    Raises
+    ------
+    NoRuleError
+        If there is none.
+    """
+    if config is None:
+        rule = find_rule(f, operands)
+        if rule is None or rule.statement(mode) is None:
+            rule = find_rule(f, operands, any_engine)
+            found = None if rule is None else rule.statement(mode)
+            serves = found is not None and (found.transposed or isinstance(f, HigherOrder))
+            if rule is not None and serves:
+                return rule, any_engine
+    return demand_rule(f, operands, config, mode), config
+
+
+# ------------------------------------------------------------------ calls made of several words
+
+
+def pull_through(
+    f: Callable[..., Any], operands: tuple[Any, ...]
+) -> tuple[Any, Callable[..., Any]]:
+    """Value and pullback of a call that is made of several words, by the engine installed."""
+    places, rest = _apart(f, operands)
+    y, pullback = _engine().vjp(rest, *[operands[i] for i in places])
+
+    def placed(y_bar: Any) -> tuple[Any, ...]:
+        bars = dict(zip(places, pullback(y_bar), strict=True))
+        return tuple([bars.get(i, NoTangent()) for i in range(len(operands))])
+
+    return y, pullback if len(places) == len(operands) else placed
+
+
+def push_through(
+    f: Callable[..., Any], operands: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """Value and tangent of a call that is made of several words, by the engine installed.
+
+    Raises
+    ------
+    ProjectionError
+        If the tangents are not one for each operand, or one is of an integer that is no number to
+        vary.
+    """
+    if len(tangents) != len(operands):
+        msg = f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
+        raise ProjectionError(msg)
+    places, rest = _apart(f, operands)
+    for i, t in enumerate(tangents):
+        if i not in places and not is_zero(t):
+            msg = (
+                f"operand {i}, {operands[i]!r}, stands for itself, as an axis or a shape does, and "
+                f"{t!r} was given as its tangent; give NoTangent()"
+            )
+            raise ProjectionError(msg)
+    xs, ts = [operands[i] for i in places], [tangents[i] for i in places]
+    return _engine().jvp(rest, tuple(xs), tuple(ts))  # type: ignore[no-any-return]
+
+
+def _apart(
+    f: Callable[..., Any], operands: tuple[Any, ...]
+) -> tuple[list[int], Callable[..., Any]]:
+    """Which operands an engine traces, and the function of them.
+
+    Not what is written with integers, as axes, shapes and places are, unless all are.
+    """
+    places = [i for i, x in enumerate(operands) if not _is_literal(x)]
+    places = places or [*range(len(operands))]
+
+    def rest(*xs: Any) -> Any:
+        given = list(operands)
+        for i, x in zip(places, xs, strict=True):
+            given[i] = x
+        return f(*given)
+
+    return places, rest
+
+
+def _is_literal(x: Any) -> bool:
+    if type(x) is dict:
+        return all([_is_literal(item) for item in x.values()])
+    if type(x) in (tuple, list):
+        return all([_is_literal(item) for item in x])
+    cls = type(x)
+    return cls is int or (arrays.is_number_type(cls) and kind_of(x) == "int")
+
+
+def _engine() -> Any:
+    engine = plugins.default_engine()
+    if engine is None:
+        msg = (
+            "this call is made of several words, and no engine is installed to differentiate "
+            "through them"
+        )
+        raise NoRuleError(msg)
+    return engine

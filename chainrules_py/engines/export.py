@@ -1,0 +1,381 @@
+"""Functions with rules as other engines' own differentiable functions.
+
+An exporter is a package that knows one engine. It announces itself by an entry point in the group
+``chainrules_py.exporters`` whose name is that of the engine, and has
+
+- ``chainrules_contract = 1``;
+- ``export(f, **options)``, which gives f as a function of the engine;
+- ``supports(f, *operands, **options)``, which gives a `Support`.
+
+What every exporter needs besides stands here: what a call comes down to (`resolved`), operands as
+the flat list of arrays that engines work with (`FlatLayout`), and, for engines that see nothing inside
+of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound by
+`chainrules_py.registry.bind.bind.bind`, or, where the engine does not say beforehand which half it will need, by
+`chainrules_py.registry.bind.bind.bind_both`. An engine that sees primitives being called in a program that it
+traces registers so with `chainrules_py.values.arrays.register_host`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from chainrules_py.config import Config
+from chainrules_py.errors import ContractError, NoRuleError
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.rows.alias import Alias, aliases
+from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
+from chainrules_py.tangents.pytree import FlatLayout, Opened, exactly
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import flatten
+
+__all__ = [
+    "Kernel",
+    "FlatLayout",
+    "Opened",
+    "Resolved",
+    "Support",
+    "exactly",
+    "export",
+    "exporter",
+    "exporters",
+    "resolved",
+    "stated",
+]
+
+EXPORTERS = "chainrules_py.exporters"
+
+
+def exporters() -> tuple[str, ...]:
+    """The engines that functions can be exported to.
+
+    Examples
+    --------
+    >>> "jax" in exporters()
+    True
+    """
+    return tuple([name for name, _ in plugins.announced(EXPORTERS)])
+
+
+def exporter(name: str) -> Any:
+    """The package that knows an engine.
+
+    Raises
+    ------
+    ContractError
+        If none announced itself under this name, or the one that did cannot be imported.
+    """
+    for known, module in plugins.announced(EXPORTERS):
+        if known == name:
+            found = plugins.load(module, EXPORTERS)
+            if found is not None:
+                return found
+            msg = (
+                f"{module}, which exports to {name}, could not be imported: "
+                f"{plugins.failures[module]}; pip install chainrules-py[{name}]"
+            )
+            raise ContractError(msg)
+    known_names = ", ".join(exporters()) or "none"
+    msg = f"there is no exporter to {name!r}, only to {known_names}; install a package that has one"
+    raise ContractError(msg)
+
+
+def export(
+    f: Callable[..., Any], /, *, to: str | Sequence[str] | None = None, **options: Any
+) -> Any:
+    """A function with a rule as a differentiable function of another engine.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a library's function that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in these.
+    to : str, or sequence of str, optional
+        The engines, by name; by default all that are installed.
+    **options
+        What the exporter takes besides; see there.
+
+    Returns
+    -------
+    callable, or dict of callables
+        For one name the function, otherwise a dict from name to function.
+
+    Raises
+    ------
+    ContractError
+        If there is no such exporter, or its engine is not installed.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from chainrules_py.vocabulary import sin
+    >>> float(jax.grad(export(sin, to="jax"))(0.0))
+    1.0
+    """
+    if isinstance(to, str):
+        return exporter(to).export(f, **options)
+    if to is None:
+        known = plugins.announced(EXPORTERS)
+        found = {name: plugins.load(module, EXPORTERS) for name, module in known}
+        return {name: e.export(f, **options) for name, e in found.items() if e is not None}
+    return {name: exporter(name).export(f, **options) for name in to}
+
+
+@final
+class Support:
+    """What of an exported function an engine can do.
+
+    Attributes
+    ----------
+    grad, jvp : bool
+        Whether there is reverse mode, and forward mode.
+    vmap, jit : bool
+        Whether it can be mapped over a batch, and compiled.
+    order : float
+        To which order it can be differentiated: ``inf`` for rules written in words, 0 where no
+        derivative flows.
+
+    Examples
+    --------
+    >>> Support(grad=True, jvp=True, vmap=True, jit=True, order=2)
+    Support(grad=True, jvp=True, vmap=True, jit=True, order=2)
+    """
+
+    NAMES = ("grad", "jvp", "vmap", "jit", "order")
+    __slots__ = NAMES
+
+    def __init__(self, *, grad: bool, jvp: bool, vmap: bool, jit: bool, order: float) -> None:
+        self.grad = grad
+        self.jvp = jvp
+        self.vmap = vmap
+        self.jit = jit
+        self.order = order
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as a dict."""
+        return {name: getattr(self, name) for name in self.NAMES}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Support) and self.as_dict() == other.as_dict()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.as_dict().values()))
+
+    def __repr__(self) -> str:
+        return f"Support({', '.join(f'{k}={x}' for k, x in self.as_dict().items())})"
+
+
+def stated(
+    f: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    config: Config | None = None,
+) -> Support:
+    """What of a call is stated in rules: an exporter says as much, or what its engine can do of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stated(np.sum, (np.ones(3),), {"axis": 0})
+    Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
+    """
+    call = resolved(f, operands, options)
+    if call.word is None:
+        return Support(grad=True, jvp=True, vmap=False, jit=False, order=math.inf)
+    rule = find_rule(call.word, tuple(map(type, call.operands)), config)
+    if rule is None:
+        flows = grad = jvp = call.word.has_body and not call.word.opaque
+    else:
+        statement = rule.reverse or rule.forward
+        flows = getattr(statement and statement.recipe, "pen", "") != "non_differentiable"
+        grad, jvp = rule.reverse is not None, rule.forward is not None
+    return Support(grad=grad, jvp=jvp, vmap=False, jit=False, order=math.inf if flows else 0)
+
+
+# ---------------------------------------------------------------------------- what a call is
+
+
+@final
+class Resolved:
+    """What a call comes down to.
+
+    Attributes
+    ----------
+    word : Primitive or None
+        What is called, if it is one primitive; None for code that is made of several.
+    operands, options
+        In the one form: operands by position, all options by name.
+    call : callable or None
+        Without a word, ``call()`` runs the code on what was given.
+    after : tuple of callable
+        What is applied to the result of the word, in order.
+    """
+
+    __slots__ = ("after", "call", "operands", "options", "word")
+
+    def __init__(
+        self,
+        word: Primitive[..., Any] | None,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        call: Callable[[], Any] | None = None,
+        after: tuple[Callable[[Any], Any], ...] = (),
+    ) -> None:
+        self.word = word
+        self.operands = operands
+        self.options = options
+        self.call = call
+        self.after = after
+
+
+def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Resolved:
+    """What a call of a function comes down to: one primitive, or code that calls several.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    operands, options
+        As a person gave them.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If f is a library's function, and a keyword has no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> call = resolved(np.sum, (np.ones((2, 3)),), {"axis": 0})
+    >>> call.word, call.options
+    (<primitive sum>, {'axis': 0, 'keepdims': False})
+    """
+    f, operands = unbind(f, operands)
+    if isinstance(f, Primitive):
+        return Resolved(f, *f.normalise(operands, options))
+    row = _row(f)
+    if row is None:
+        plugins.see(f, ())
+        row = _row(f)
+    if row is not None:
+        homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+        home = next((home for home in homes if home is not None), None)
+        call = arrays.inside(home, row.call, operands, options)
+        if not call.after and _row(call.word) is not None:  # np.where(x) is np.nonzero(x)
+            return resolved(call.word, tuple(call.operands.values()), call.options)
+        if isinstance(call.word, Primitive):
+            given = tuple(call.operands.values())
+            return Resolved(
+                call.word, *call.word.normalise(given, call.options), after=tuple(call.after)
+            )
+        return Resolved(None, operands, options, lambda: arrays.inside(home, call))
+    primal = primal_of(f)
+    if primal is not None:
+        return Resolved(primal, *primal.normalise(operands, options))
+    if not callable(f):
+        msg = f"{name_of(f)} cannot be called, so that there is nothing to export"
+        raise NoRuleError(msg)
+    return Resolved(None, operands, options, lambda: f(*operands, **options))
+
+
+def _row(f: Any) -> Alias | None:
+    try:
+        return aliases.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+# ------------------------------------------------------------- for engines that see nothing inside
+
+
+@final
+class Kernel:
+    """A function of arrays alone that gives a tuple of arrays, and its derivatives as such.
+
+    An engine to which a function is one opaque operation calls it, and what `pull` and `push` give;
+    these are kernels as well, so that it can differentiate again. They run on the engine that is
+    installed, which finds the rules of what is called inside.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays, by position; it gives an array, a number, or a structure of these.
+    count : int
+        How many it takes.
+    moving : sequence of int, optional
+        The places of those that derivatives are taken in; by default all.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import multiply
+    >>> product = Kernel(multiply, 2)
+    >>> product(2.0, 3.0)
+    (6.0,)
+    >>> product.pull(1)(2.0, 3.0, 1.0)
+    (3.0, 2.0)
+    >>> product.pull(1).pull(2)(2.0, 3.0, 1.0, 1.0, 0.0)
+    (0.0, 1.0, 3.0)
+    """
+
+    __slots__ = ("count", "f", "moving", "name")
+
+    def __init__(
+        self, f: Callable[..., Any], count: int, moving: Sequence[int] | None = None
+    ) -> None:
+        self.f = f
+        self.count = count
+        self.moving = tuple(range(count)) if moving is None else tuple(moving)
+        self.name = name_of(f)
+
+    def __call__(self, *xs: Any) -> tuple[Any, ...]:
+        """The arrays and numbers in the result, in order."""
+        return tuple(flatten(self.f(*xs))[0])
+
+    def _along(self, xs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The function of what moves alone, and that."""
+
+        def along(*moved: Any) -> Any:
+            given = list(xs)
+            for i, x in zip(self.moving, moved, strict=True):
+                given[i] = x
+            return self(*given)
+
+        return along, tuple([xs[i] for i in self.moving])
+
+    def pull(self, outputs: int) -> Kernel:
+        """From the operands and one cotangent per output to one for each operand that moves."""
+
+        def pull(*given: Any) -> tuple[Any, ...]:
+            along, moved = self._along(given[: self.count])
+            _, pullback = _engine().vjp(along, *moved)
+            return tuple(pullback(given[self.count :]))
+
+        return self._derived(pull, f"pull_of_{self.name}", outputs)
+
+    def push(self) -> Kernel:
+        """From the operands and one tangent for each that moves to the tangents of the outputs."""
+
+        def push(*given: Any) -> tuple[Any, ...]:
+            along, moved = self._along(given[: self.count])
+            return tuple(_engine().jvp(along, moved, given[self.count :])[1])
+
+        return self._derived(push, f"push_of_{self.name}", len(self.moving))
+
+    def _derived(self, f: Callable[..., Any], name: str, more: int) -> Kernel:
+        tangents = range(self.count, self.count + more)
+        made = Kernel(f, self.count + more, (*self.moving, *tangents))
+        made.name = name
+        return made
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} of {self.count}>"
+
+
+def _engine() -> Any:
+    engine = plugins.default_engine()
+    if engine is None:
+        msg = "no engine is installed to differentiate with; pip install chainrules-py"
+        raise ContractError(msg)
+    return engine

@@ -1,0 +1,485 @@
+"""What people call: ``frule`` and ``rrule``. Like every engine they consume rules by `bind`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.config import Config
+from chainrules_py.engines.default import demand, pull_through, push_through
+from chainrules_py.errors import NoRuleError, ProjectionError, describe
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.rows.alias import Alias, Call, aliases
+from chainrules_py.registry.bind.bind import bind, part
+from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.registry.table import name_of, primal_of, unbind
+from chainrules_py.tangents.space import Space, kind_of, project, space
+from chainrules_py.tangents.structural import (
+    AbstractTangent,
+    NoTangent,
+    Tangent,
+    ZeroTangent,
+    canonicalize,
+    deliver,
+    is_zero,
+    map_fields,
+    unthunk,
+)
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.vocabulary.elementwise import lift
+
+__all__ = ["Pullback", "frule", "rrule"]
+
+
+class _Frule:
+    """Value and tangent of a function that has a rule.
+
+    ``y, y_dot = frule((x_dot, ...), f, x, ..., **options)``, exactly one tangent per operand; with
+    a `Config` in front of ``f``, rules that need the engine are found as well.
+
+    Raises
+    ------
+    NoRuleError
+        If no rule fits, or the one that does states no forward half.
+    ProjectionError
+        If a tangent does not belong to its operand.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> y, y_dot = frule((1.0,), sin, 0.0)
+    >>> y, y_dot
+    (0.0, 1.0)
+    """
+
+    register = staticmethod(register_frule)
+    __name__ = "frule"
+
+    def __call__(
+        self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        if not options and len(tangents) == len(operands):
+            try:
+                plan = _plans.table[f, tuple(map(type, operands)), "forward"]
+            except (KeyError, TypeError):  # not yet called with these types, or unhashable
+                pass
+            else:
+                tangents = tuple(map(_entering, operands, tangents))
+                found = plan.get(tuple([not is_zero(t) for t in tangents]))
+                if found is not None:
+                    run, wanted, defaults = found
+                    given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
+                    y, y_dot = run(given, *operands, **defaults)
+                    return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
+        plans = _plans.open()
+        called = None if options else (f, operands)
+        config, f, operands = _configured(f, operands)
+        f, operands, options, native = _normalised(f, operands, options)
+        if f is None:
+            y, y_dot = push_through(native, operands, tangents)
+            return y, NoTangent() if space_is_discrete(y) else y_dot
+        if len(tangents) != len(operands):
+            msg = (
+                f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
+                f"got {len(tangents)}"
+            )
+            raise ProjectionError(msg)
+        tangents = tuple(map(_entering, operands, tangents))
+        classes = tuple(map(type, operands))
+        wanted = tuple(not is_zero(t) for t in tangents)
+        rule, config = demand(f, classes, config, "forward")
+        bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
+        if bound is not None and _unchanged(called, f, native, operands):
+            plan = plans.setdefault((native or f, classes, "forward"), {})
+            plan[wanted] = (bound.run, bound.wanted, options)
+        if bound is None:
+            y = (native or f)(*operands, **options)
+            return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
+        given = tuple(t for t, w in zip(tangents, bound.wanted, strict=True) if w)
+        y, y_dot = bound.run(given, *operands, **options)
+        return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
+
+    def __repr__(self) -> str:
+        return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"
+
+
+class _Rrule:
+    """Value and pullback of a function that has a rule.
+
+    ``y, pullback = rrule(f, x, ..., **options)``; ``pullback(y_bar)`` is a tuple, one cotangent
+    per operand, also for one. With a `Config` in front of ``f``, rules that need the engine are
+    found as well.
+
+    Raises
+    ------
+    NoRuleError
+        If no rule fits, or the one that does states no reverse half.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import multiply
+    >>> y, pullback = rrule(multiply, 2.0, 3.0)
+    >>> y, pullback(1.0)
+    (6.0, (3.0, 2.0))
+    >>> pullback(1.0, wanted=(True, False))
+    (3.0, ZeroTangent())
+    """
+
+    register = staticmethod(register_rrule)
+    __name__ = "rrule"
+
+    def __call__(
+        self, f: Any, /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        if not options:
+            try:
+                run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
+            except (KeyError, TypeError):  # not yet called with these types, or unhashable
+                pass
+            else:
+                y, record = run(None, *operands, **defaults)
+                return y, Pullback(name, y, operands, record, wanted)
+        plans = _plans.open()
+        called = None if options else (f, operands)
+        config, f, operands = _configured(f, operands)
+        f, operands, options, native = _normalised(f, operands, options)
+        if f is None:
+            return pull_through(native, operands)
+        classes = tuple(map(type, operands))
+        rule, config = demand(f, classes, config, "reverse")
+        bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
+        if bound is not None and _unchanged(called, f, native, operands):
+            plans[native or f, classes] = (bound.run, _slots(bound), name_of(f), options)
+        if bound is None:
+            y = (native or f)(*operands, **options)
+            return y, Pullback(name_of(f), y, operands, None, ())
+        y, record = bound.run(None, *operands, **options)
+        return y, Pullback(name_of(f), y, operands, record, _slots(bound))
+
+    def __repr__(self) -> str:
+        return "<rrule: y, pullback = rrule(f, x, ...)>"
+
+
+frule = _Frule()
+rrule = _Rrule()
+
+
+def _slots(bound: Any) -> tuple[bool | None, ...]:
+    """Which operands get cotangents; None for numbers that a function does not depend on."""
+    if bound.statement.recipe.pen != "scalar_rule":
+        return bound.wanted  # type: ignore[no-any-return]
+    return tuple([w or None for w in bound.wanted])
+
+
+@final
+class Pullback:
+    """From a cotangent of the result to a tuple with one cotangent per operand.
+
+    ``pullback(y_bar)``, any number of times; ``pullback(y_bar, wanted=(True, False))`` skips the
+    work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
+    """
+
+    __slots__ = ("name", "operands", "record", "wanted", "y")
+
+    def __init__(
+        self,
+        name: str,
+        y: Any,
+        operands: tuple[Any, ...],
+        record: tuple[Any, ...] | None,
+        wanted: tuple[bool | None, ...],
+    ) -> None:
+        self.name = name
+        self.y = y
+        self.operands = operands
+        self.record = record
+        self.wanted = wanted
+
+    def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
+        """One cotangent per operand."""
+        operands, record = self.operands, self.record
+        y_bar = check_cotangent(self.y, y_bar)
+        if record is None or is_zero(y_bar):
+            slots = self.wanted or (True,) * len(operands)
+            return tuple(
+                [
+                    NoTangent() if w is False else _nothing(x)
+                    for x, w in zip(operands, slots, strict=True)
+                ]
+            )
+        pull = record[0]
+        try:
+            if wanted is not None:
+                bars = self._some(y_bar, record, wanted)
+            else:
+                bars = pull(y_bar, *record[2:])
+                if len(operands) == 1:
+                    theirs = (y_bar, self.y, operands[0])
+                    theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
+                    return (_leaving(bars, operands[0], theirs),)
+                if not all(self.wanted):
+                    bars = self._placed(bars if self.wanted.count(True) > 1 else (bars,))
+        except Exception as error:
+            shown = ", ".join(map(describe, operands))
+            note = f"while pulling back {describe(y_bar)} through {self.name}({shown})"
+            statement = getattr(pull, "statement", None)
+            error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
+            raise
+        theirs = (y_bar, self.y, *operands)
+        theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
+        given: list[Any] = []
+        for bar, x in zip(bars, operands, strict=True):
+            # A rule may give one array for several operands; whoever receives them may write.
+            given.append(_leaving(bar, x, (*theirs, *given)))
+        return tuple(given)
+
+    def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
+        """One entry per operand; indices, conditions and the like have none to be given."""
+        empty = {True: None, False: NoTangent(), None: ZeroTangent()}
+        bars: list[Any] = [empty[w] for w in self.wanted]
+        for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
+            bars[i] = bar
+        return bars
+
+    def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
+        """The cotangents that are wanted, None for the others."""
+        if len(wanted) != len(self.operands):
+            msg = (
+                f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
+                f"{self.name}"
+            )
+            raise ProjectionError(msg)
+        active = [i for i, w in enumerate(self.wanted) if w]
+        return self._placed(
+            tuple(
+                [
+                    part(record[0], k, y_bar, record[2:]) if wanted[i] else None
+                    for k, i in enumerate(active)
+                ]
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
+
+
+_plans = Cache()
+"""What was bound for a function and types, where a call's operands went to the rule unchanged."""
+
+
+def _unchanged(called: Any, f: Any, native: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether a call without options went to its rule just as it was given."""
+    return called is not None and called[0] is (native or f) and called[1] is operands
+
+
+def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:
+    config: Config | None = None
+    if isinstance(f, Config):
+        config, f, operands = f, operands[0], operands[1:]
+    f, operands = unbind(f, operands)
+    return config, f, operands
+
+
+def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """``(primal, operands, options, native)`` in the one form; ``native`` stood for the primal.
+
+    ``(None, operands, {}, call)`` for what has no primal: ``call(*operands)`` has to be traced.
+    """
+    if isinstance(f, Primitive):
+        return f, *f.normalise(operands, options), None
+    primal = primal_of(f)
+    if primal is None:
+        plugins.see(f, map(type, operands))
+        primal = primal_of(f)
+    home = arrays.number_home(f)
+    if home is not None and all(arrays.is_python_number(type(x)) for x in operands):
+        operands = tuple([scalar_at_home(x, home) for x in operands])
+    row = _row(f)
+    if row is not None:
+        return _by_row(row, operands, options)
+    if primal is None:
+        raise NoRuleError(_unknown(f, operands))
+    return primal, *primal.normalise(operands, options), f
+
+
+def _row(f: Any) -> Alias | None:
+    try:
+        return aliases.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A call of a library's function, as `_normalised` gives it."""
+    word, native = row.word, row.native
+    if not options and isinstance(word, Primitive) and _is_whole(word, operands):
+        return word, operands, options, native
+    homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+    home = next((h for h in homes if h is not None), None)
+    call = arrays.inside(home, row.call, operands, options)
+    words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
+
+    def whole(*xs: Any) -> Any:
+        return arrays.inside(home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
+
+    if not words or _does_more(call, row, operands, options):
+        return None, operands, {}, whole
+    primal: Any = call.word  # a keyword may have made it another word
+    xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
+    if len(xs) != len(operands):  # its defaults have no tangents to be given
+        return None, operands, {}, whole
+    return primal, xs, stated, None
+
+
+def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
+    """Whether a word takes these operands and nothing besides."""
+    return len(operands) == len(word.operands) and not word.options
+
+
+def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether keywords have made of a call more than one of a word with the same operands."""
+    if call.after:
+        return True
+    if len(call.operands) != len(operands):
+        # An option by position is one of the operands too, and gets NoTangent(); a list is one.
+        return True
+    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
+    return not same and not options.keys().isdisjoint(row.lower)
+
+
+def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
+    shown = ", ".join(type(x).__qualname__ for x in operands)
+    return (
+        f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
+        f"it and state a rule, or differentiate through it with an engine"
+    )
+
+
+def _entering(x: Any, t: Any) -> Any:
+    """A tangent as a person gave it, checked against its operand and brought to its space."""
+    if type(t) is type(x) and kind_of(x) in ("real", "complex") and _agree(x, t):
+        return t
+    t = canonicalize(x, t)
+    if isinstance(t, (Tangent, AbstractTangent)):
+        return t
+    of = space(x)
+    return of if is_zero(of) else project_exactly(t, of)
+
+
+def _agree(x: Any, t: Any) -> bool:
+    """Whether two arrays or numbers of one type agree in dtype and shape."""
+    same_dtype = getattr(x, "dtype", None) is getattr(t, "dtype", None)
+    return same_dtype and getattr(x, "shape", ()) == getattr(t, "shape", ())
+
+
+def project_exactly(t: Any, of: Space) -> Any:
+    """Bring dtype, realness and device right; the shape has to be right already.
+
+    Raises
+    ------
+    ProjectionError
+        If the shape is another.
+    """
+    if (
+        getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
+        if of.dtype is not None
+        else type(t) is float
+    ):
+        return t
+    shape = getattr(t, "shape", ())
+    if shape != of.shape:
+        msg = f"a tangent of shape {shape} for {of!r}: the shapes have to be equal"
+        raise ProjectionError(msg)
+    return project(t, of)
+
+
+def check_cotangent(y: Any, y_bar: Any) -> Any:
+    """A cotangent as a person gave it, checked against the result and brought to its space.
+
+    Raises
+    ------
+    ProjectionError
+        If it does not belong to y: another shape, structure, or None.
+    """
+    if (
+        type(y_bar) is type(y)
+        and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0)
+        and y.shape == y_bar.shape
+    ):
+        return y_bar
+    y_bar = unthunk(canonicalize(y, y_bar))
+    if isinstance(y_bar, AbstractTangent):
+        if isinstance(y_bar, Tangent):
+            return project(y_bar, y)
+        return y_bar
+    of = space(y)
+    if type(of) is not Space:
+        return of if is_zero(of) else y_bar
+    return project_exactly(y_bar, of)
+
+
+def space_is_discrete(y: Any) -> bool:
+    """Whether a result is an integer or a boolean, so that it has no tangent."""
+    of = space(y)
+    return type(of) is Space and of.kind == "int"
+
+
+def _nothing(x: Any) -> Any:
+    return NoTangent() if is_zero(space(x)) else ZeroTangent()
+
+
+def scalar_at_home(x: Any, home: Any) -> Any:
+    """A Python number, or a tracer of one, as the scalar that a library's functions make of it."""
+    return lift(x, to=home)
+
+
+owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
+
+
+def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+    """Say how an array is made one that a person may write to: ``own(x, theirs)``.
+
+    It returns x itself, or a copy if x is read-only, broadcast, or shares memory with ``theirs``.
+    """
+    owners[cls] = own
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """An array that a person may keep and write to; copied only if it has to be."""
+    cls = type(x)
+    if cls in owners:
+        return owners[cls](x, theirs)
+    if isinstance(x, Tangent):
+        flat = held(*theirs)
+        return map_fields(lambda field: own(field, flat), x)
+    if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
+        return arrays.namespace(x).asarray(x, copy=True)
+    return x
+
+
+def held(*values: Any) -> tuple[Any, ...]:
+    """The values themselves, and what structures and their tangents hold in place of these."""
+    found: list[Any] = []
+    for x in values:
+        if isinstance(x, Tangent):
+            found.extend(held(*[t for _, t in x.fields()]))
+        elif is_structure_type(type(x)):
+            found.extend(held(*[field for _, field in fields_of(x)]))
+        else:
+            found.append(x)
+    return tuple(found)
+
+
+def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
+    cls = type(bar)
+    if cls is type(x) and cls in owners and bar.dtype is x.dtype:  # so x is no boolean
+        return owners[cls](bar, theirs)
+    if bar is None:
+        return _nothing(x)
+    bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar
+    if type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b":
+        return NoTangent()
+    return own(bar, theirs)

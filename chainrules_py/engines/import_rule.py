@@ -1,0 +1,141 @@
+"""Rules that are made of another engine's functions: as oracles, or where nobody has stated one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.errors import RuleError
+from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.primitives.plugins import Layer
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.recipes import FruleRecipe, RruleRecipe
+from chainrules_py.registry.checks import find_primal
+from chainrules_py.registry.table import Source, Statement, enter, name_of, rules_for
+
+__all__ = ["declared", "parameters_of_imported", "state_imported", "without_rule"]
+
+
+def parameters_of_imported(
+    f: Callable[..., Any], operands: int | None
+) -> tuple[list[str], dict[str, Any]]:
+    """The names of the operands of another engine's function, and its options with their defaults.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    operands : int, optional
+        How many of its parameters are operands; by default those without a default.
+
+    Raises
+    ------
+    RuleError
+        If there are none that can be read.
+    """
+    try:
+        found = [*inspect.signature(f).parameters.values()]
+    except (TypeError, ValueError):
+        found = []
+    found = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    positional = [p for p in found if p.kind is not p.KEYWORD_ONLY]
+    if operands is None:
+        operands = sum([p.default is p.empty for p in positional])
+    names = [p.name for p in positional[:operands]]
+    names += [f"x{i}" for i in range(len(names), operands)]
+    if not names:
+        msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
+        raise RuleError(msg)
+    rest = {p.name: p.default for p in found if p.name not in names and p.default is not p.empty}
+    return names, rest
+
+
+def declared(
+    f: Callable[..., Any],
+    names: list[str],
+    options: dict[str, Any],
+    value: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+) -> Primitive[..., Any]:
+    """A primitive under the name and with the parameters of another engine's function.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    names, options
+        As `parameters_of_imported` gives them.
+    value : callable
+        ``value(operands, options)`` computes it.
+    """
+
+    def imported(*operands: Any, **options: Any) -> Any:
+        return value(operands, options)
+
+    kind = inspect.Parameter
+    parameters = [kind(name, kind.POSITIONAL_ONLY) for name in names]
+    parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
+    imported.__name__ = imported.__qualname__ = getattr(f, "__name__", type(f).__name__)
+    imported.__doc__ = f"{imported.__name__} of {getattr(f, '__module__', 'another engine')}."
+    imported.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    primal = Primitive(imported)
+    primal.opaque = True
+    return primal
+
+
+def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
+    """The primitive that is to get its rule from another engine's function.
+
+    Raises
+    ------
+    RuleError
+        If there is a rule for it already: that one is not replaced in silence.
+    """
+    primal = find_primal(to, "import_rule")
+    stated = [s for s in rules_for(primal) if s.recipe is not None]
+    if stated:
+        msg = (
+            f"import_rule({name_of(f)}, to={primal.__name__}): there is {stated[0]!r}; leave out "
+            f"to=, and use what import_rule returns beside it"
+        )
+        raise RuleError(msg)
+    return primal
+
+
+def state_imported(
+    primal: Primitive[..., Any],
+    f: Callable[..., Any],
+    frule: Callable[..., Any],
+    rrule: Callable[..., Any],
+    *,
+    module: str,
+    engine: str,
+) -> None:
+    """State both modes of a primitive, marked as imported, below all that people have stated.
+
+    Parameters
+    ----------
+    primal : Primitive
+        The function.
+    f : callable
+        The other engine's: where it is defined is where the rule is said to stand.
+    frule, rrule : callable
+        ``frule(tangents, *operands, **options) -> (y, y_dot)`` and ``rrule(*operands, **options) ->
+        (y, pullback)``.
+    module : str
+        The adapter that imports it.
+    engine : str
+        The engine's name.
+    """
+    source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
+    signature = (object,) * len(primal.operands)
+    varargs = object if primal.variadic else None
+    recipes: tuple[tuple[str, Any], ...] = (
+        ("forward", FruleRecipe(frule, False)),
+        ("reverse", RruleRecipe(rrule, False)),
+    )
+    for mode, recipe in recipes:
+        recipe.pen = f"import_rule of {engine}"
+        enter(
+            Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)
+        )

@@ -1,0 +1,81 @@
+"""The value of a call that is being differentiated: known, where its rule is run again.
+
+An engine that keeps inputs and outputs runs a rule again to differentiate it, or for the half that
+it did not run before. A rule computes the value of its own call; here it gets the one there is. So
+running it again costs what its halves cost, and derivatives of any order flow through the output of
+the call.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from typing import Any, final
+
+__all__ = ["ReusedValue", "anything_known", "known_value"]
+
+
+@final
+class ReusedValue:
+    """While it is entered, `known_value` finds the value of a call.
+
+    Parameters
+    ----------
+    primal : Primitive
+        What was called.
+    operands, options
+        The call, in the one form.
+    y
+        Its value.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> x = 0.5
+    >>> with Known(sin, (x,), {}, "its value"):
+    ...     known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})
+    ('its value', None)
+    """
+
+    __slots__ = ("_before", "_token", "operands", "options", "primal", "y")
+
+    def __init__(
+        self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
+    ) -> None:
+        self.primal = primal
+        self.operands = operands
+        self.options = options
+        self.y = y
+
+    def __enter__(self) -> None:
+        self._before = _known.get()
+        self._token = _known.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        _known.reset(self._token)
+
+    def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        """Whether a call is the one whose value this is: of the same objects."""
+        return (
+            self.primal is primal
+            and len(operands) == len(self.operands)
+            and all([x is y for x, y in zip(operands, self.operands, strict=True)])
+            and options == self.options
+        )
+
+
+_known: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar("known", default=None)
+
+
+def anything_known() -> bool:
+    """Whether the value of any call is known."""
+    return _known.get() is not None
+
+
+def known_value(
+    primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
+) -> ReusedValue | None:
+    """What knows the value of a call, or None."""
+    known = _known.get()
+    while known is not None and not known.is_of(primal, operands, options):
+        known = known._before
+    return known

@@ -1,5 +1,0 @@
-"""What solvers and integrators are made of; they work on plain values, and on any library's.
-
-Nothing in here is differentiated, but for the steps of `chainrules_py.numerics.stepping`: the rules
-of the words that call it say what the derivatives of a solution are, without how it was found.
-"""

@@ -1,0 +1,1 @@
+"""Functions that engines see being called: primitives, their aliases in libraries, their closures."""

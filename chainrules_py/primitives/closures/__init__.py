@@ -1,0 +1,1 @@
+"""Closure conversion: values that a function captured become operands."""

@@ -1,0 +1,132 @@
+"""Copies of functions, in which something of what they know is another."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.primitives.closures.freeze import assigned_names
+from chainrules_py.primitives.closures.search import (
+    attributes,
+    content,
+    globals_of,
+    is_container,
+    is_of_library,
+)
+from chainrules_py.values.structure import fields_of, rebuild
+
+__all__ = ["LASTING", "Copy"]
+
+LASTING = (types.ModuleType, type, types.BuiltinFunctionType)
+"""Globals that programs do not rebind."""
+
+
+class Copy:
+    """A copy in which some values are exchanged; what holds none of them is shared.
+
+    Parameters
+    ----------
+    leaf : callable
+        From a value to what stands in its place, most often itself.
+    is_tainted : callable
+        Whether a value holds one to be exchanged, or is to be copied for another reason.
+    settle : bool
+        Whether the functions that are copied see the names from outside as they are now.
+    """
+
+    def __init__(
+        self,
+        leaf: Callable[[Any], Any],
+        is_tainted: Callable[[Any], bool],
+        *,
+        settle: bool = False,
+    ) -> None:
+        self.leaf = leaf
+        self.is_tainted = is_tainted
+        self.settle = settle
+        self.made: list[Any] = []
+        self.seen: list[Any] = []  # under the names from outside
+        self._known: dict[int, Any] = {}
+
+    def __call__(self, x: Any) -> Any:
+        """The copy of a value; the value itself if there is no need of one."""
+        if not self.is_tainted(x):
+            return self.leaf(x)
+        if id(x) not in self._known:
+            self._make(x)
+        return self._known[id(x)]
+
+    def _keep(self, x: Any, new: Any) -> Any:
+        self._known[id(x)] = new
+        self.made.append(new)
+        return new
+
+    def _make(self, x: Any) -> None:
+        kind = type(x)
+        if kind is types.FunctionType:
+            self._make_function(x)
+        elif kind is types.MethodType:
+            self._keep(x, types.MethodType(self(x.__func__), self(x.__self__)))
+        elif isinstance(x, functools.partial):
+            named = {name: self(y) for name, y in x.keywords.items()}
+            self._keep(x, kind(self(x.func), *map(self, x.args), **named))
+        elif is_container(kind):
+            self._keep(x, rebuild(x, [self(field) for _, field in fields_of(x)]))
+        else:
+            self._make_object(x)
+
+    def _make_function(self, f: types.FunctionType) -> None:
+        shared = assigned_names(f.__code__) if self.settle else frozenset()
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        fresh = {
+            name: types.CellType()
+            for name, cell in cells.items()
+            if (self.settle and name not in shared) or self._changes(content(cell))
+        }
+        scope, named = f.__globals__, globals_of(f)
+        if self.settle and ("global" in shared or is_of_library(f)):
+            named = {}
+        elif self.settle:
+            if any(not isinstance(x, LASTING) for x in named.values()):
+                scope = {n: x for n, x in scope.items() if n in ("__builtins__", "__name__")}
+            else:
+                named = {}
+        else:
+            named = {name: x for name, x in named.items() if self._changes(x)}
+            scope = {**scope} if named else scope
+        new = types.FunctionType(
+            f.__code__, scope, f.__name__, None, tuple((cells | fresh).values())
+        )
+        self._keep(f, new)  # before it is filled, for it may hold itself
+        new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+        new.__dict__.update(f.__dict__)
+        if scope is not f.__globals__:
+            scope.update({name: self._named(x) for name, x in named.items()})
+            self.seen += named.values()
+        for name, cell in fresh.items():
+            with contextlib.suppress(ValueError):  # what is not assigned yet stays so
+                cell.cell_contents = self(cells[name].cell_contents)
+                self.seen.append(cells[name].cell_contents)
+        new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
+        if f.__kwdefaults__:
+            new.__kwdefaults__ = {name: self(x) for name, x in f.__kwdefaults__.items()}
+
+    def _named(self, x: Any) -> Any:
+        """A global of a function; there is no need to settle those of libraries."""
+        lasting = self.settle and type(x) is types.FunctionType and is_of_library(x)
+        return x if lasting else self(x)
+
+    def _make_object(self, x: Any) -> None:
+        new = self._keep(x, object.__new__(type(x)))
+        own = getattr(new, "__dict__", {})
+        for name, value in attributes(x).items():
+            if name in getattr(x, "__dict__", {}):
+                own[name] = self(value)
+            else:
+                object.__setattr__(new, name, self(value))
+
+    def _changes(self, x: Any) -> bool:
+        return self.is_tainted(x) or self.leaf(x) is not x

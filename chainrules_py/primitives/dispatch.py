@@ -1,0 +1,337 @@
+"""Choosing by type: one small table per function, solved by plum, with a flat cache in front.
+
+plum orders signatures from general to specific; what it adds here is nothing else. Its import
+costs 60 ms, nearly all of it beartype, so it waits for the first lookup.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import threading
+import types
+import typing
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from types import BuiltinFunctionType
+from typing import Any, Generic, TypeVar
+
+from chainrules_py.errors import AmbiguousRuleError, RuleError
+from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Numeric, dispatch_type, is_foreign, registered_base
+
+__all__ = ["Cache", "MethodTable", "invalidate", "operand_types", "where_defined"]
+
+T = TypeVar("T")
+
+lock = threading.RLock()
+"""Held while anything is registered or solved; never while a backend is imported."""
+
+_opened: weakref.WeakSet[Cache] = weakref.WeakSet()
+_EMPTY: Mapping[Any, Any] = types.MappingProxyType({})
+
+
+class Cache:
+    """A dict that is replaced, never cleared, when something is registered.
+
+    ``table`` is for reading. Whoever fills it calls ``open`` *before* reading what it caches, and
+    stores into the dict that this gives: a value computed from old rules then lands in a dict that
+    nobody reads any more. A cache that nobody has opened is read-only, and costs a registration
+    nothing: with a thousand words, to empty a thousand dicts a thousand times takes 0.1 s.
+    """
+
+    __slots__ = ("__weakref__", "table")
+
+    def __init__(self) -> None:
+        self.table: Mapping[Any, Any] = _EMPTY
+
+    def open(self) -> dict[Any, Any]:
+        """The dict that ``table`` is until the next registration."""
+        with lock:
+            if self.table is _EMPTY:
+                self.table = {}
+                _opened.add(self)
+            return self.table  # type: ignore[return-value]
+
+
+def invalidate() -> None:
+    """Forget everything that was looked up."""
+    with lock:
+        for cache in _opened:
+            cache.table = _EMPTY
+        _opened.clear()
+
+
+arrays._on_change.append(invalidate)
+
+
+class MethodTable(Generic[T]):
+    """What there is for which types, with a layer of precedence for each.
+
+    The more specific signature wins. Between equal and between ambiguous ones the higher layer
+    decides, so that the order of loading never does.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._methods: dict[tuple[tuple[Any, ...], Any, int], T] = {}
+        self._later: list[tuple[tuple[Any, ...], Any, Callable[[], int], T]] = []
+
+    def add(
+        self, signature: tuple[Any, ...], varargs: Any, layer: int | Callable[[], int], value: T
+    ) -> None:
+        """Enter a value; one of the same signature and layer is replaced.
+
+        A layer that has to be found out, which takes a look at what is installed, is found out
+        when it is needed: importing a backend enters a hundred values.
+        """
+        with lock:
+            if callable(layer):
+                self._later.append((signature, varargs, layer, value))
+            else:
+                self._methods[signature, varargs, layer] = value
+
+    @property
+    def methods(self) -> dict[tuple[tuple[Any, ...], Any, int], T]:
+        """The values by signature and layer."""
+        if self._later:
+            layers = [layer() for _, _, layer, _ in self._later]
+            with lock:
+                for (signature, varargs, _, value), layer in zip(self._later, layers, strict=False):
+                    self._methods[signature, varargs, layer] = value
+                del self._later[: len(layers)]
+        return self._methods
+
+    def resolve(self, operands: tuple[type, ...]) -> T | None:
+        """The value for these types, or None.
+
+        Raises
+        ------
+        AmbiguousRuleError
+            If two signatures fit, neither is more specific, and their layer is the same.
+        """
+        target = tuple(map(dispatch_type, operands))
+        found = self._solve(target)
+        if found is None:
+            zero_d = tuple(map(arrays.zero_d_type, target))
+            found = self._solve(zero_d) if zero_d != target else None
+        if found is None or not any(map(is_foreign, target)):
+            return None if found is None else found[1]
+        # A subclass with arithmetic of its own is served only by what names it.
+        signature, value = found
+        several = [signature[-1]] * (len(target) - len(signature))  # of a variadic one, the last
+        for cls, annotation in zip(target, (*signature, *several), strict=True):
+            if is_foreign(cls):
+                base = registered_base(cls)
+                assert base is not None
+                if issubclass(base, annotation):
+                    return None
+        return value
+
+    def _solve(self, target: tuple[type, ...]) -> tuple[tuple[Any, ...], T] | None:
+        fitting, certain = self._fitting(target)
+        if not fitting:
+            return None
+        if len(fitting) == 1 and certain:
+            signature, varargs, _, value = fitting[0]
+            return signature if varargs is None else (*signature, varargs), value
+        import plum
+
+        solver, values = self._build(plum, fitting)
+        try:
+            method, _ = solver.resolve_method(plum.Signature(*target))
+        except plum.NotFoundLookupError:
+            return None
+        except plum.AmbiguousLookupError as error:
+            several = [values[m.implementation] for m in error.methods]
+            shown = ", ".join(cls.__qualname__ for cls in target)
+            lines = [f"{self.name}({shown}) is ambiguous between"]
+            lines += [f"  {signature_text(s[0])} at {where_defined(s[1])}" for s in several]
+            lines.append(f"write one for ({shown})")
+            raise AmbiguousRuleError("\n".join(lines)) from None
+        found: tuple[tuple[Any, ...], T] = values[method]
+        return found
+
+    def _fitting(
+        self, target: tuple[type, ...]
+    ) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
+        """The entries for these types, and whether that is certain; plum compares all it gets."""
+        # plum keeps one method per signature: of equal signatures only the highest layer goes in.
+        best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
+        all_certain = True
+        for (signature, varargs, layer), value in list(self.methods.items()):
+            rest = len(target) - len(signature)
+            if rest < 0 or (rest and varargs is None):
+                continue
+            accepted = list(map(_accepts, (*signature, *[varargs] * rest), target))
+            if False not in accepted:
+                all_certain = all_certain and None not in accepted
+                if (signature, varargs) not in best or best[signature, varargs][2] < layer:
+                    best[signature, varargs] = signature, varargs, layer, value
+        return list(best.values()), all_certain
+
+    def _build(self, plum: Any, fitting: list[Any]) -> tuple[Any, dict[Any, Any]]:
+        def declaration(*operands: Any) -> None: ...
+
+        declaration.__name__ = self.name
+        solver = plum.Function(declaration)
+        values: dict[Any, Any] = {}
+        for signature, varargs, layer, value in fitting:
+            # A fresh function per entry: plum hands it back, and reads no defaults off it.
+            method = types.FunctionType(declaration.__code__, {}, self.name)
+            keywords = {} if varargs is None else {"varargs": varargs}
+            solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
+            shown = signature if varargs is None else (*signature, varargs)
+            values[method] = (shown, value)
+        return solver, values
+
+
+def _accepts(annotation: Any, cls: type) -> bool | None:
+    """Whether instances of a class fit an annotation; None where only plum can say."""
+    if annotation is Any:
+        return True
+    try:
+        return issubclass(cls, annotation)
+    except TypeError:
+        return None
+
+
+def operand_types(
+    function: Callable[..., Any], skip: int = 0, types: tuple[Any, ...] | None = None
+) -> tuple[tuple[Any, ...], Any]:
+    """The types that a function is dispatched on, and the type of its variadic operands or None.
+
+    Parameters
+    ----------
+    function : callable
+        Its positional parameters, after the first ``skip``, are read; keyword-only ones are not
+        dispatched on. A parameter without annotation means `Numeric`.
+    skip : int
+        How many leading parameters are not operands.
+    types : tuple, optional
+        Used instead of the annotations.
+
+    Raises
+    ------
+    RuleError
+        If an annotation cannot be resolved, or cannot be dispatched on.
+    """
+    # Not all of C's functions have a signature, and that of a ufunc has more than operands.
+    if types is not None and (type(function) is BuiltinFunctionType or hasattr(function, "nin")):
+        return tuple(
+            [checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]
+        ), None
+    parameters = parameters_of(function)
+    names = parameters.positional[skip:]
+    if parameters.variadic is not None:
+        names = (*names, parameters.variadic)
+    if types is None:
+        hints = _hints(function, names)
+    elif len(types) == len(names):
+        hints = dict(zip(names, types, strict=True))
+    else:
+        msg = (
+            f"types={types!r} has {len(types)} entries for {len(names)} operands of "
+            f"{where_defined(function)}"
+        )
+        raise RuleError(msg)
+    found = tuple([checked_annotation(hints.get(name, Numeric), name, function) for name in names])
+    return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
+
+
+def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, Any]:
+    annotations = getattr(function, "__annotations__", {})
+    hints = {name: annotations[name] for name in names if name in annotations}
+    if not any(isinstance(a, str) for a in hints.values()):
+        return hints
+    # Nearly all are the name of a class, which get_type_hints takes 30 us to look up.
+    scopes = (getattr(function, "__globals__", {}), vars(builtins))
+    known = {
+        name: next((scope[a] for scope in scopes if a in scope), None) if isinstance(a, str) else a
+        for name, a in hints.items()
+    }
+    if None not in known.values():
+        return known
+    try:
+        return typing.get_type_hints(function)
+    except Exception as error:
+        msg = (
+            f"the annotations of {getattr(function, '__qualname__', function)} "
+            f"({where_defined(function)}) cannot be resolved: {error}; "
+            f"write @rule(f, types=(A, B)) to give the types as objects"
+        )
+        raise RuleError(msg) from error
+
+
+_SIMPLE = {Numeric, object, Any}
+_FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
+
+
+def _is_plain_class(cls: type) -> bool:
+    """Whether what is an instance of a class can be told by its type alone."""
+    return (
+        type(cls).__instancecheck__ in _FAITHFUL
+        and not typing.get_args(cls)
+        and not getattr(cls, "_is_protocol", False)
+    )
+
+
+def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
+    """An annotation that can be dispatched on, or an error that says why it cannot."""
+    annotation = arrays.replacement(annotation)
+    if annotation in (None, type(None)):
+        return type(None)
+    if isinstance(annotation, type) and _is_plain_class(annotation):
+        return annotation
+    try:
+        if annotation in _SIMPLE:
+            return annotation
+    except TypeError:
+        pass
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = tuple(checked_annotation(a, name, function) for a in typing.get_args(annotation))
+        union = parts[0]
+        for part in parts[1:]:
+            union = union | part
+        return union
+    # list[int], Literal, type[X], NDArray[...]
+    parametric = typing.get_origin(annotation) is not None
+    if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
+        msg = (
+            f"{annotation!r}, the annotation of {name} in "
+            f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
+            f"dispatched on by type alone, and would slow every call of this function; annotate "
+            f"with a class, a union of classes, Array, Scalar or Numeric"
+        )
+        raise RuleError(msg)
+    return annotation
+
+
+def _is_faithful(annotation: Any) -> bool:
+    import plum
+
+    return plum.is_faithful(annotation)
+
+
+def where_defined(thing: Any) -> str:
+    """``file:line`` of a function, or of the function that a wrapper or a statement carries."""
+    if (where := getattr(thing, "where", None)) is not None:
+        return str(where)
+    while hasattr(thing, "__wrapped__"):
+        thing = thing.__wrapped__
+    code = getattr(thing, "__code__", None)
+    if code is None:
+        return getattr(thing, "__module__", None) or "a place unknown"
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def signature_text(signature: Iterable[Any]) -> str:
+    """``(Array, float)``: a signature as it is read in messages."""
+    return "(" + ", ".join(_type_text(t) for t in signature) + ")"
+
+
+def _type_text(annotation: Any) -> str:
+    if annotation == Numeric:
+        return "Numeric"
+    return getattr(annotation, "__qualname__", None) or str(annotation)

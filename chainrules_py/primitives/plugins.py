@@ -1,0 +1,308 @@
+"""Loading what speaks for a library, when something of the library is first seen.
+
+A package announces itself by an entry point whose name is the root module it speaks for. It is
+imported outside the registry's lock: inside, two threads that import and look up would wait for
+each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import enum
+import functools
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from chainrules_py.errors import ContractError
+from chainrules_py.values.structure import _when_seen
+
+__all__ = [
+    "CONTRACT",
+    "Layer",
+    "default_engine",
+    "failures",
+    "hosted",
+    "late",
+    "later",
+    "layer_of",
+    "module_of",
+    "see",
+    "see_about",
+    "see_all",
+    "see_helpers",
+    "see_libraries",
+    "see_roots",
+]
+
+CONTRACT = 1
+"""The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
+
+BACKENDS = "chainrules_py.backends"
+ENGINES = "chainrules_py.engines.default"
+RULES = "chainrules_py.rules"
+WORDS = "chainrules_py.words"
+
+
+class Layer(enum.IntEnum):
+    """Whose word counts, where neither of two rules is more specific: the higher."""
+
+    CORE = 0
+    ENGINE = 1
+    BACKEND = 2
+    THIRD_PARTY = 3
+    USER = 4
+
+
+_seen: set[str] = set()
+failures: dict[str, str] = {}
+"""Packages that announced themselves and could not be imported, with the reason."""
+
+
+@functools.cache
+def announced(group: str) -> tuple[tuple[str, str], ...]:
+    """Name and module of each entry point of a group, sorted: no order of installing counts."""
+    import importlib.metadata  # 17 ms, mostly of the standard library's e-mail parser
+
+    found = importlib.metadata.entry_points(group=group)
+    return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
+
+
+@functools.cache
+def _layers() -> dict[str, Layer]:
+    layers = {"chainrules_py": Layer.CORE}
+    for group, layer in (
+        (ENGINES, Layer.ENGINE),
+        (BACKENDS, Layer.BACKEND),
+        (RULES, Layer.THIRD_PARTY),
+    ):
+        for _, module in announced(group):
+            layers[module] = layer
+    return layers
+
+
+def layer_of(module: str | None) -> Layer:
+    """The layer of a module: that of the entry point it came through, else the user's.
+
+    Examples
+    --------
+    >>> layer_of("chainrules_py.rules.linalg.matrices").name, layer_of("__main__").name
+    ('CORE', 'USER')
+    """
+    name = module or ""
+    root = name.partition(".")[0]
+    # The standard library's functions are what the core computes Python's numbers by. Both spare
+    # the import of the core a look at the disk.
+    if root == "chainrules_py" or root in sys.stdlib_module_names:
+        return Layer.CORE
+    while name:
+        if name in _layers():
+            return _layers()[name]
+        name = name.rpartition(".")[0]
+    return Layer.USER
+
+
+def see(f: Any, classes: Iterable[type]) -> bool:
+    """Load what announced itself for the libraries of a function and of its operands' classes.
+
+    And what waits for functions of its module.
+
+    Returns
+    -------
+    bool
+        Whether anything was imported for the first time.
+    """
+    return see_libraries(f, classes) | see_about(module_of(f))
+
+
+def see_libraries(f: Any, classes: Iterable[type]) -> bool:
+    """As `see`, of a function that is known, so that nothing that waits is about it."""
+    roots = {_root(f), _root(type(f))}
+    for cls in classes:
+        roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
+    return see_roots(roots)
+
+
+def see_roots(roots: set[str]) -> bool:
+    """As `see`, of root modules: load what announced itself for them."""
+    loaded = False
+    for root in sorted(roots - _seen):
+        for group in (BACKENDS, RULES):
+            loaded |= _load_announced(group, root)
+        _seen.add(root)  # only now: whoever comes in between waits at the import instead
+    return loaded
+
+
+_waiting: dict[str, list[str]] = {}
+"""What is imported when something of a module is first seen, by that module."""
+late: dict[str, set[str]] = {}
+"""The modules that are, or were, imported so, and those that they wait for."""
+
+
+def later(module: str, *about: str) -> None:
+    """Import a module not now, but when something of certain others is first looked up.
+
+    It holds rules, rows or implementations of functions that are in these. What is written in it
+    is entered then, whole, and before the lookup goes on; a rule of a user's for one of the
+    functions, entered before, keeps its precedence, which comes from its layer.
+
+    Parameters
+    ----------
+    module : str
+        What is imported.
+    *about : str
+        The modules of the functions, as these have it in ``__module__``.
+
+    Examples
+    --------
+    >>> later("chainrules_py.rules.special.special", "chainrules_py.vocabulary.special")
+    """
+    for name in about:
+        late.setdefault(module, set()).add(name)
+        _waiting.setdefault(name, []).append(module)
+
+
+def see_about(about: str) -> bool:
+    """Import what waits for something of a module to be seen.
+
+    Returns
+    -------
+    bool
+        Whether anything waited.
+    """
+    modules = _waiting.get(about)
+    if not modules:
+        return False
+    for module in tuple(modules):
+        importlib.import_module(module)
+        with contextlib.suppress(ValueError):  # another thread was as fast
+            modules.remove(module)  # only now: whoever comes in between waits at the import
+    return True
+
+
+def _see_class(cls: type) -> None:
+    """Load what says that instances of a class are structures, as it may of a library's."""
+    root = _root(cls)
+    for name, module in announced(BACKENDS):
+        if name == root and module not in sys.modules:  # else it may be importing this very thing
+            see_roots({root})
+    see_about(cls.__module__)
+
+
+_when_seen.append(_see_class)
+
+
+def see_all(root: str | None = None) -> None:
+    """Import everything that waits, for a library or for any: who lists what there is needs it."""
+    for about in tuple(_waiting):
+        if root in (None, about.partition(".")[0]):
+            see_about(about)
+
+
+def see_helpers(classes: Iterable[type]) -> bool:
+    """Load what announced that it computes words that the library of these classes has not.
+
+    The entry point is in the group ``chainrules_py.words``, under the root module of the classes:
+    SciPy has the special functions of NumPy's arrays.
+
+    Returns
+    -------
+    bool
+        Whether there is anything.
+    """
+    roots = {_root(base) for cls in classes for base in cls.__mro__}
+    return any([_load_announced(WORDS, root) for root in sorted(roots)])
+
+
+def _load_announced(group: str, root: str) -> bool:
+    modules = [module for name, module in announced(group) if name == root]
+    for module in modules:
+        load(module, group)
+    return bool(modules)
+
+
+def module_of(thing: Any) -> str:
+    """The module of a function or class; of a ufunc, which names none, where it is found.
+
+    Of one that is found under another name, as CuPy's are, that of its class; of a class's method
+    its module and its name.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.special
+    >>> module_of(np.sin), module_of(scipy.special.erf)
+    ('numpy', 'scipy.special')
+    """
+    if isinstance(owner := getattr(thing, "__objclass__", None), type):
+        return f"{owner.__module__}.{owner.__qualname__}"
+    module = getattr(thing, "__module__", None)
+    name = getattr(thing, "__name__", None)
+    if module or not (name and callable(thing)):
+        return str(module or "")
+    roots = {root for group in (BACKENDS, RULES) for root, _ in announced(group)}
+    homes = [
+        where
+        for where, module in sorted(sys.modules.items())
+        if where.partition(".")[0] in roots and getattr(module, "__dict__", {}).get(name) is thing
+    ]
+    return min(homes, key=len, default=type(thing).__module__)
+
+
+def _root(thing: Any) -> str:
+    return module_of(thing).partition(".")[0]
+
+
+def load(module: str, group: str) -> Any:
+    """Import an announced module and check the contract that it states.
+
+    A module that cannot be imported is listed in `failures` and breaks nobody else's lookups.
+
+    Raises
+    ------
+    ContractError
+        If it states another contract than ours.
+    """
+    if module in failures:
+        return None
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        failures[module] = f"{type(error).__name__}: {error}"
+        return None
+    stated = getattr(found, "chainrules_contract", None)
+    if stated != CONTRACT:
+        msg = (
+            f"{module} (entry point of {group}) states chainrules_contract = {stated!r}, and this "
+            f"core keeps {CONTRACT}; install a version of {module} made for contract {CONTRACT}"
+        )
+        raise ContractError(msg)
+    return found
+
+
+_hosting: contextvars.ContextVar[Any] = contextvars.ContextVar("hosting", default=None)
+
+
+@contextlib.contextmanager
+def hosted(engine: Any) -> Iterator[None]:
+    """Have another engine take the derivatives that are asked of nobody's by name.
+
+    An engine does so where it calls what is handed functions: these may be written in its own
+    operations, which no other engine sees. It has ``vjp`` and ``jvp``.
+    """
+    token = _hosting.set(engine)
+    try:
+        yield
+    finally:
+        _hosting.reset(token)
+
+
+def default_engine() -> Any:
+    """The engine that is taken where nobody named one, or None if none is installed."""
+    if (host := _hosting.get()) is not None:
+        return host
+    for _, module in announced(ENGINES):
+        if (engine := load(module, ENGINES)) is not None:
+            return engine
+    return None

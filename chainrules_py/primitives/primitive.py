@@ -1,0 +1,486 @@
+"""Primitives: functions that engines can see being called.
+
+Words of the vocabulary are primitives whose implementation is the arguments' own library. A
+user's function becomes one under ``@primitive``; its body is then the implementation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import types
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from chainrules_py.errors import (
+    NoRuleError,
+    NotDifferentiableError,
+    RuleError,
+    TracerError,
+    describe,
+)
+from chainrules_py.primitives.dispatch import (
+    Cache,
+    MethodTable,
+    invalidate,
+    operand_types,
+    where_defined,
+)
+from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
+from chainrules_py.primitives.signature import REQUIRED, Parameters, parameters_of
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer
+
+if TYPE_CHECKING:
+    import inspect
+
+__all__ = ["Primitive", "primitive", "register_static"]
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+S = TypeVar("S")
+
+
+def _documented() -> None:
+    """Only a docstring."""
+
+
+_STATIC = {type(None), bool, int, str, float}
+"""The classes of options that need no second look; `register_static` adds to them."""
+
+
+def register_static(cls: type) -> None:
+    """Say that instances of a class hold nothing that a derivative is taken in."""
+    _STATIC.add(cls)
+
+
+def is_static(*values: Any) -> bool:
+    """Whether options are plain Python data, or tuples of it."""
+    for value in values:
+        cls = type(value)
+        if cls not in _STATIC and (cls is not tuple or not _STATIC.issuperset(map(type, value))):
+            return False
+    return True
+
+
+_BODILESS = {_documented.__code__.co_code, (lambda: None).__code__.co_code}
+
+
+class Primitive(Generic[P, R]):
+    """A function known to the rules by identity, and to every engine by being called.
+
+    Calling one asks, in this order: an operand that is a tracer; what a backend implements for
+    these types; the namespace of the operands; the body of the declaration; the fallback.
+
+    Attributes
+    ----------
+    operands : tuple of str
+        The positional parameters: arrays and numbers, what derivatives are taken in.
+    variadic : str or None
+        The name of ``*operands``, if there are any number of them.
+    options : dict
+        The keyword-only parameters with their defaults (`chainrules_py.primitives.signature.REQUIRED` if
+        there is none).
+    shape_from_data : bool
+        Whether the shape of the result depends on values, so that it has to be waited for.
+    opaque : bool
+        Whether the body is the library's function that the primitive stands for: to trace into it
+        would be to see the same call again.
+    """
+
+    def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
+        functools.update_wrapper(self, declaration)
+        self.__wrapped__: Callable[P, R] = declaration
+        self.__name__: str = declaration.__name__
+        self.shape_from_data = shape_from_data
+        self.opaque = False
+        self.has_body = getattr(declaration, "__code__", None) is None or (
+            declaration.__code__.co_code not in _BODILESS
+        )
+        parameters = _declared(declaration)
+        self.operands = parameters.positional
+        self.variadic = parameters.variadic
+        self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
+        self._n_operands = -1 if self.variadic else len(self.operands)
+        self._required = {n for n, d in self.options.items() if d is REQUIRED}
+        self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
+        self._fallback: Callable[..., Any] | None = None
+        self._cache = Cache()
+
+    def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
+        """Compute it, or have the highest tracer among the operands trace it."""
+        if len(operands) != self._n_operands and self._n_operands >= 0:
+            operands, options = self.normalise(operands, options)  # type: ignore[assignment]
+        try:
+            implementation = self._cache.table[tuple(map(type, operands))]
+        except KeyError:
+            implementation = self._find(operands)
+        return implementation(*operands, **options)  # type: ignore[no-any-return]
+
+    def _key(self, operands: tuple[Any, ...]) -> Any:
+        return tuple(map(type, operands))
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature of the declaration."""
+        import inspect
+
+        return inspect.signature(self.__wrapped__)
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Primitive[P, R]: ...
+    @overload
+    def __get__(
+        self: Primitive[Concatenate[S, Q], R], instance: S, owner: type[S] | None = None
+    ) -> Callable[Q, R]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def normalise(
+        self, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Bring a call to the one form: operands by position, options by name, defaults filled in.
+
+        Raises
+        ------
+        TypeError
+            If the call does not fit the signature.
+        NotDifferentiableError
+            If an option is an array or a tracer.
+        """
+        n = len(operands)
+        fits = n >= len(self.operands) if self.variadic else n == self._n_operands
+        if not fits or not options.keys() <= self.options.keys():
+            bound = self.signature.bind(*operands, **options)
+            bound.apply_defaults()
+            operands, options = bound.args, bound.kwargs
+        else:
+            options = {**self.options, **options}
+            if self._required and any(options[n] is REQUIRED for n in self._required):
+                missing = sorted(n for n in self._required if options[n] is REQUIRED)
+                msg = f"{self.__name__}() misses {', '.join(missing)}"
+                raise TypeError(msg)
+        for name, value in options.items():
+            if type(value) in _STATIC or is_static(value):
+                continue
+            if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
+                msg = (
+                    f"{name} of {self.__name__} is an option, and is {describe(value)}; "
+                    f"an option is static Python data, no derivative is taken in it"
+                )
+                raise NotDifferentiableError(msg)
+        return operands, options
+
+    def implement(
+        self,
+        implementation: Callable[..., Any] | None = None,
+        *,
+        types: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Say how operands of the annotated types compute this primitive (a decorator).
+
+        Parameters
+        ----------
+        implementation : callable
+            Takes the operands by position and the options by keyword. Returned unchanged.
+        types : tuple, optional
+            Dispatched on instead of the annotations.
+
+        Examples
+        --------
+        >>> @primitive
+        ... def halve(x):
+        ...     "Half of x."
+        >>> @halve.implement
+        ... def halve_int(x: int):
+        ...     return x // 2
+        >>> halve(7)
+        3
+        """
+        if implementation is None:
+            return functools.partial(self.implement, types=types)
+        signature, varargs = operand_types(implementation, types=types)
+        # A library's own beats one for any array. A function of the library's, as a ufunc, names
+        # the library or nothing: it is whoever enters it that speaks for it.
+        written = isinstance(implementation, FunctionType)
+        module = implementation.__module__ if written else sys._getframe(1).f_globals["__name__"]
+        self._methods.add(signature, varargs, lambda: layer_of(module), implementation)
+        invalidate()
+        return implementation
+
+    def fallback(self, implementation: Callable[..., Any]) -> Callable[..., Any]:
+        """Say how arrays compute it whose library has no function of this name (a decorator).
+
+        It is written in other words, which those libraries have.
+        """
+        self._fallback = implementation
+        invalidate()
+        return implementation
+
+    def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What computes this primitive for operands of plain types, or None.
+
+        Of a tracer's type, what computes it for the payload.
+        """
+        see_about(self.__module__)
+        # np.float64 is a float as well: what its library computes comes before what Python does.
+        zero_d = tuple([arrays.zero_d_type(arrays.dispatch_type(cls)) for cls in operands])
+        found = self._methods.resolve(zero_d)
+        if found is None and not self.has_body:
+            found = self._native(operands)
+        if found is None and any(a is not b for a, b in zip(zero_d, operands, strict=True)):
+            found = self._methods.resolve(operands)
+        if found is None and self.has_body:
+            found = self.__wrapped__
+        if found is None and any([arrays.is_array_type(cls) for cls in operands]):
+            found = self._fallback
+        return found
+
+    def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
+        """The function of this name in the namespace of the operands, or None."""
+        for is_kind in (arrays.is_array_type, arrays.is_number_type):
+            for cls in operands:
+                if is_kind(cls):
+                    space = arrays.type_namespace(arrays.dispatch_type(cls))
+                    if space is not None:
+                        return _lookup(space, self.__name__)
+        return None
+
+    def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
+        classes = tuple(map(type, operands))
+        if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
+            table = self._cache.open()
+            traced = self._trace if any(map(is_structure_type, classes)) else self._traced(classes)
+            table[self._key(operands)] = traced
+            return traced
+        table = self._cache.open()
+        implementation = table[self._key(operands)] = self.plain_implementation(classes)
+        return implementation
+
+    def plain_implementation(
+        self, classes: tuple[type, ...], host: arrays.Host | None = None
+    ) -> Callable[..., Any]:
+        """As `implementation`, of operands that hold no tracer, but raises where there is none.
+
+        With another engine's values among the operands, or inside of them, it is asked.
+        """
+        see(self, classes)
+        implementation = self.implementation(classes)
+        if implementation in (None, self._fallback) and see_helpers(classes):
+            implementation = self.implementation(classes)
+        hosts = [host] if host is not None else map(arrays.host_of, classes)
+        for host in hosts:
+            if host is not None:
+                implementation = host(self, classes, implementation)
+                break
+        if implementation is None:
+            shown = ", ".join(cls.__qualname__ for cls in classes)
+            msg = (
+                f"nothing computes {self.__name__}({shown}); give it a body, or write "
+                f"@{self.__name__}.implement above a function with these annotations"
+            )
+            for module, reason in failures.items():
+                msg += f"\n  {module} announced itself and could not be imported: {reason}"
+            raise NoRuleError(msg)
+        return implementation
+
+    def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """What an engine traces calls with whose operands are of these classes, given all options.
+
+        None where there is no shorter way than calling the primitive.
+        """
+        fits = len(classes) == self._n_operands or self.variadic is not None
+        if self.has_body or not fits or any(map(is_structure_type, classes)):
+            return None
+        cls: Any = next(cls for cls in classes if arrays.is_tracer_type(cls))
+        return cls.__step__(self, classes)  # type: ignore[no-any-return]
+
+    def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
+        """What traces a call in which the operands of these classes hold nothing inside."""
+        places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
+        written = self.has_body
+        step = self.tracing(classes)
+        if step is not None and not self.options:
+            return step
+        if step is not None:
+            take, names = step, self.options.keys()
+
+            def stepped(*operands: Any, **options: Any) -> Any:
+                if options.keys() == names and _STATIC.issuperset(map(type, options.values())):
+                    return take(*operands, **options)
+                return take(*operands, **self.normalise(operands, options)[1])
+
+            return stepped
+
+        def traced(*operands: Any, **options: Any) -> Any:
+            operands, options = self.normalise(operands, options)
+            top = operands[places[0]]
+            for i in places:
+                if operands[i].level > top.level:
+                    top = operands[i]
+            y = top.__trace__(self, operands, options)
+            return self._unmixed(y) if written else y
+
+        return traced
+
+    def _trace(self, *operands: Any, **options: Any) -> Any:
+        tracer = highest_tracer(operands)
+        if tracer is None:  # a structure without any inside
+            return self.plain_implementation_of(operands)(*operands, **options)
+        operands, options = self.normalise(operands, options)
+        return self._unmixed(tracer.__trace__(self, operands, options))
+
+    def _unmixed(self, y: Any) -> Any:
+        """A result, unless something that is being differentiated came in by another way.
+
+        What a level traces lies below it. A tracer below one of its own level is no operand: the
+        function, or its rule, captured it.
+        """
+        for tracer in find_tracers(y):
+            if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
+                names = " and ".join(_captured(self.__wrapped__)) or "a value"
+                msg = (
+                    f"the result of {self.__name__} ({where_defined(self)}) depends on "
+                    f"{names} that is being differentiated and is no "
+                    f"operand of it: that gradient would be lost; pass it as an operand, or hold "
+                    f"it fixed with ignore_derivatives"
+                )
+                raise TracerError(msg)
+        return y
+
+    def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
+        """The implementation for operands of which none is, or holds, a tracer."""
+        classes, host = tuple(map(type, operands)), find_host(operands)
+        try:
+            return self._cache.table[classes, host]  # type: ignore[no-any-return]
+        except KeyError:
+            cache = self._cache.open()
+            found = cache[classes, host] = self.plain_implementation(classes, host)
+            return found
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return str(self.__wrapped__.__qualname__)
+
+
+class _Unary(Primitive[P, R]):
+    """One operand, no options: half of what a word costs is finding this out at each call."""
+
+    def __call__(self, x: Any, /) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x)]
+        except KeyError:
+            implementation = self._find((x,))
+        return implementation(x)  # type: ignore[no-any-return]
+
+    def _key(self, operands: tuple[Any, ...]) -> Any:
+        return type(operands[0])
+
+
+class _WithOptions(_Unary[P, R]):
+    """One operand, and options."""
+
+    def __call__(self, x: Any, /, **options: Any) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x)]
+        except KeyError:
+            implementation = self._find((x,))
+        return implementation(x, **options)  # type: ignore[no-any-return]
+
+
+class _Binary(Primitive[P, R]):
+    """Two operands, no options."""
+
+    def __call__(self, x: Any, y: Any, /) -> R:  # type: ignore[override]
+        try:
+            implementation = self._cache.table[type(x), type(y)]
+        except KeyError:
+            implementation = self._find((x, y))
+        return implementation(x, y)  # type: ignore[no-any-return]
+
+
+def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
+    parameters = parameters_of(declaration)
+    n = len(parameters.positional)
+    if not parameters.by_position_only or parameters.variadic or n > 2:
+        return Primitive
+    if parameters.keyword_only:
+        return _WithOptions if n == 1 else Primitive
+    return {1: _Unary, 2: _Binary}.get(n, Primitive)
+
+
+def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
+    for part in (space, getattr(space, "linalg", None), getattr(space, "fft", None)):
+        found = getattr(part, name, None)
+        if callable(found):  # a library has a module fft, with a function fft in it
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+def _declared(declaration: Callable[..., Any]) -> Parameters:
+    parameters = parameters_of(declaration)
+    if parameters.keywords is not None:
+        msg = (
+            f"{declaration.__name__} ({where_defined(declaration)}) takes **{parameters.keywords}; "
+            f"name each option, keyword-only, so that rules can be checked against them"
+        )
+        raise RuleError(msg)
+    return parameters
+
+
+@overload
+def primitive(declaration: Callable[P, R], /) -> Primitive[P, R]: ...
+@overload
+def primitive(*, shape_from_data: bool = False) -> Callable[[Callable[P, R]], Primitive[P, R]]: ...
+def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> Any:
+    """Make a function one that engines can see being called, and rules can be stated for.
+
+    Positional parameters are *operands*: arrays, numbers, and structures of them. Keyword-only
+    parameters are *options*: static Python data. Use it above a function, above a method or a
+    dataclass's ``__call__``, or as ``g = primitive(module.f)`` for code that cannot be edited.
+
+    Parameters
+    ----------
+    declaration : callable
+        Its body is the default implementation; with a bare docstring for a body, the namespace
+        of the operands is asked for a function of the same name.
+    shape_from_data : bool
+        Whether the shape of the result depends on values.
+
+    Raises
+    ------
+    RuleError
+        If it takes ``**keywords``.
+
+    Examples
+    --------
+    >>> @primitive
+    ... def area(width, height):
+    ...     return width * height
+    >>> area(2.0, 3.0)
+    6.0
+    >>> area
+    <primitive area>
+    """
+    if declaration is None:
+        return functools.partial(primitive, shape_from_data=shape_from_data)
+    if isinstance(declaration, Primitive):
+        return declaration
+    return _class_for(declaration)(declaration, shape_from_data=shape_from_data)
+
+
+def _captured(function: Any) -> list[str]:
+    """The names from outside under which a function sees tracers."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    found = []
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=True):
+        with contextlib.suppress(ValueError):  # a cell that is still empty
+            if find_tracers(cell.cell_contents):
+                found.append(name)
+    return found

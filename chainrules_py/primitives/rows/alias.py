@@ -1,0 +1,495 @@
+"""A library's own functions, as rows that say which word each is and where its keywords go.
+
+A row is read against the function's own signature: each parameter is an operand, an option,
+renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by hand is
+how keywords come to be ignored in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any
+
+from chainrules_py.errors import RuleError, UnsupportedKeywordError
+from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import REQUIRED, parameters_of
+
+__all__ = ["Alias", "AsOperand", "AsOption", "Call", "Lowering", "alias", "aliases"]
+
+
+class Call:
+    """A call of a library's function while it is being rewritten into words.
+
+    Attributes
+    ----------
+    word : Primitive
+        The word that will be called.
+    operands : dict
+        Its operands by name, in order; lowerings replace them.
+    options : dict
+        Its options.
+    after : list of callable
+        Applied to the result, in order.
+    """
+
+    __slots__ = ("after", "operands", "options", "word")
+
+    def __init__(
+        self, word: Callable[..., Any], operands: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.word = word
+        self.operands = operands
+        self.options = options
+        self.after: list[Callable[[Any], Any]] = []
+
+    def __call__(self) -> Any:
+        """Make the call that it has become."""
+        result = self.word(*self.operands.values(), **self.options)
+        for step in self.after:
+            result = step(result)
+        return result
+
+
+Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any, Any, Any], ...]]
+"""Where a word's operands stand in a native call, place or keyword; and where its options do.
+
+Of an option its name, its place, its default, and what converts it, or None. The place of one that
+takes all further positional arguments is a slice.
+"""
+
+Composite = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+"""Calls a composite with the operands and keywords of the native function."""
+
+Lowering = Callable[[Call, Any], None]
+"""Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
+
+
+class AsOption:
+    """A lowering to an option, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The option of the word.
+    convert : callable
+        Gives its value from that of the keyword.
+    """
+
+    __slots__ = ("convert", "name")
+
+    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.convert = convert
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """As any lowering."""
+        call.options[self.name] = self.convert(value)
+
+
+class AsOperand:
+    """A lowering to an operand, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The operand of the word or composite.
+    convert : callable
+        Gives its value from that of the argument.
+    place : callable
+        ``place(call, name, value)`` puts it into a call that is rewritten in other ways as well.
+    """
+
+    __slots__ = ("convert", "name", "place")
+
+    def __init__(
+        self,
+        name: str,
+        convert: Callable[[Any], Any],
+        place: Callable[[Call, str, Any], None],
+    ) -> None:
+        self.name = name
+        self.convert = convert
+        self.place = place
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """As any lowering."""
+        self.place(call, self.name, self.convert(value))
+
+
+_READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "positional", "refuse")
+
+
+class Alias:
+    """One row: a library's function, the word it is, and what becomes of its keywords."""
+
+    __slots__ = ("_direct", "_given", "fewer", "gather", "lower", "native", "word", *_READ)
+
+    def __init__(
+        self,
+        native: Callable[..., Any],
+        word: Callable[..., Any],
+        lower: Mapping[str, Lowering],
+        gather: str | None,
+        fewer: Callable[..., Any] | None,
+        *given: Any,
+    ) -> None:
+        self.native = native
+        self.word = word
+        self.lower = dict(lower)
+        self.gather = gather
+        self.fewer = fewer
+        self._given = given  # as it was given: rename, refuse, parameters, positional
+        self._direct: dict[Any, Direct | None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """What is read off the signature, if nobody has asked for any of it yet."""
+        if name not in _READ:
+            raise AttributeError(name)
+        self.read()
+        return getattr(self, name)
+
+    def read(self) -> None:
+        """Read the function's signature: each parameter has to have a place."""
+        rename, refuse, parameters, positional = self._given
+        native, word, lower, gather = self.native, self.word, self.lower, self.gather
+        of_static = gather is not None and isinstance(lower.get(gather), AsOption)
+        self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
+        # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
+        whole = not (rename or lower or refuse or isinstance(word, Primitive))
+        self.hands_on = whole and parameters_of(word).keywords is not None
+        names, defaults = (
+            _parameters(native) if parameters is None else (tuple(parameters), dict(parameters))
+        )
+        self.defaults: dict[str, Any] = defaults
+        self.positional = positional if positional is not None else names
+        self.names = {n: rename.get(n, n) for n in names}
+        self.leftover = self._leftover(refuse)
+        self.refuse = self.leftover.union(refuse)
+
+    def _leftover(self, refuse: tuple[str, ...]) -> frozenset[str]:
+        word = self.word
+        if isinstance(word, Primitive):
+            known = {*word.operands, *word.options, *((word.variadic,) if word.variadic else ())}
+        else:
+            known = set(parameters_of(word).names)
+        lost = [
+            native
+            for native, name in self.names.items()
+            if name not in known and native not in self.lower and native not in refuse
+        ]
+        if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
+            shown = getattr(self.native, "__name__", self.native)
+            msg = (
+                f"alias of {shown}: its parameters {required} are no operand or option of "
+                f"{word!r}, and are neither renamed, lowered nor refused"
+            )
+            raise RuleError(msg)
+        # A keyword that a newer release of the library brought: refused where it is used, so that
+        # it is not ignored, and so that the release does not take every other function with it.
+        return frozenset(lost)
+
+    @property
+    def __name__(self) -> str:
+        name = str(getattr(self.native, "__name__", self.native))
+        owner = getattr(self.native, "__self__", None)  # of np.add.reduce
+        return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
+
+    def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
+        """How a call with n positional arguments and these keywords is the word's, if it renames.
+
+        None where a keyword is refused, or lowered to more than an option, where operands come in
+        a sequence, and where the call does not fit: `call` sees to all that.
+        """
+        key = (n, keywords)
+        try:
+            return self._direct[key]
+        except KeyError:
+            found = self._direct[key] = self._find_direct(n, keywords)
+            return found
+
+    def _find_direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
+        word = self.word
+        if not isinstance(word, Primitive) or word.variadic:
+            return None
+        rest = len(self.positional) if self.gather is None else self.positional.index(self.gather)
+        if n > rest and (self.gather is None or self.gathers_lists):
+            return None
+        given: dict[str, Any] = {name: i for i, name in enumerate(self.positional[:n])}
+        if n > rest:
+            given[self.positional[rest]] = slice(rest, None)
+        if not given.keys().isdisjoint(keywords) or self.gather in keywords:
+            return None
+        given |= {name: name for name in keywords}
+        if not given.keys() <= self.names.keys() or given.keys() & self.refuse:
+            return None
+        lowered: dict[str, AsOption] = {}
+        for name in given:
+            lower = self.lower.get(name)
+            if isinstance(lower, AsOption):
+                lowered[name] = lower
+            elif lower is not None:
+                return None
+        converts = {lower.name: lower.convert for lower in lowered.values()}
+        names = {n: lowered[n].name if n in lowered else self.names[n] for n in given}
+        source = {names[name]: where for name, where in given.items()}
+        defaults = {names[name]: self.defaults.get(name, REQUIRED) for name in given}
+        if not set(word.operands) <= source.keys():
+            return None
+        operands = tuple([source.pop(name) for name in word.operands])
+        if not source.keys() <= word.options.keys():
+            return None
+        options = [(n, where, defaults[n], converts.get(n)) for n, where in source.items()]
+        return operands, tuple(options)
+
+    def composite(self, n: int, keywords: tuple[str, ...]) -> Composite | None:
+        """What makes such calls of a composite, if arguments only change their names and forms.
+
+        None where the row is of a word, and where `call` has more to see to.
+        """
+        given = (*self.positional[:n], *keywords)
+        lowered = [self.lower.get(name) for name in given]
+        if (
+            isinstance(self.word, Primitive)
+            or self.hands_on
+            or self.gather is not None
+            or len({*given}) != n + len(keywords)
+            or not {*given} <= self.names.keys() - self.refuse
+            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
+        ):
+            return None
+        names = [
+            self.names[name] if lower is None else lower.name  # type: ignore[attr-defined]
+            for name, lower in zip(given, lowered, strict=True)
+        ]
+        parameters = parameters_of(self.word)
+        if parameters.variadic or len({*names}) != len(names):
+            return None
+        alike = [a == b for a, b in zip(parameters.positional, names[:n], strict=False)]
+        ahead = [*alike, False].index(False)  # the rest are given by name
+        sources = [*range(n), *keywords]
+        rows = [
+            (name, source, self.defaults.get(native, REQUIRED), getattr(lower, "convert", None))
+            for name, source, native, lower in zip(names, sources, given, lowered, strict=True)
+        ]
+        word, first, rest = self.word, rows[:ahead], rows[ahead:]
+        if not rest and not any(convert for *_, convert in first):
+            return lambda operands, keywords: word(*operands)
+
+        def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            def value(source: Any, default: Any, convert: Any) -> Any:
+                x = operands[source] if type(source) is int else keywords[source]
+                return x if convert is None or _is_default(x, default) else convert(x)
+
+            return word(
+                *[value(*how) for _, *how in first], **{name: value(*how) for name, *how in rest}
+            )
+
+        return call
+
+    def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+        """Rewrite a call of the native function into words.
+
+        Raises
+        ------
+        UnsupportedKeywordError
+            If a refused keyword has another value than its default.
+        TypeError
+            If the call does not fit the native signature.
+        """
+        if self.hands_on:
+            return Call(self.word, {str(i): x for i, x in enumerate(operands)}, keywords)
+        if self.gather is not None:
+            start = self.positional.index(self.gather)
+            if not self.gathers_lists:
+                operands = self._gathered(operands, start)
+            elif len(operands) > start:
+                operands = (*operands[:start], operands[start:])
+        if len(operands) > len(self.positional):
+            msg = (
+                f"{self.__name__}() takes {len(self.positional)} positional arguments, "
+                f"got {len(operands)}"
+            )
+            raise TypeError(msg)
+        given = dict(zip(self.positional, operands, strict=False))
+        for name, value in keywords.items():
+            if name in given:
+                msg = f"{self.__name__}() got multiple values for {name!r}"
+                raise TypeError(msg)
+            if name not in self.names and name not in self.refuse:
+                msg = f"{self.__name__}() got an unexpected keyword {name!r}"
+                raise UnsupportedKeywordError(msg)
+            given[name] = value
+        for name in self.refuse & given.keys():
+            value = given.pop(name)
+            if not _is_default(value, self.defaults.get(name, REQUIRED)):
+                msg = (
+                    f"{self.__name__}({name}=...) has no derivative here; "
+                    f"leave {name} out and apply it to the result or the operands"
+                )
+                raise UnsupportedKeywordError(msg)
+        lowered = {
+            n: given.pop(n)
+            for n in self.lower
+            if n in given and (not _is_default(given[n], self.defaults.get(n, REQUIRED)))
+        }
+        for name in self.lower:
+            given.pop(name, None)  # there, but with its default
+        return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
+
+    @staticmethod
+    def _gathered(operands: tuple[Any, ...], start: int) -> tuple[Any, ...]:
+        """``x.reshape(2, 3)`` as ``x.reshape((2, 3))``."""
+        rest = operands[start:]
+        if not rest or (len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))):
+            return operands
+        return (*operands[:start], rest)
+
+    def _rewritten(self, given: dict[str, Any], lowered: dict[str, Any]) -> Call:
+        word = self.word
+        if isinstance(word, Primitive):
+            options = {n: v for n, v in given.items() if n in word.options}
+            named = {n: v for n, v in given.items() if n not in word.options}
+            if word.variadic:
+                sequence = named.pop(word.variadic, ())
+                ordered = {n: named[n] for n in word.operands if n in named}
+                ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
+            else:
+                ordered = {n: named[n] for n in word.operands if n in named}
+                self._fill(ordered)
+            call = Call(word, ordered, options)
+        else:
+            parameters = parameters_of(word)
+            first = {n: v for n, v in given.items() if n not in parameters.keyword_only}
+            call = Call(word, first, {n: v for n, v in given.items() if n not in first})
+            call.operands = {n: first[n] for n in parameters.names if n in first}
+            if call.operands.keys() != set(parameters.names[: len(call.operands)]):
+                call.options |= call.operands  # a gap: pass them by name
+                call.operands = {}
+        for name, value in lowered.items():
+            self.lower[name](call, value)
+        if call.word is word and isinstance(word, Primitive) and not word.variadic:
+            defaults = parameters_of(word.__wrapped__).defaults
+            missing = [n for n in word.operands if n not in call.operands and n not in defaults]
+            if missing and self.fewer is not None:
+                call.word = self.fewer
+            elif missing:
+                msg = (
+                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
+                    f"word {word.__name__}({', '.join(word.operands)}) here, and nothing else"
+                )
+                raise TypeError(msg)
+        return call
+
+    def _fill(self, ordered: dict[str, Any]) -> None:
+        """Put the defaults of operands between those that are given, which go by position."""
+        if tuple(ordered) != self.word.operands[: len(ordered)]:  # type: ignore[attr-defined]
+            word: Any = self.word
+            last = max(map(word.operands.index, ordered))
+            defaults = parameters_of(word.__wrapped__).defaults
+            given = dict(ordered)
+            ordered.clear()
+            for name in word.operands[: last + 1]:
+                if name in given or name in defaults:
+                    ordered[name] = given[name] if name in given else defaults[name]
+
+    def __repr__(self) -> str:
+        word = self.word if isinstance(self.word, Primitive) else self.word.__name__
+        return f"<alias {self.__name__} of {word}>"
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+
+
+def _variadic_of(native: Callable[..., Any]) -> str | None:
+    """The ``*parameter`` of a function, in which a list is one argument as any other."""
+    try:
+        return parameters_of(native).variadic
+    except (TypeError, ValueError):
+        return None
+
+
+def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    try:
+        parameters = parameters_of(native)
+    except (TypeError, ValueError) as error:
+        msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
+        raise RuleError(msg) from error
+    names = (*parameters.positional, *parameters.keyword_only)
+    return names, {n: parameters.defaults.get(n, REQUIRED) for n in names}
+
+
+UFUNC_KEYWORDS: dict[str, Any] = {
+    "out": None,
+    "where": True,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+    "signature": None,
+}
+"""The keywords of every ufunc, with their defaults: none of them has a derivative."""
+
+aliases: dict[Any, Alias] = {}
+"""The rows, by the function that is aliased."""
+
+
+def alias(
+    native: Callable[..., Any],
+    *,
+    to: Callable[..., Any],
+    rename: Mapping[str, str] | None = None,
+    lower: Mapping[str, Lowering] | None = None,
+    refuse: tuple[str, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
+    positional: tuple[str, ...] | None = None,
+    gather: str | None = None,
+    fewer: Callable[..., Any] | None = None,
+    late: bool = False,
+) -> Alias:
+    """Say which word a library's function is.
+
+    Parameters
+    ----------
+    native : callable
+        The library's function.
+    to : Primitive or callable
+        The word, or a composite: a function written in words.
+    rename : mapping
+        Native parameter name to the word's.
+    lower : mapping
+        Keyword to the lowering that rewrites the call where the keyword is given.
+    refuse : tuple of str
+        Keywords that raise `UnsupportedKeywordError` unless they have their default.
+    parameters : mapping, optional
+        Name to default, for a function whose signature cannot be read.
+    positional : tuple of str, optional
+        The parameters that may be given by position, if not all.
+    gather : str, optional
+        The last of these, where it takes all further positional arguments as a tuple, as the
+        shape of ``x.reshape(2, 3)`` does.
+    fewer : callable, optional
+        What a call is that gives fewer operands than the word has, as ``np.where(condition)``.
+    late : bool
+        Whether the function's signature is read when the row is first used, and not now. So do
+        tables of hundreds of rows; a test has to read them all.
+
+    Raises
+    ------
+    RuleError
+        If a parameter that has to be given is left over. One with a default is refused where it
+        is used, and stands in ``leftover``, which a house test wants to be empty.
+    """
+    given = (rename or {}, refuse, parameters, positional)
+    row = Alias(native, to, lower or {}, gather, fewer, *given)
+    if not late:
+        row.read()
+    if isinstance(to, Primitive) and to.__wrapped__ is native:
+        to.opaque = True  # without a rule for the operands: to call it is to come here again
+    aliases[native] = row
+    invalidate()
+    return row

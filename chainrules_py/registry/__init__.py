@@ -1,0 +1,1 @@
+"""The registry of rules: stating, finding and binding them."""

@@ -1,0 +1,1 @@
+"""Binding: a rule made ready for operands of given types, once for all calls like it."""

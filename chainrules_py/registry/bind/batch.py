@@ -1,0 +1,228 @@
+"""Many tangents at once: a leading axis, of tangents alone, counts directions.
+
+A half of a rule that takes such a batch says so (``batched=`` in the pens); any other is given the
+directions one by one, and what it makes of them is put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chainrules_py.tangents.space import Space, kind_of
+from chainrules_py.tangents.structural import Tangent, is_zero, map_fields, unthunk
+from chainrules_py.values.arrays import is_tracer_type, namespace_of
+from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
+from chainrules_py.vocabulary.elementwise import conj, lift
+from chainrules_py.vocabulary.indexing import index
+from chainrules_py.vocabulary.joining import stack
+from chainrules_py.vocabulary.manipulation import permute_dims, reshape
+
+__all__ = [
+    "aligned",
+    "basis",
+    "batched",
+    "block",
+    "column",
+    "conjugate",
+    "count",
+    "direction",
+    "gather",
+    "lengthened",
+    "one_by_one",
+    "row",
+    "zero_block",
+]
+
+
+def batched(half: Any) -> Callable[..., Any]:
+    """The form of a push or pull for tangents with a leading axis of directions."""
+    found = getattr(half, "batched", None)
+    if found is None:
+        found = half.batched = one_by_one(half)
+    return half if found is True else found
+
+
+def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
+    """A push or pull that takes one direction, as one that takes several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_by_one(lambda t, c: c * t)(np.array([[1.0, 2.0], [3.0, 4.0]]), 10.0)
+    array([[10., 20.],
+           [30., 40.]])
+    """
+
+    def each(t: Any, *saved: Any) -> Any:
+        n = count(t)
+        if n is None:
+            return half(t, *saved)
+        return gather([half(direction(t, i), *saved) for i in range(n)], t)
+
+    return each
+
+
+def count(t: Any) -> int | None:
+    """How many directions a tangent holds, or a tuple of them; None if there is but zero."""
+    t = unthunk(t)
+    if is_zero(t):
+        return None
+    if isinstance(t, (tuple, Tangent)):
+        return next((n for n in map(count, _parts(t)) if n is not None), None)
+    return int(t.shape[0])
+
+
+def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:
+    return [part for _, part in t.fields()] if isinstance(t, Tangent) else list(t)
+
+
+def direction(t: Any, i: int) -> Any:
+    """One of the directions that a tangent holds, or a tuple of them."""
+    t = unthunk(t)
+    if is_zero(t):
+        return t
+    if type(t) is tuple:
+        return tuple([direction(part, i) for part in t])
+    if isinstance(t, Tangent):
+        return map_fields(lambda part: direction(part, i), t)
+    return index(t, i)
+
+
+def gather(ts: Sequence[Any], like: Any) -> Any:
+    """Tangents of single directions as one that holds them all; ``like`` says in which library.
+
+    Of tuples a tuple. Where some are zero and others are not, zeros are written out.
+    """
+    ts = [unthunk(t) for t in ts]
+    if type(ts[0]) is tuple:
+        return tuple([gather(part, like) for part in zip(*ts, strict=True)])
+    dense = next((t for t in ts if not is_zero(t)), None)
+    if dense is None:
+        return ts[0]
+    if isinstance(dense, Tangent):
+        keys = dict.fromkeys(key for t in ts if not is_zero(t) for key, _ in t.fields())
+        parts = {key: gather([t if is_zero(t) else t[key] for t in ts], like) for key in keys}
+        return type(dense).of(dense.primal_type, parts, dense._length)
+    if not hasattr(dense, "dtype"):
+        return stack(*[_scalar(t, like) for t in ts])
+    return stack(*[zeros_like(dense) if is_zero(t) else t for t in ts])
+
+
+def _scalar(t: Any, like: Any) -> Any:
+    """The tangent of a Python number, which is in no library, as a 0-d array of one."""
+    like = _array(like)
+    if is_tracer_type(type(t)):
+        return lift(t, to=namespace_of(type(like)))
+    kind = "complex" if type(t) is complex else "real"
+    return full_like(like, shape=(), fill=0.0 if is_zero(t) else t, dtype=_dtype(like, kind))
+
+
+def _array(like: Any) -> Any:
+    """An array in a tangent, or in a tuple of them."""
+    if isinstance(like, (tuple, Tangent)):
+        return next((a for a in map(_array, _parts(like)) if a is not None), None)
+    return None if is_zero(like) else like
+
+
+def _dtype(like: Any, kind: str) -> Any:
+    """How a library stores Python's floats, or complex numbers."""
+    xp = namespace_of(type(like))
+    return xp.complex128 if kind == "complex" else xp.float64
+
+
+def aligned(t: Any, ndim: int) -> Any:
+    """A tangent, or a `Space`, with axes of length one behind its first: as broadcasting would.
+
+    ``ndim`` counts the axes besides that of directions. Without, ``(n, 3)`` would meet a ``(2, 3)``
+    with its n on the 2.
+    """
+    if is_zero(t) or len(getattr(t, "shape", (0,) * (ndim + 1))) > ndim:
+        return t
+    n, *rest = t.shape
+    shape = (n, *(1,) * (ndim - len(rest)), *rest)
+    return t.with_shape(shape) if type(t) is Space else reshape(t, shape=shape)
+
+
+def lengthened(of: Any, n: int) -> Any:
+    """The space of n tangents at once; what is no space is left as it is."""
+    return of.with_shape((n, *of.shape)) if type(of) is Space else of
+
+
+# ------------------------------------------------------------------- what Jacobians are made of
+
+
+def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
+    """The basis of a product of spaces: for each of them a batch of as many as there are in all.
+
+    A complex space counts its complex dimensions. Spaces of Python numbers need one of arrays,
+    beside them or as ``lender``, whose library they are in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for batch in basis([Space(np.zeros(2)), Space(1.0)]):
+    ...     print(batch.tolist())
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    [0.0, 0.0, 1.0]
+    """
+    total, offset, found = sum(of.size for of in spaces), 0, []
+    lender = next((of for of in spaces if of.dtype is not None), lender)
+    for of in spaces:
+        like = (lender if of.dtype is None else of).with_shape(()).zeros()
+        dtype = _dtype(like, of.kind) if of.dtype is None else of.tangent_dtype
+        eye = eye_like(like, rows=total, columns=of.size, diagonal=-offset, dtype=dtype)
+        found.append(reshape(eye, shape=(total, *of.shape)))
+        offset += of.size
+    return found
+
+
+def column(dots: Any, places: slice, y: Space, x: Space) -> Any:
+    """The Jacobian of y in x, from the tangents of y for the basis of x, which is at these places.
+
+    Its shape is ``y.shape + x.shape``; for two Python numbers it is one.
+    """
+    part = _at(dots, places)
+    if x.shape:
+        last = part if part.ndim == 1 else permute_dims(part, axes=(*range(1, part.ndim), 0))
+        return _reshaped(last, (*y.shape, *x.shape))
+    return _entry(part, y, x)
+
+
+def row(bars: Any, places: slice, y: Space, x: Space) -> Any:
+    """The same from the cotangents of x for the basis of y, which is at these places."""
+    part = _at(bars, places)
+    return _reshaped(part, (*y.shape, *x.shape)) if y.shape else _entry(part, y, x)
+
+
+def _at(ts: Any, places: slice) -> Any:
+    return ts if (places.start, places.stop) == (0, ts.shape[0]) else index(ts, places)
+
+
+def _entry(part: Any, y: Space, x: Space) -> Any:
+    """The only direction of a number."""
+    part = index(part, 0)
+    if x.dtype is None is y.dtype and not is_tracer_type(type(part)):
+        return complex(part) if kind_of(part) == "complex" else float(part)
+    return part
+
+
+def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
+    return t if t.shape == shape else reshape(t, shape=shape)
+
+
+def block(t: Any, y: Space, x: Space) -> Any:
+    """The Jacobian of y in x where one of them is one number, from the tangent of the other."""
+    shape = (*y.shape, *x.shape)
+    return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
+
+
+def conjugate(t: Any) -> Any:
+    """The complex conjugate, from cotangents to what they are the adjoint of."""
+    return conj(t)
+
+
+def zero_block(y: Space, x: Space) -> Any:
+    """The Jacobian of what does not depend on x."""
+    of = x if y.dtype is None or (x.kind == "complex" and x.dtype is not None) else y
+    return of.with_shape((*y.shape, *x.shape)).zeros()

@@ -1,0 +1,333 @@
+"""A rule, specialised once for operand types, wanted operands and a mode.
+
+Nothing else consumes rules.
+
+A reverse run returns ``(y, record)`` with ``record = (pull, links, *saved)``; ``links`` is whatever
+the engine passed in. ``pull(y_bar, *saved)`` gives the cotangent, or with more than one operand
+wanted the tuple of them, in order. How a kind of statement is specialised stands in
+`chainrules_py.registry.bind.recipes`, one module for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, final
+
+from chainrules_py.config import Config
+from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.registry.table import Rule, Statement
+from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.values import arrays
+
+__all__ = ["Bound", "Request", "bind", "bind_both", "annotate", "part", "shares_a_run"]
+
+
+@final
+class Request:
+    """What a recipe is asked to specialise.
+
+    Attributes
+    ----------
+    statement : Statement
+        Whose recipe it is.
+    operands : tuple of type
+        The types of the payloads.
+    wanted : tuple of bool
+        For which operands tangents are given, or cotangents asked.
+    active : tuple of int
+        The places of those.
+    primal : callable
+        What computes the value.
+    config : Config or None
+        The engine.
+    """
+
+    __slots__ = ("active", "config", "operands", "primal", "statement", "wanted")
+
+    def __init__(
+        self,
+        statement: Statement,
+        operands: tuple[type, ...],
+        wanted: tuple[bool, ...],
+        primal: Callable[..., Any],
+        config: Config | None,
+    ) -> None:
+        self.statement = statement
+        self.operands = operands
+        self.wanted = wanted
+        self.active = tuple([i for i, w in enumerate(wanted) if w])
+        self.primal = primal
+        self.config = config
+
+    def among(self, possible: Iterable[bool]) -> Request:
+        """The same, without the operands that no derivative is stated in."""
+        wanted = tuple([w and p for w, p in zip(self.wanted, possible, strict=True)])
+        return Request(self.statement, self.operands, wanted, self.primal, self.config)
+
+
+@final
+class Bound:
+    """A rule ready to run.
+
+    Attributes
+    ----------
+    run : callable
+        In reverse mode ``run(links, *operands, **options) -> (y, record)``; in forward mode
+        ``run(tangents, *operands, **options) -> (y, y_dot)``, one tangent per wanted operand; to
+        linearize as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in the record.
+    wanted : tuple of bool
+        The mask that tangents are given for, or cotangents come back for.
+    pull_into : callable or None
+        ``pull_into(buffer, y_bar, *saved)`` adds in place what ``pull`` would return; only with
+        exactly one wanted operand.
+    statement : Statement
+        What it was made from.
+    may_be_zero : bool
+        Whether pulls may give ``ZeroTangent()``, or tangents of structures.
+    """
+
+    __slots__ = ("may_be_zero", "pull_into", "run", "statement", "wanted")
+
+    def __init__(
+        self,
+        request: Request,
+        run: Callable[..., Any],
+        *,
+        pull_into: Callable[..., Any] | None = None,
+        may_be_zero: bool = False,
+    ) -> None:
+        self.run = run
+        self.wanted = request.wanted
+        self.statement = request.statement
+        self.pull_into = pull_into
+        self.may_be_zero = may_be_zero
+
+    def __repr__(self) -> str:
+        return f"<bound {self.statement!r} wanted={self.wanted}>"
+
+
+def bind(
+    rule: Rule,
+    operands: tuple[type, ...],
+    wanted: tuple[bool, ...],
+    mode: str,
+    *,
+    primal: Callable[..., Any] | None = None,
+    config: Config | None = None,
+) -> Bound | None:
+    """Specialise a rule.
+
+    Parameters
+    ----------
+    rule : Rule
+        From `find_rule`.
+    operands : tuple of type
+        The types of the payloads.
+    wanted : tuple of bool
+        For which operands tangents are given, or cotangents asked.
+    mode : {"forward", "reverse", "linearize"}
+        Which half: tangents at once, cotangents later, or tangents later.
+    primal : callable, optional
+        The function that was called, where it is not the primitive: it computes the value, so
+        that tracing does not change a bit of it.
+    config : Config, optional
+        The engine, for rules that call back into it.
+
+    Returns
+    -------
+    Bound or None
+        None if no derivative flows at all: then only the primal has to be computed.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the rule does not state this mode.
+
+    Examples
+    --------
+    >>> from chainrules_py import find_rule
+    >>> from chainrules_py.vocabulary import multiply
+    >>> types = (float, float)
+    >>> bound = bind(find_rule(multiply, types), types, (True, False), "reverse")
+    >>> y, (pull, links, *saved) = bound.run("links", 2.0, 3.0)
+    >>> y, pull(1.0, *saved)
+    (6.0, 3.0)
+    """
+    key = (operands, wanted, mode, primal, config)
+    try:
+        return rule.bound[key]  # type: ignore[no-any-return]
+    except KeyError:
+        pass
+    statement = rule.statement("forward" if mode == "linearize" else mode)
+    if statement is None:
+        raise NotDifferentiableError(_no_mode(rule, mode))
+    if primal is None or arrays.computed_by_words(operands):
+        primal = _primal_function(rule.primal, operands)
+    request = Request(statement, operands, wanted, primal, config)
+    recipe = statement.recipe
+    make = getattr(recipe, mode, None) or (lambda request: _rerun(recipe, request))
+    bound: Bound | None = make(request) if request.active else None
+    rule.bound[key] = bound
+    return bound
+
+
+def shares_a_run(rule: Rule) -> bool:
+    """Whether one run of a rule gives both halves, with the values that they save in common."""
+    forward = rule.forward
+    return forward is not None and forward is rule.reverse and hasattr(forward.recipe, "both")
+
+
+def bind_both(
+    rule: Rule,
+    operands: tuple[type, ...],
+    wanted: tuple[bool, ...],
+    *,
+    primal: Callable[..., Any] | None = None,
+    config: Config | None = None,
+) -> Bound | None:
+    """Specialise a rule for an engine that does not know yet which half it will need.
+
+    Parameters are those of `bind`.
+
+    Returns
+    -------
+    Bound or None
+        ``run(links, *operands, **options) -> (y, (push, pull, *saved))``, with
+        ``push(tangents, *saved)`` for one tangent per wanted operand, and ``pull(y_bar, *saved)``
+        for the tuple of their cotangents, also of one. A half that nobody states raises where it
+        is called. Where the halves are two statements, of which neither knows what the other saves
+        (see `shares_a_run`), what is saved is that of the reverse rule, and a push runs the
+        forward rule with the operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import find_rule
+    >>> from chainrules_py.vocabulary import multiply
+    >>> types = (float, float)
+    >>> bound = bind_both(find_rule(multiply, types), types, (True, False))
+    >>> y, (push, pull, *saved) = bound.run("links", 2.0, 3.0)
+    >>> y, push((1.0,), *saved), pull(1.0, *saved)
+    (6.0, 3.0, (3.0,))
+    """
+    key = (operands, wanted, "both", primal, config)
+    try:
+        return rule.bound[key]  # type: ignore[no-any-return]
+    except KeyError:
+        pass
+    own = primal is None or arrays.computed_by_words(operands)
+    compute: Any = _primal_function(rule.primal, operands) if own else primal
+    if not any(wanted):
+        bound = None
+    elif shares_a_run(rule):
+        request = Request(rule.forward, operands, wanted, compute, config)  # type: ignore[arg-type]
+        bound = request.statement.recipe.both(request)
+    else:
+        bound = _separately(rule, operands, wanted, compute, config)
+    rule.bound[key] = bound
+    return bound
+
+
+def _separately(
+    rule: Rule,
+    operands: tuple[type, ...],
+    wanted: tuple[bool, ...],
+    primal: Callable[..., Any],
+    config: Config | None,
+) -> Bound | None:
+    """Both halves, of two statements, or of one with the other missing."""
+    halves: dict[str, Bound | None] = {}
+    for mode in ("forward", "reverse"):
+        if rule.statement(mode) is not None:
+            halves[mode] = bind(rule, operands, wanted, mode, primal=primal, config=config)
+    if all([half is None for half in halves.values()]):
+        return None
+    statement = rule.reverse or rule.forward
+    assert statement is not None
+    request = Request(statement, operands, wanted, primal, config)
+    forward, reverse = halves.get("forward"), halves.get("reverse")
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        if reverse is None:
+            return primal(*xs, **options), (push, pull, (xs, options), None)
+        y, (half, _, *saved) = reverse.run(links, *xs, **options)
+        return y, (push, pull, (xs, options), half, *saved)
+
+    def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
+        if forward is None:
+            return _missing_half(rule, "forward", halves)
+        xs, options = given
+        among = [t for t, i in zip(tangents, request.active, strict=True) if forward.wanted[i]]
+        return forward.run(tuple(among), *xs, **options)[1]
+
+    def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
+        if reverse is None:
+            return _missing_half(rule, "reverse", halves)
+        bars = half(y_bar, *saved)
+        found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
+        return tuple([next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active])
+
+    annotate(push, request)
+    annotate(pull, request)
+    return Bound(request, run, may_be_zero=True)
+
+
+def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:
+    if mode in halves:  # it states that nothing flows
+        return ZeroTangent()
+    raise NotDifferentiableError(_no_mode(rule, mode))
+
+
+def _no_mode(rule: Rule, mode: str) -> str:
+    return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
+
+
+def _rerun(recipe: Any, request: Request) -> Bound | None:
+    """What has no push apart from its value is linearized by being run again for each tangent."""
+    forward: Bound | None = recipe.forward(request)
+    if forward is None:
+        return None
+    primal, run_forward = request.primal, forward.run
+
+    def push(tangents: tuple[Any, ...], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return run_forward(tangents, *xs, **options)[1]
+
+    annotate(push, request)
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        return primal(*xs, **options), (push, links, xs, options)
+
+    return Bound(request.among(forward.wanted), run)
+
+
+def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
+    """What computes a primitive for these types of payloads: of plain ones the library's own."""
+    if any(map(arrays.is_tracer_type, operands)):
+        return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
+    if any([arrays.host_of(cls) is not None for cls in operands]):
+        return primitive  # type: ignore[no-any-return]  # the other engine sees it being called
+    found: Callable[..., Any] = primitive.implementation(operands) or primitive
+    return found
+
+
+def annotate(
+    half: Any, of: Request | Bound, parts: tuple[Any, ...] = (), *, batched: Any = None
+) -> Any:
+    """Write on a half whose it is, what gives cotangents one by one, and what takes a batch.
+
+    All are read off the hot path only: in error notes, where somebody wants one cotangent, and
+    where tangents have a leading axis that counts directions: ``batched`` takes these, True says
+    that the half itself does, and without it the directions are taken one by one.
+    """
+    half.statement = of.statement
+    half.parts = parts
+    half.batched = batched
+    return half
+
+
+def part(pull: Callable[..., Any], k: int, y_bar: Any, saved: tuple[Any, ...]) -> Any:
+    """Of a pull with several wanted operands, the k-th cotangent alone."""
+    parts = getattr(pull, "parts", ())
+    if parts:
+        return parts[k](y_bar, *saved)
+    bars = pull(y_bar, *saved)
+    return bars[k] if type(bars) is tuple else bars

@@ -1,0 +1,279 @@
+"""Binding element-by-element statements: the form that the speed of an engine hangs on.
+
+What is decided when a rule is bound is not decided again at each call: which function computes the
+primal, which partials are constants or operands themselves, where a complex conjugate or a strong
+zero is needed. What is left for the call is one test of shape and dtype, which picks the pull:
+
+- *fast*: operands and result agree in both, so the products are the cotangents;
+- *broadcast*: they agree in dtype, and a plan says along which axes to sum;
+- *general*: dtypes differ, and projection puts everything right.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.registry.bind.bind import Bound, Request
+from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, form_of
+from chainrules_py.registry.bind.pulls import Pulls
+from chainrules_py.tangents.space import dtype_kind, space
+from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
+from chainrules_py.values import arrays
+
+__all__ = ["ElementwiseRecipe"]
+
+
+class ByDtype(dict[Any, Any]):
+    """The pull for a dtype that operands and result agree in, made at the dtype's first sight."""
+
+    def __init__(self, like: type, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.like = like
+        self.make = make
+
+    def __missing__(self, dtype: Any) -> Any:
+        pull = self[dtype] = self.make(dtype_kind(dtype, self.like))
+        return pull
+
+
+class ElementwiseRecipe(Pushes):
+    """One partial per operand, of the result and the operands."""
+
+    pen = "scalar_rule"
+
+    def __init__(
+        self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None
+    ) -> None:
+        self.partials = partials
+        self.singular = singular
+        self.complex = complex
+        self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
+        self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
+
+    def reverse(self, request: Request) -> Bound | None:
+        """For each operand y_bar conj(p), brought to the operand."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
+        pulls = Pulls(self, request, saved)
+        shaped = [
+            cls for cls in request.operands if arrays.dispatch_type(cls) not in (*NUMBERS, bool)
+        ]
+        if not shaped:
+            return Bound(request, self._run_numbers(request, saved, pulls))
+        fast, broadcast = ByDtype(shaped[0], pulls.fast), ByDtype(shaped[0], pulls.broadcast)
+        general = self._general(request, saved, pulls, broadcast)
+        plain = [request.operands[i] for i in request.active]
+        numbers = [arrays.dispatch_type(cls) in (*NUMBERS, bool) for cls in plain]
+        if any(numbers) or len(request.operands) > 2:
+            primal = request.primal
+            return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
+        if len(request.operands) == 1:
+            return Bound(request, _run_unary(request.primal, saved, fast, general))
+        if len(request.active) == 1:
+            k = request.active[0]
+            alike = any(i != k for i in self._computed_with(request))
+            run = _run_half(request.primal, k, saved, fast, broadcast, general, alike)
+            return Bound(request, run)
+        return Bound(request, _run_binary(request.primal, saved, fast, broadcast, general))
+
+    def _computed_with(self, request: Request) -> list[int]:
+        """The arrays that a partial does more with than to be multiplied: their dtype matters."""
+        if all([self.forms[i][0] != "computed" for i in request.active]):
+            return []
+        plain = (*NUMBERS, bool)
+        return [i for i, c in enumerate(request.operands) if arrays.dispatch_type(c) not in plain]
+
+    def _general(
+        self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
+    ) -> Callable[..., Any]:
+        """The record of a call whose operands and result do not agree in shape and dtype."""
+        active, statement = request.active, request.statement
+        general = pulls.general()
+        alike = tuple(sorted({*active, *self._computed_with(request)}))
+
+        def record(links: Any, y: Any, *xs: Any) -> Any:
+            self.check(statement, y, *xs)
+            values = (y, *xs)
+            kept = [values[slot] for slot in saved]
+            dtype = getattr(y, "dtype", None)
+            if dtype is not None and all([getattr(xs[i], "dtype", None) is dtype for i in alike]):
+                shape = y.shape
+                plans = [unbroadcasting(shape, xs[i].shape) for i in active]
+                return y, (broadcast[dtype], links, *kept, *plans)
+            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+
+        return record
+
+    def _run_numbers(self, request: Request, saved: Slots, pulls: Pulls) -> Callable[..., Any]:
+        primal, active, statement = request.primal, request.active, request.statement
+        fast, general = pulls.fast("real"), pulls.general()
+
+        def record(links: Any, y: Any, *xs: Any) -> Any:
+            values = (y, *xs)
+            kept = [values[slot] for slot in saved]
+            if type(y) is float and complex not in map(type, xs):
+                return y, (fast, links, *kept)
+            self.check(statement, *values)
+            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+
+        if all([arrays.dispatch_type(cls) is not complex for cls in request.operands]):
+            if len(request.operands) == 1:
+                return _run_number(primal, saved, fast, record)
+            if len(request.operands) == 2:
+                return _run_two_numbers(primal, saved, fast, record)
+        return lambda links, *xs: record(links, primal(*xs), *xs)
+
+
+def _run_number(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
+    """Of one real number of Python."""
+    keep_y, keep_x = 0 in saved, 1 in saved
+
+    def run(links: Any, x: Any) -> Any:
+        y = primal(x)
+        if type(y) is not float:
+            return record(links, y, x)
+        if keep_x:
+            return y, ((fast, links, y, x) if keep_y else (fast, links, x))
+        return y, ((fast, links, y) if keep_y else (fast, links))
+
+    return run
+
+
+def _run_two_numbers(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
+    """Of two real numbers of Python."""
+    if saved == ():
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            return (z, (fast, links)) if type(z) is float else record(links, z, x, y)
+
+    elif saved == (1, 2):
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            return (z, (fast, links, x, y)) if type(z) is float else record(links, z, x, y)
+
+    elif len(saved) == 1:
+        of_x = saved == (1,)
+        if saved == (0,):
+            return lambda links, x, y: record(links, primal(x, y), x, y)
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            if type(z) is not float:
+                return record(links, z, x, y)
+            return z, (fast, links, x if of_x else y)
+
+    else:
+        return lambda links, x, y: record(links, primal(x, y), x, y)
+    return run
+
+
+def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
+    keep_y, keep_x = 0 in saved, 1 in saved
+
+    def run(links: Any, x: Any) -> Any:
+        y = primal(x)
+        dtype = y.dtype
+        if dtype is not x.dtype:
+            return general(links, y, x)
+        if keep_x:
+            return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
+        return y, ((fast[dtype], links, y) if keep_y else (fast[dtype], links))
+
+    return run
+
+
+def _run_half(
+    primal: Any,
+    k: int,
+    saved: Slots,
+    fast: ByDtype,
+    broadcast: ByDtype,
+    general: Any,
+    alike: bool,
+) -> Callable[..., Any]:
+    """Two operands, the k-th wanted; ``alike``: the dtype of the other has to agree as well."""
+    keep = _keeper(saved)
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        wanted, other = (y, x) if k else (x, y)
+        try:
+            dtype = z.dtype
+        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
+            return general(links, z, x, y)
+        if dtype is not wanted.dtype or (alike and other.dtype is not dtype):
+            return general(links, z, x, y)
+        result, shape = z.shape, wanted.shape
+        if result == shape:
+            return z, (fast[dtype], links, *keep((z, x, y)))
+        plan = unbroadcasting(result, shape)
+        return z, (broadcast[dtype], links, *keep((z, x, y)), plan)
+
+    return run
+
+
+def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """What takes the values to be saved out of the result and the operands."""
+    if len(saved) > 1:
+        return operator.itemgetter(*saved)
+    slots = slice(saved[0], saved[0] + 1) if saved else slice(0)
+    return operator.itemgetter(slots)
+
+
+def _run_binary(
+    primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
+) -> Callable[..., Any]:
+    """Two operands, both wanted."""
+    if saved == ():
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype:
+                first, second = x.shape, y.shape
+                if first == second:
+                    return z, (fast[dtype], links)
+                return z, (broadcast[dtype], links, *planned(z.shape, first, second))
+            return general(links, z, x, y)
+
+    elif saved == (1, 2):
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype:
+                first, second = x.shape, y.shape
+                if first == second:
+                    return z, (fast[dtype], links, x, y)
+                return z, (broadcast[dtype], links, x, y, *planned(z.shape, first, second))
+            return general(links, z, x, y)
+
+    else:
+        keep = _keeper(saved)
+
+        def run(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            dtype = z.dtype
+            if dtype is x.dtype and dtype is y.dtype:
+                first, second, kept = x.shape, y.shape, keep((z, x, y))
+                if first == second:
+                    return z, (fast[dtype], links, *kept)
+                return z, (broadcast[dtype], links, *kept, *planned(z.shape, first, second))
+            return general(links, z, x, y)
+
+    return run
+
+
+def _used(partial: Partial, n: int) -> Slots:
+    """Which of the result and the operands a partial reads: names that do not start with _."""
+    code = getattr(partial, "__code__", None)
+    if code is None:
+        return tuple(range(n + 1))
+    names = code.co_varnames[: code.co_argcount]
+    return tuple([i for i, name in enumerate(names) if not name.startswith("_")])

@@ -1,0 +1,331 @@
+"""Binding statements that compute the value themselves: `rule`, and the two written-out forms."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
+from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.registry.table import Statement
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
+from chainrules_py.tangents.structural import (
+    NoTangent,
+    Thunk,
+    ZeroTangent,
+    add_tangents,
+    canonicalize,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.values.fusing import fuser_of
+
+__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "register_half"]
+
+_own: dict[tuple[Any, type], Callable[..., Any]] = {}
+
+
+def register_half(pull: Callable[..., Any], own: Callable[..., Any], cls: type) -> None:
+    """Say what computes a pull of a rule with fewer calls, for one operand of this class.
+
+    It takes what the pull takes, traced cotangents and batches among them.
+    """
+    _own[pull, cls] = own
+
+
+class _Written:
+    """A function that a person wrote, which may ask for the engine's config in front."""
+
+    def __init__(
+        self, function: Callable[..., Any], with_config: bool, batched: Any = False
+    ) -> None:
+        self.function = function
+        self.with_config = with_config
+        self.batched = batched
+
+    def _function(self, request: Request) -> Callable[..., Any]:
+        return (
+            functools.partial(self.function, request.config) if self.with_config else self.function
+        )
+
+
+class GeneralRecipe(_Written):
+    """A function that gives the value and one `LinearMap` per operand."""
+
+    pen = "rule"
+
+    def forward(self, request: Request) -> Bound | None:
+        """The sum of the pushes."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            y_dot: Any = ZeroTangent()
+            for i, t in zip(active, tangents, strict=True):
+                m = maps[i]
+                if type(m) is not LinearMap or is_zero(t):
+                    continue
+                term = unthunk(_half(m.push, "push", statement)(unthunk(t), *m.saved))
+                if type(term) is tuple or type(term) is type(y):
+                    term = canonicalize(y, term)
+                y_dot = add_tangents(y_dot, term)
+            if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
+                return y, space(y)
+            return y, spread_all(y_dot, y)
+
+        return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound:
+        """The sum of the pushes, each with its saved values."""
+        stated, statement, align = self._function(request), request.statement, self.batched
+        active, n = request.active, len(request.operands)
+
+        def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
+            term = unthunk(half(t, *saved))
+            return mirrored(term, y) if type(y) is StructureSpace else term
+
+        def alone_many(t: Any, half: Any, y: Any, *saved: Any) -> Any:
+            return alone(aligned(t, y.ndim) if align == "broadcast" else t, half, y, *saved)
+
+        def make(alone: Callable[..., Any], batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
+                y_dot: Any = ZeroTangent()
+                for t, (half, saved) in zip(tangents, kept, strict=True):
+                    if not (is_zero(half) or is_zero(t)):
+                        term = alone(unthunk(t), half, y, *saved)
+                        # Behind an axis of directions, terms do not broadcast against each other.
+                        term = spread_all(term, y, batch=batch) if batch else term
+                        y_dot = add_tangents(y_dot, term)
+                return y if is_zero(y) else spread_all(y_dot, y, batch=batch)
+
+            return push
+
+        many = make(alone_many if self.batched else one_by_one(alone), 1)
+        push = annotate(make(alone, 0), request, batched=many)
+
+        def keep(m: Any) -> tuple[Any, tuple[Any, ...]]:
+            return (_half(m.push, "push", statement), m.saved) if type(m) is LinearMap else (m, ())
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            return y, (push, links, space(y), *[keep(maps[i]) for i in active])
+
+        return Bound(request, run)
+
+    def both(self, request: Request) -> Bound:
+        """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
+            y_dot: Any = ZeroTangent()
+            for t, (half, _, saved, _) in zip(tangents, kept, strict=True):
+                if not (is_zero(half) or is_zero(t)):
+                    term = unthunk(_half(half, "push", statement)(unthunk(t), *saved))
+                    term = mirrored(term, y) if type(y) is StructureSpace else term
+                    y_dot = add_tangents(y_dot, term)
+            return y if is_zero(y) else spread_all(y_dot, y)
+
+        def pull_one(y_bar: Any, half: Any, saved: Any, onto: Any) -> Any:
+            if is_zero(half):
+                return half
+            return fit(unthunk(_half(half, "pull", statement)(y_bar, *saved)), onto)
+
+        def pull(y_bar: Any, y: Any, *kept: Any) -> Any:
+            return tuple([pull_one(y_bar, half, saved, onto) for _, half, saved, onto in kept])
+
+        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...], Any]:
+            if type(m) is not LinearMap:
+                return m, m, (), None
+            return m.push, m.pull, m.saved, space(x)
+
+        annotate(push, request)
+        annotate(pull, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            return y, (push, pull, space(y), *[keep(maps[i], xs[i]) for i in active])
+
+        return Bound(request, run, may_be_zero=True)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The pulls, each with its saved values."""
+        stated, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+            bar = fit(half(y_bar, *saved), onto)
+            return unthunk(bar) if isinstance(bar, Thunk) else bar
+
+        def pull_many(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+            return fit(unthunk(half(y_bar, *saved)), onto, batch=1)
+
+        if (fuser := fuser_of(request.operands)) is not None:
+            lazily = fuser.lazily
+
+            def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+                if half is _nothing:
+                    return half(y_bar, *saved)
+                return fit(unthunk(lazily(half, y_bar, *saved)), onto)
+
+        def make(pull_one: Callable[..., Any]) -> Any:
+            def pull_several(y_bar: Any, *kept: Any) -> Any:
+                return tuple([pull_one(y_bar, half, onto, *saved) for half, onto, saved in kept])
+
+            return pull_several
+
+        def alone(k: int) -> Any:
+            return lambda y_bar, *kept: pull_one(y_bar, kept[k][0], kept[k][1], *kept[k][2])
+
+        one = annotate(pull_one, request, batched=pull_many if self.batched else None)
+        parts = tuple([alone(k) for k in range(len(active))])
+        several = annotate(make(pull_one), request, parts, batched=make(batched(one)))
+
+        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+            if type(m) is not LinearMap:
+                return _nothing, None, (m,)
+            return _half(m.pull, "pull", statement), space(x), m.saved
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            return y, (several, links, *[keep(maps[i], xs[i]) for i in active])
+
+        place = active[0]
+        cls = request.operands[place]
+
+        def run_alone(links: Any, *xs: Any, **options: Any) -> Any:
+            y, maps = _checked(statement, stated(*xs, **options), n)
+            m = maps[place]
+            if type(m) is LinearMap and m.pull is not None:
+                half = _own.get((m.pull, cls), m.pull)
+                return y, (one, links, half, space(xs[place]), *m.saved)
+            half, onto, saved = keep(m, xs[place])
+            return y, (one, links, half, onto, *saved)
+
+        return Bound(request, run_alone if len(active) == 1 else run, may_be_zero=True)
+
+
+def _nothing(y_bar: Any, zero: Any) -> Any:
+    """The pull of an operand that nothing flows to."""
+    return zero
+
+
+class FruleRecipe(_Written):
+    """``frule(tangents, *operands) -> (y, y_dot)``, written out."""
+
+    pen = "frule.register"
+
+    def forward(self, request: Request) -> Bound | None:
+        """The function, with a zero for each operand that has no tangent."""
+        frule, statement, active = self._function(request), request.statement, request.active
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            slots = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in xs]
+            for i, t in zip(active, tangents, strict=True):
+                slots[i] = unthunk(t)
+            answer = frule(tuple(slots), *xs, **options)
+            if not (isinstance(answer, tuple) and len(answer) == 2):
+                msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
+                raise RuleError(msg)
+            y, y_dot = answer
+            return y, spread_all(_given(y_dot, statement), y)
+
+        return Bound(request, run)
+
+
+class RruleRecipe(_Written):
+    """``rrule(*operands) -> (y, pullback)``, written out."""
+
+    pen = "rrule.register"
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The function, whose pullback is saved as a whole."""
+        rrule, statement = self._function(request), request.statement
+        active, n = request.active, len(request.operands)
+
+        def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
+            bars = pullback(y_bar)
+            if not isinstance(bars, tuple) or len(bars) != n:
+                msg = (
+                    f"the pullback of {statement!r} has to return a tuple of {n}, "
+                    f"and returned {describe(bars)}"
+                )
+                raise RuleError(msg)
+            given = [
+                project(unthunk(_given(bars[i], statement)), onto)
+                for i, onto in zip(active, spaces, strict=False)  # what was kept may follow
+            ]
+            return given[0] if len(active) == 1 else tuple(given)
+
+        def alone(k: int) -> Any:
+            def pull_one(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
+                return project(unthunk(_given(pullback(y_bar)[active[k]], statement)), spaces[k])
+
+            return pull_one
+
+        annotate(pull, request, tuple([alone(k) for k in range(len(active))]))
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            answer = rrule(*xs, **options)
+            if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
+                msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
+                raise RuleError(msg)
+            y, pullback = answer
+            record = (pull, links, pullback, *[space(xs[i]) for i in active])
+            kept = getattr(pullback, "kept", None)
+            return y, record if kept is None else (*record, kept)
+
+        return Bound(request, run, may_be_zero=True)
+
+
+def _half(half: Any, name: str, statement: Statement) -> Any:
+    if half is None:
+        msg = (
+            f"{statement!r} gives a LinearMap without {name}; "
+            f"state that half, or use the other mode"
+        )
+        raise NotDifferentiableError(msg)
+    return half
+
+
+_MAPS = frozenset((LinearMap, NoTangent, ZeroTangent))
+
+
+def _checked(statement: Statement, answer: Any, n: int) -> Any:
+    if type(answer) is tuple and len(answer) == 2:
+        maps = answer[1]
+        if type(maps) is tuple and len(maps) == n and _MAPS.issuperset(map(type, maps)):
+            return answer
+    if not (
+        isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
+    ):
+        msg = (
+            f"{statement!r} has to return (y, (one LinearMap per operand)), "
+            f"and returned {describe(answer)}"
+        )
+        raise RuleError(msg)
+    maps = answer[1]
+    if len(maps) != n or not all(
+        [isinstance(m, (LinearMap, NoTangent, ZeroTangent)) for m in maps]
+    ):
+        shown = ", ".join(type(m).__name__ for m in maps)
+        msg = (
+            f"{statement!r} gives {len(maps)} maps ({shown}) for {n} operands; "
+            f"it has to give one LinearMap, or NoTangent(), for each"
+        )
+        raise RuleError(msg)
+    return answer
+
+
+def _given(t: Any, statement: Statement) -> Any:
+    if t is None:
+        msg = (
+            f"{statement!r} gave None for a tangent; write ZeroTangent(), or NoTangent() for what "
+            f"cannot be perturbed"
+        )
+        raise ProjectionError(msg)
+    return t

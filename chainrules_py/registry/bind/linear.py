@@ -1,0 +1,410 @@
+"""Binding statements about linear functions: no elements of a linear operand are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
+from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
+from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py.values.arrays import host_of, is_tracer_type
+from chainrules_py.vocabulary.creation import full_like
+
+__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe", "register_adjoint"]
+
+_own: dict[Any, tuple[Callable[..., Any], frozenset[type]]] = {}
+
+
+def register_adjoint(adjoint: Callable[..., Any], own: Callable[..., Any], *classes: type) -> None:
+    """Say what computes a transpose or an adjoint of a rule with fewer calls.
+
+    Of operands of exactly the first class, and of cotangents of any of them.
+    """
+    _own[adjoint, classes[0]] = own, frozenset(classes)
+
+
+def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
+    """What was registered for operands of one class, and the classes of cotangents, or None."""
+    classes = {*request.operands}
+    return _own.get((adjoint, classes.pop())) if len(classes) == 1 else None
+
+
+class LinearRecipe:
+    """Linear in some operands jointly: a transpose for each of them, None for the others."""
+
+    pen = "linear_rule"
+
+    def __init__(
+        self,
+        transposes: tuple[Callable[..., Any] | None, ...],
+        variadic: bool,
+        pull_into: Callable[..., Any] | None,
+        batched: Any = False,
+    ) -> None:
+        self.transposes = transposes
+        self.variadic = variadic
+        self.pull_into = pull_into
+        self.batched = batched
+
+    def _linear(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands the function is linear."""
+        flags = tuple([t is not None for t in self.transposes])
+        if not self.variadic:
+            return flags
+        fixed = len(flags) - 1
+        return flags[:fixed] + flags[fixed:] * (n - fixed)
+
+    def _transpose(self, i: int) -> Callable[..., Any]:
+        fixed = len(self.transposes) - self.variadic
+        if i < fixed:
+            found = self.transposes[i]
+            assert found is not None
+            return found
+        last = self.transposes[-1]
+        assert last is not None
+        return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
+
+    def forward(self, request: Request) -> Bound | None:
+        """The function itself, of the tangents."""
+        linear = self._linear(len(request.operands))
+        request = request.among(linear)
+        if not request.active:
+            return None
+        primal, word, active = request.primal, request.statement.primal, request.active
+        alone = active == (0,) and sum(linear) == 1
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y = primal(*xs, **options)
+            if alone and getattr(t := tangents[0], "dtype", None) is getattr(xs[0], "dtype", 0):
+                f = primal if type(t) is type(xs[0]) else word
+                y_dot = f(t, *xs[1:], **options)
+                return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
+            if all([is_zero(t) for t in tangents]):
+                return y, ZeroTangent()
+            given = dict(zip(active, tangents, strict=True))
+            moved = [
+                _dense(given.get(i, ZeroTangent()), x) if linear[i] else x for i, x in enumerate(xs)
+            ]
+            return y, spread_all(word(*moved, **options), y)
+
+        return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound | None:
+        """The function itself, of tangents that come later."""
+        linear = self._linear(len(request.operands))
+        request = request.among(linear)
+        if not request.active:
+            return None
+        primal, word, active = request.primal, request.statement.primal, request.active
+
+        def moved(tangents: tuple[Any, ...], xs: tuple[Any, ...]) -> list[Any]:
+            given = dict(zip(active, tangents, strict=True))
+            zero = ZeroTangent()
+            return [_dense(given.get(i, zero), x) if linear[i] else x for i, x in enumerate(xs)]
+
+        def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            if all([is_zero(t) for t in tangents]):
+                return ZeroTangent()
+            return spread_all(word(*moved(tangents, xs), **options), y)
+
+        each = one_by_one(push)
+
+        def push_many(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            n = count(tangents)
+            if n is None:
+                return ZeroTangent()
+            long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            found = self._with_directions(moved(tangents, tuple(long)), options, y)
+            if found is None:
+                return each(tangents, options, y, *xs)
+            return spread_all(word(*found[0], **found[1]), y, batch=1)
+
+        annotate(push, request, batched=push_many if self.batched else None)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y = primal(*xs, **options)
+            kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            return y, (push, links, options, space(y), *kept)
+
+        return Bound(request, run)
+
+    def both(self, request: Request) -> Bound | None:
+        """The function and its transposes."""
+        linear = self.linearize(request)
+        if linear is None:
+            return None
+        transposes = [(i, self._transpose(i)) for i, w in enumerate(linear.wanted) if w]
+
+        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            return tuple([fit(f(y_bar, *xs, **options), xs[i]) for i, f in transposes])
+
+        return _with_pull(linear, annotate(pull, request), request.among(linear.wanted))
+
+    def _with_directions(self, xs: Any, options: dict[str, Any], y: Any) -> Any:
+        """Operands and options of a call whose linear operands have directions in front."""
+        if self.batched == "broadcast":
+            given = zip(xs, self._linear(len(xs)), strict=True)
+            return [aligned(x, y.ndim) if flag else x for x, flag in given], options
+        return (xs, options) if self.batched is True else self.batched(tuple(xs), options)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The transposes, of the cotangent and of the operands' spaces."""
+        linear = self._linear(len(request.operands))
+        request = request.among(linear)
+        if not request.active:
+            return None
+        primal = request.primal
+
+        pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y = primal(*xs, **options)
+            kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            return y, (pull, links, options, *kept)
+
+        def run_alone(links: Any, x: Any, **options: Any) -> Any:
+            of = space(x)
+            if type(of) is not Space:
+                of = _shape_of(x)
+            return primal(x, **options), (pull, links, options, of)
+
+        def run_first(links: Any, x: Any, *xs: Any, **options: Any) -> Any:
+            of = space(x)
+            if type(of) is not Space:
+                of = _shape_of(x)
+            return primal(x, *xs, **options), (pull, links, options, of, *xs)
+
+        if len(request.operands) == 1:
+            run = run_alone
+        elif linear[0] and sum(linear) == 1:
+            run = run_first
+        return Bound(request, run, pull_into=self._into(request))
+
+    def _pull(self, i: int, request: Request, linear: tuple[bool, ...]) -> Any:
+        """The pull of one operand."""
+        transpose = self._transpose(i)
+        own: Any
+        own, classes = (_own_of(transpose, request) if len(linear) == 1 else None) or (None, ())
+
+        def pull_one(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+            return fit(transpose(y_bar, *xs, **options), xs[i])
+
+        def pull_own(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
+            if type(y_bar) not in classes:
+                return fit(transpose(y_bar, of, **options), of)
+            x_bar = own(y_bar, of, **options)
+            return x_bar if x_bar.dtype is of.dtype else fit(x_bar, of)
+
+        each = one_by_one(pull_one)
+
+        def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+            n = count(y_bar) or 0
+            long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            found: Any = (long, options)
+            if callable(self.batched):
+                found = self.batched(tuple(long), options)
+            if found is None:
+                return each(y_bar, options, *xs)
+            return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
+
+        pull = pull_one if own is None else pull_own
+        return annotate(pull, request, batched=pull_many if self.batched else None)
+
+    def _into(self, request: Request) -> Callable[..., Any] | None:
+        add_into: Any = self.pull_into
+        if add_into is None or request.active != (0,):
+            return None
+        (cls, *others), add = request.operands, add_into
+        elsewhere = any([is_tracer_type(c) or host_of(c) is not None for c in request.operands])
+        if isinstance(add_into, Primitive) and not elsewhere:
+            add = add_into.implementation((cls, cls, *others)) or add_into
+
+        def pull_into(buffer: Any, y_bar: Any, options: dict[str, Any], of: Any, *xs: Any) -> None:
+            known = type(buffer) is cls is type(y_bar)
+            (add if known else add_into)(buffer, y_bar, *xs, **options)
+
+        return pull_into
+
+
+class BilinearRecipe:
+    """Linear in each of two operands: the two adjoints, of ``(y_bar, a, b)``."""
+
+    pen = "bilinear_rule"
+
+    def __init__(
+        self, left: Callable[..., Any], right: Callable[..., Any], batched: Any = False
+    ) -> None:
+        self.adjoints = (left, right)
+        self.batched = batched
+
+    def forward(self, request: Request) -> Bound | None:
+        """The function itself, with a tangent in the place of its operand."""
+        primal, word, active = request.primal, request.statement.primal, request.active
+
+        def run(tangents: tuple[Any, ...], a: Any, b: Any, **options: Any) -> Any:
+            y = primal(a, b, **options)
+            y_dot: Any = ZeroTangent()
+            for i, t in zip(active, tangents, strict=True):
+                if is_zero(t):
+                    continue
+                moved = (a, unthunk(t)) if i else (unthunk(t), b)
+                y_dot = add_tangents(y_dot, word(*moved, **options))
+            return y, spread_all(y_dot, y)
+
+        return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound:
+        """The function itself, of one tangent and one operand."""
+        primal, word, active = request.primal, request.statement.primal, request.active
+
+        def term(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
+            return word(*((a, t) if i else (t, b)), **options)
+
+        def term_many(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
+            if self.batched == "broadcast":
+                return term(i, aligned(t, y.ndim), options, y, a, b)
+            return self.batched[i](t, a, b, **options)
+
+        def make(term: Callable[..., Any], batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
+                y_dot: Any = ZeroTangent()
+                for i, t in zip(active, tangents, strict=True):
+                    if not is_zero(t):
+                        y_dot = add_tangents(y_dot, term(i, unthunk(t), options, y, *xs))
+                return spread_all(y_dot, y, batch=batch)
+
+            return push
+
+        push = annotate(
+            make(term, 0), request, batched=make(term_many, 1) if self.batched else None
+        )
+
+        def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            y = primal(a, b, **options)
+            kept = (a if 1 in active else space(a), b if 0 in active else space(b))
+            return y, (push, links, options, space(y), *kept)
+
+        return Bound(request, run)
+
+    def both(self, request: Request) -> Bound:
+        """The function and its adjoints."""
+        adjoints = [(i, self.adjoints[i]) for i in request.active]
+
+        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
+            return tuple([fit(f(y_bar, *xs, **options), space(xs[i])) for i, f in adjoints])
+
+        return _with_pull(self.linearize(request), annotate(pull, request), request)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The adjoints; an operand whose elements nobody will read is kept as its space."""
+        primal, active = request.primal, request.active
+
+        def make(i: int) -> Any:
+            adjoint = self.adjoints[i]
+
+            own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
+            cls = request.operands[1 - i]
+
+            def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                x, other = (b, a) if i else (a, b)
+                short = type(y_bar) in classes and type(other) is cls
+                x_bar = (own if short else adjoint)(y_bar, a, b, **options)
+                return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
+
+            def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                return fit(adjoint(y_bar, a, b, **options), space(b if i else a), batch=1)
+
+            return annotate(pull_one, request, batched=pull_many if self.batched else None)
+
+        pull = _joined(tuple([make(i) for i in active]), request)
+        owns = [_own_of(f, request) for f in self.adjoints]
+        if len(active) == 2 and None not in owns:
+            general, ((left, classes), (right, _)) = pull, owns
+            cls: Any = request.operands[0]
+
+            def pull_both(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+                if type(y_bar) not in classes or type(a) is not cls or type(b) is not cls:
+                    return general(y_bar, options, a, b)
+                a_bar, b_bar = left(y_bar, a, b, **options), right(y_bar, a, b, **options)
+                if a_bar.dtype is not a.dtype or a_bar.shape != a.shape:
+                    a_bar = fit(a_bar, space(a))
+                if b_bar.dtype is not b.dtype or b_bar.shape != b.shape:
+                    b_bar = fit(b_bar, space(b))
+                return a_bar, b_bar
+
+            pull = annotate(pull_both, request, pull.parts, batched=pull.batched)
+
+        def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            y = primal(a, b, **options)
+            kept = (a if 1 in active else space(a), b if 0 in active else space(b))
+            return y, (pull, links, options, *kept)
+
+        def run_both(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            return primal(a, b, **options), (pull, links, options, a, b)
+
+        return Bound(request, run_both if len(active) == 2 else run)
+
+
+class ConstantRecipe:
+    """Constant wherever it is continuous, or no number to vary: no derivative flows."""
+
+    pen = "non_differentiable"
+
+    def forward(self, request: Request) -> None:
+        """Nothing flows."""
+        return
+
+    linearize = reverse = both = forward
+
+
+def fits(t: Any, y: Any) -> bool:
+    """Whether a tangent is of the dtype and shape of its array, or of that of a space."""
+    dtype = getattr(t, "dtype", None)
+    return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
+
+
+def _with_pull(linear: Bound, pull: Any, request: Request) -> Bound:
+    """What is linearized, with a pull that takes the same saved values."""
+    linearize = linear.run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        y, (push, _, *saved) = linearize(links, *xs, **options)
+        return y, (push, pull, *saved)
+
+    return Bound(request, run)
+
+
+def _joined(parts: tuple[Any, ...], request: Request) -> Any:
+    if len(parts) == 1:
+        return annotate(parts[0], request, parts, batched=parts[0].batched)
+
+    def pull_many(y_bar: Any, *kept: Any) -> tuple[Any, ...]:
+        return tuple([batched(p)(y_bar, *kept) for p in parts])
+
+    pull = lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
+    if len(parts) == 2:
+        first, second = parts
+        pull = lambda y_bar, *kept: (first(y_bar, *kept), second(y_bar, *kept))
+    return annotate(pull, request, parts, batched=pull_many)
+
+
+def _dense(t: Any, x: Any) -> Any:
+    """A tangent for a word that is linear in several operands jointly: all have to be there."""
+    if not is_zero(t):
+        return unthunk(t)
+    of = space(x)
+    if type(of) is Space:
+        return of.zeros()
+    if kind_of(x) != "bool":
+        return t
+    # Among numbers, as in where(condition, x, False), a boolean is one; the word promotes its zero.
+    return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
+
+
+def _shape_of(x: Any) -> Any:
+    """The space of an operand; of a boolean one, which has none, the shape all the same."""
+    of = space(x)
+    return of if type(of) is Space or kind_of(x) != "bool" else Space(x)

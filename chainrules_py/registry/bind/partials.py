@@ -1,0 +1,330 @@
+"""Pushing tangents through element-by-element statements: at once, or later.
+
+The general way promotes the operands, multiplies, and brings the sum to the result. Where operands,
+tangents and result agree in shape and dtype nothing of that is needed, and one test finds out.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from chainrules_py.errors import NoRuleError
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.registry.table import Statement
+from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
+from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
+from chainrules_py.values import arrays
+from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
+
+__all__ = ["NUMBERS", "Partial", "Pushes", "form_of"]
+
+NUMBERS = (int, float, complex)
+Partial = Callable[..., Any]
+Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
+Term = Callable[[Any, Any], Any]
+
+
+class Pushes:
+    """The forward half of a recipe with one partial per operand."""
+
+    partials: tuple[Partial | None, ...]
+    forms: tuple[tuple[str, Any], ...]
+    singular: bool
+    complex: str | None
+
+    def check(self, statement: Statement, *values: Any) -> None:
+        """Raise if there is a complex number, and what a partial means there was not said."""
+        if self.complex is None and "complex" in map(kind_of, values):
+            self.refuse_complex(statement)
+
+    def refuse_complex(self, statement: Statement) -> None:
+        """Raise: what a partial means for complex numbers was not said."""
+        msg = (
+            f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
+            f"({statement.where}) does not say complex='holomorphic' or complex='real'"
+        )
+        raise NoRuleError(msg)
+
+    def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
+        """What makes a term of a tangent and a partial; the partial, where it is computed."""
+        found: list[tuple[Term, Partial | None]] = []
+        # A tracer's own method is at once where an array's asks the tracer only in the end.
+        traced = any(map(arrays.is_tracer_type, request.operands))
+        product = strong_multiply if self.singular else _mirrored if traced else operator.mul
+        for i in request.active:
+            form, c = self.forms[i]
+            if form != "constant" or self.singular:
+                found.append((product, self.partials[i]))
+            else:
+                found.append((_times(c), None))
+        return found
+
+    def forward(self, request: Request) -> Bound | None:
+        """Sum over the operands of x_dot p, brought to the result."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        primal, statement, terms = request.primal, request.statement, self._terms(request)
+
+        def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
+            self.check(statement, y, *xs)
+            xs = tuple([promoted(x, y) for x in xs])
+            y_dot: Any = None
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                if is_zero(t):
+                    continue
+                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(y, *xs))
+            return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
+
+        shaped = [c for c in request.operands if arrays.dispatch_type(c) not in (*NUMBERS, bool)]
+        n = len(request.operands)
+        if not shaped and not any(map(arrays.is_tracer_type, request.operands)):
+            return Bound(request, _push_numbers(primal, terms, finish))
+        if not shaped or n > 2:
+            return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
+        fits = _Fits(shaped[0], self.complex is not None)
+        if n == 1:
+            return Bound(request, _push_one(primal, *terms[0], fits, finish))
+        if len(request.active) == 2:
+            return Bound(request, _push_both(primal, terms, fits, finish))
+        k = request.active[0]
+        number = request.operands[1 - k] in (int, float, bool)
+        return Bound(request, _push_half(primal, k, *terms[0], fits, number, finish))
+
+    def linearize(self, request: Request) -> Bound | None:
+        """The partials, for tangents that come later."""
+        request = request.among([p is not None for p in self.partials])
+        if not request.active:
+            return None
+        primal, statement, terms = request.primal, request.statement, self._terms(request)
+        computed = [partial for _, partial in terms if partial is not None]
+
+        def make(batch: int) -> Any:
+            def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+                y_dot: Any = None
+                rest = iter(ps)
+                for t, (term, partial) in zip(tangents, terms, strict=True):
+                    p = None if partial is None else next(rest)
+                    if is_zero(t):
+                        continue
+                    t = unthunk(t)
+                    y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
+                return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
+
+            return push
+
+        push = annotate(make(0), request, batched=make(1))
+
+        def run(links: Any, *xs: Any) -> Any:
+            y = primal(*xs)
+            self.check(statement, y, *xs)
+            xs = tuple([promoted(x, y) for x in xs])
+            return y, (push, links, space(y), *[p(y, *xs) for p in computed])
+
+        return Bound(request, run)
+
+    def both(self, request: Request) -> Bound | None:
+        """The partials, for tangents and for cotangents."""
+        linear = self.linearize(request)
+        if linear is None:
+            return None
+        request = request.among(linear.wanted)
+        linearize, terms, active = linear.run, self._terms(request), request.active
+
+        def pull(y_bar: Any, _: Any, spaces: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+            rest = iter(ps)
+            bars = []
+            for onto, (adjoint, partial) in zip(spaces, adjoints, strict=True):
+                p = None if partial is None else conj(next(rest))
+                bars.append(fit(adjoint(y_bar, p), onto))
+            return tuple(bars)
+
+        def push(tangents: Any, half: Any, spaces: Any, y: Any, *ps: Any) -> Any:
+            return half(tangents, y, *ps)
+
+        adjoints = [
+            (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
+            for i, (term, partial) in zip(active, terms, strict=True)
+        ]
+        annotate(pull, request)
+        annotate(push, request)
+
+        def run(links: Any, *xs: Any) -> Any:
+            y, (half, _, *saved) = linearize(links, *xs)
+            return y, (push, pull, half, tuple([space(xs[i]) for i in active]), *saved)
+
+        return Bound(request, run)
+
+
+def form_of(partial: Partial) -> tuple[str, Any]:
+    """What a partial can be seen to be: a constant, one of its parameters, or neither.
+
+    Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
+    """
+    code = getattr(partial, "__code__", None)
+    if code is None or code.co_names or code.co_freevars:
+        return ("computed", _quotient_of(partial, code))
+    slots = [object() for _ in range(code.co_argcount)]
+    try:
+        value = partial(*slots)
+    except TypeError:  # it computes with them
+        return ("computed", None)
+    if type(value) in NUMBERS:
+        return ("constant", value)
+    return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
+
+
+class _Slot:
+    """A parameter, or what is minus one, while a partial is looked at."""
+
+    __slots__ = ("place", "sign")
+
+    def __init__(self, place: int, sign: int = 1) -> None:
+        self.place, self.sign = place, sign
+
+    def __neg__(self) -> _Slot:
+        return _Slot(self.place, -self.sign)
+
+
+def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
+    """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
+    given = getattr(partial, "__globals__", {})
+    if code is None or code.co_names != ("divide",) or given.get("divide") is not divide:
+        return None
+    if code.co_freevars:
+        return None
+    slots = [_Slot(i) for i in range(code.co_argcount)]
+    try:
+        above, below = FunctionType(code, {"divide": lambda x, y: (x, y)})(*slots)
+    except TypeError:  # it computes with them, or with the quotient
+        return None
+    if type(below) is not _Slot or below.sign < 0:
+        return None
+    if type(above) is _Slot:
+        return (above.sign, above.place, below.place)
+    return (above, None, below.place) if type(above) in (int, float) else None
+
+
+def _mirrored(t: Any, p: Any) -> Any:
+    return p * t
+
+
+def _times(c: Any) -> Term:
+    """The product with a constant partial."""
+    if c == 1:
+        return lambda t, _: t
+    return _negated if c == -1 else lambda t, _: t * c
+
+
+def _negated(t: Any, _: Any) -> Any:
+    return -t
+
+
+def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
+    """A sum and one more term; what is only negated is subtracted."""
+    if y_dot is None:
+        return term(t, p)
+    return y_dot - t if term is _negated else y_dot + term(t, p)
+
+
+class _Fits(dict[Any, str]):
+    """The kind of a dtype, where the product with a partial is all if everything is of it."""
+
+    def __init__(self, like: type, with_complex: bool) -> None:
+        super().__init__()
+        self.like = like
+        self.with_complex = with_complex
+
+    def __missing__(self, dtype: Any) -> str:
+        kind = dtype_kind(dtype, self.like)
+        fits = kind == "real" or (kind == "complex" and self.with_complex)
+        found = self[dtype] = kind if fits else ""
+        return found
+
+
+def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
+    """Of Python's numbers."""
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y = primal(*xs)
+        if type(y) is not float or any([type(t) is not float for t in tangents]):
+            return finish(y, tangents, *xs)
+        y_dot: Any = None
+        for (term, partial), t in zip(terms, tangents, strict=True):
+            part = term(t, partial and partial(y, *xs))
+            y_dot = part if y_dot is None else y_dot + part
+        return y, y_dot
+
+    return run
+
+
+# What these ask of the tangents, zeros have not; the product itself can still be of another dtype.
+
+
+def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -> Any:
+    def run(tangents: tuple[Any, ...], x: Any) -> Any:
+        y = primal(x)
+        (t,) = tangents
+        dtype = y.dtype
+        if dtype is x.dtype and getattr(t, "dtype", None) is dtype and fits[dtype]:
+            y_dot = term(t, partial and partial(y, x))
+            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+                return y, y_dot
+        return finish(y, tangents, x)
+
+    return run
+
+
+def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
+    (term_a, partial_a), (term_b, partial_b) = terms
+
+    def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
+        y = primal(a, b)
+        t, u = tangents
+        try:
+            dtype = y.dtype
+        except AttributeError:  # that of np.float64 with a complex of Python's is one
+            return finish(y, tangents, a, b)
+        if (
+            dtype is getattr(a, "dtype", None)
+            and dtype is getattr(b, "dtype", None)
+            and getattr(t, "dtype", None) is dtype
+            and getattr(u, "dtype", None) is dtype
+            and fits[dtype]
+        ):
+            left = term_a(t, partial_a and partial_a(y, a, b))
+            y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
+            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+                return y, y_dot
+        return finish(y, tangents, a, b)
+
+    return run
+
+
+def _push_half(
+    primal: Any, k: int, term: Term, partial: Any, fits: _Fits, number: bool, finish: Any
+) -> Any:
+    def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
+        y = primal(a, b)
+        (t,) = tangents
+        try:
+            dtype = y.dtype
+        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
+            return finish(y, tangents, a, b)
+        x, other = (b, a) if k else (a, b)
+        if (
+            dtype is getattr(x, "dtype", None)
+            and getattr(t, "dtype", None) is dtype
+            and fits[dtype]
+            and (getattr(other, "dtype", None) is dtype or (number and fits[dtype] == "real"))
+        ):
+            y_dot = term(t, partial and partial(y, a, b))
+            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+                return y, y_dot
+        return finish(y, tangents, a, b)
+
+    return run

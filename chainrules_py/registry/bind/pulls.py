@@ -1,0 +1,258 @@
+"""The pulls of element-by-element statements: what is multiplied, and along which axes to sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.registry.bind.bind import Request, annotate
+from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
+from chainrules_py.registry.bind.quotients import Quotients
+from chainrules_py.tangents.space import project, promoted
+from chainrules_py.values import arrays
+from chainrules_py.values.fusing import fuser_of
+from chainrules_py.vocabulary.elementwise import conj, strong_multiply
+
+__all__ = ["Pulls"]
+
+
+class Pulls:
+    """The pulls of one recipe for one request, in their three forms."""
+
+    def __init__(self, recipe: Pushes, request: Request, saved: Slots) -> None:
+        self.recipe = recipe
+        self.request = request
+        self.saved = saved
+        self.forms = [recipe.forms[i] for i in request.active]
+        self.fuser = fuser_of(request.operands)
+        self.quotients = [q if form == "computed" else None for form, q in self.forms]
+        self.short = Quotients(() if self.fuser else request.operands)
+        # Both operands of a quotient share its division.
+        self.shared = recipe.singular and self.short.both(self.quotients, saved)
+
+    def fast(self, kind: str) -> Any:
+        """For operands and result of one shape, and of one dtype of this kind."""
+        if kind == "complex" and self.recipe.complex is None:
+            self.recipe.refuse_complex(self.request.statement)
+        parts, together = self._parts(conjugate=kind == "complex"), None
+        if kind == "complex" and any(map(arrays.is_python_number, self.request.operands)):
+            parts = tuple([_with_numbers(p) for p in parts])
+        if kind == "real" and self.recipe.singular:
+            together = self.short.together(_join(parts, 2)) if self.shared else None
+            given = zip(self.quotients, parts, strict=True)
+            parts = tuple([self.short.part(q, self.saved, strong) for q, strong in given])
+        elif kind != "complex" and not self.recipe.singular:
+            together = _TOGETHER.get((*self.forms, self.saved))
+        if together is None:
+            together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
+        if self.fuser is not None:
+            n = 1 + len(self.saved)
+            together = self.fuser.together(together, n) or together
+            parts = tuple([self.fuser.together(p, n) or p for p in parts])
+        # A function of its own, for what is written on it differs from rule to rule.
+        pull = together if len(parts) == 1 else _copy(together)
+        return annotate(pull, self.request, parts, batched=True)
+
+    def broadcast(self, kind: str) -> Any:
+        """For operands and result of one dtype and different shapes: the fast parts, then sums."""
+        parts, n = self.fast(kind).parts, len(self.saved)
+        fuser = self.fuser
+
+        def make(position: int) -> Any:
+            fast, constant = parts[position], self.forms[position][0] == "constant"
+            if fuser is None:
+                summed = self._summed(position, kind, fast)
+            else:
+                summed = fuser.summed(fast, 1 + n)
+
+            def pull_one(y_bar: Any, *kept: Any) -> Any:
+                plan = kept[n + position]
+                if plan is not None and summed is not None:
+                    return summed(plan, y_bar, *kept[:n])
+                if plan is not None and constant:  # less to multiply
+                    return fast(plan(y_bar), *kept[:n])
+                bar = fast(y_bar, *kept[:n])
+                return bar if plan is None else plan(bar)
+
+            return pull_one
+
+        made = tuple([make(position) for position in range(len(parts))])
+        if n == 2 and len(parts) == 2 and fuser is None:
+            first, second = parts
+
+            def pull_scaled(y_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
+                a, b = first(y_bar, x, y), second(y_bar, x, y)
+                return a if plan is None else plan(a), b if other is None else other(b)
+
+            scaled: Any = pull_scaled
+            if kind == "real" and self.shared:
+                scaled = self.short.summed(pull_scaled)
+            elif kind == "real" and (*self.forms, self.saved) == _PRODUCT:
+                scaled = _copy(_pull_products)
+            return annotate(scaled, self.request, made, batched=True)
+        if n or len(parts) != 2:
+            return self._joined(made)
+        first, second = parts
+        if self.forms == [("constant", 1)] * 2:
+
+            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
+                return (
+                    y_bar if plan is None else plan(y_bar),
+                    y_bar if other is None else other(y_bar),
+                )
+
+        else:
+
+            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
+                return (
+                    first(y_bar if plan is None else plan(y_bar)),
+                    second(y_bar if other is None else other(y_bar)),
+                )
+
+        return annotate(pull_two, self.request, made, batched=True)
+
+    def _summed(self, position: int, kind: str, part: Any) -> Any:
+        """``summed(plan, y_bar, *saved)`` for one operand, where the product need not be made."""
+        if kind == "complex":
+            return None
+        if self.recipe.singular:
+            takes = kind == "real" and self.short.sums(self.quotients[position], self.saved)
+            return (lambda plan, y_bar, n, d: part(y_bar, n, d, plan)) if takes else None
+        form, slot = self.forms[position]
+        if form != "slot":
+            return None
+        k = self.saved.index(slot)
+        return lambda plan, y_bar, *kept: plan.of_product(y_bar, kept[k])
+
+    def general(self) -> Any:
+        """For anything: the conjugate is taken, and projection sees to the rest."""
+        parts, n = self._parts(conjugate=True), len(self.saved)
+
+        def make(position: int, batch: int = 0) -> Any:
+            whole = parts[position]
+
+            def pull_one(y_bar: Any, *kept: Any) -> Any:
+                values = [promoted(x, y_bar) for x in kept[:n]]
+                return project(whole(y_bar, *values), kept[n + position], batch=batch)
+
+            return pull_one
+
+        places = range(len(parts))
+        many = self._joined(tuple([make(position, 1) for position in places]))
+        return self._joined(tuple([make(position) for position in places]), many)
+
+    def _joined(self, parts: tuple[Any, ...], batched: Any = True) -> Any:
+        pull = parts[0] if len(parts) == 1 else _join(parts, -1)
+        return annotate(pull, self.request, parts, batched=batched)
+
+    def _parts(self, conjugate: bool) -> tuple[Any, ...]:
+        return tuple([self._part(i, conjugate) for i in self.request.active])
+
+    def _part(self, i: int, conjugate: bool) -> Any:
+        """``y_bar conj(p)`` for one operand, as a function of y_bar and just the saved values."""
+        recipe, saved = self.recipe, self.saved
+        partial, (form, value) = recipe.partials[i], recipe.forms[i]
+        assert partial is not None
+        if form == "constant" and not recipe.singular:
+            return _times_constant(value, conjugate)
+        if form == "slot" and not (conjugate or recipe.singular):
+            if len(saved) == 1:
+                return lambda y_bar, kept: y_bar * kept
+            if len(saved) == 2:
+                if saved[0] == value:
+                    return lambda y_bar, kept, _: y_bar * kept
+                return lambda y_bar, _, kept: y_bar * kept
+        p = _narrow(partial, saved, len(recipe.partials))
+        if conjugate:
+            if recipe.singular:
+                return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
+            return lambda y_bar, *kept: y_bar * conj(p(*kept))
+        # The rest says the same thing, with as few calls from the engine to the partial as can be.
+        if len(saved) == 1:
+            if recipe.singular:
+                return lambda y_bar, a: strong_multiply(y_bar, p(a))
+            if len(recipe.partials) > 1:
+                return lambda y_bar, a: y_bar * p(a)
+            if saved == (0,):
+                return lambda y_bar, y: y_bar * partial(y, None)
+            return lambda y_bar, x: y_bar * partial(None, x)
+        if recipe.singular:
+            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
+        return lambda y_bar, *kept: y_bar * p(*kept)
+
+
+# Pairs of partials whose two products are best made by one function: the product and the sum.
+_PRODUCT = (("slot", 2), ("slot", 1), (1, 2))
+_TOGETHER: dict[Any, Callable[..., Any]] = {
+    _PRODUCT: lambda z_bar, x, y: (
+        (z_bar * y, z_bar * x) if x is not y else (t := z_bar * x, t)  # a square
+    ),
+    (("constant", 1), ("constant", 1), ()): lambda z_bar: (z_bar, z_bar),
+}
+
+
+def _pull_products(z_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
+    """Through a product, with sums over broadcast axes."""
+    a = z_bar * y if plan is None else plan.of_product(z_bar, y)
+    return a, z_bar * x if other is None else other.of_product(z_bar, x)
+
+
+def _with_numbers(pull: Any) -> Any:
+    """A pull of complex numbers that is given Python's real ones as such."""
+    return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept])
+
+
+def _copy(function: Any) -> Any:
+    return type(function)(
+        function.__code__, function.__globals__, function.__name__, None, function.__closure__
+    )
+
+
+def _join(parts: tuple[Any, ...], n: int) -> Any:
+    """One function that gives all parts; n is the number of saved values, -1 for any."""
+    if len(parts) == 2 and n in (0, 1, 2):
+        first, second = parts
+        return (
+            lambda y_bar: (first(y_bar), second(y_bar)),
+            lambda y_bar, a: (first(y_bar, a), second(y_bar, a)),
+            lambda y_bar, a, b: (first(y_bar, a, b), second(y_bar, a, b)),
+        )[n]
+    return lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
+
+
+def _times_constant(c: Any, conjugate: bool) -> Any:
+    if c == 1:
+        return lambda y_bar, *_: y_bar
+    if c == -1:
+        return lambda y_bar, *_: -y_bar
+    if conjugate:
+        c = c.conjugate()
+    return lambda y_bar, *_: y_bar * c
+
+
+_NARROWED: dict[Any, Callable[[Partial], Partial]] = {
+    (1, (0,)): lambda p: lambda y: p(y, None),
+    (1, (1,)): lambda p: lambda x: p(None, x),
+    (2, (0,)): lambda p: lambda z: p(z, None, None),
+    (2, (1,)): lambda p: lambda x: p(None, x, None),
+    (2, (2,)): lambda p: lambda y: p(None, None, y),
+    (2, (0, 1)): lambda p: lambda z, x: p(z, x, None),
+    (2, (0, 2)): lambda p: lambda z, y: p(z, None, y),
+    (2, (1, 2)): lambda p: lambda x, y: p(None, x, y),
+}
+
+
+def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
+    """A partial as a function of the saved values alone."""
+    if saved == tuple(range(n + 1)):
+        return partial
+    if (n, saved) in _NARROWED:
+        return _NARROWED[n, saved](partial)
+
+    def narrowed(*kept: Any) -> Any:
+        slots: list[Any] = [None] * (n + 1)
+        for slot, value in zip(saved, kept, strict=True):
+            slots[slot] = value
+        return partial(*slots)
+
+    return narrowed

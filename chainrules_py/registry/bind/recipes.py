@@ -1,0 +1,22 @@
+"""How each kind of statement is specialised: one recipe for each pen.
+
+A recipe has ``forward(request)`` and ``reverse(request)``, which give a `Bound`, or None if no
+derivative flows.
+"""
+
+from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
+from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
+from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
+from chainrules_py.registry.bind.transposed import AugmentedRecipe, PushedRecipe
+
+__all__ = [
+    "AugmentedRecipe",
+    "BilinearRecipe",
+    "ConstantRecipe",
+    "FruleRecipe",
+    "GeneralRecipe",
+    "LinearRecipe",
+    "PushedRecipe",
+    "RruleRecipe",
+    "ElementwiseRecipe",
+]

@@ -1,0 +1,429 @@
+"""Binding statements of one mode: the other is the transpose, which the engine takes.
+
+A derivative is linear, so that reverse mode of it, anywhere, is its adjoint. A function that pushes
+tangents forward is transposed once for the pull; one that pulls cotangents back is transposed for
+the push. This asks the engine for reverse mode (``requires=ReverseMode``), also inside the forward
+one.
+
+These statements are about a function as a person sees it: tangents and cotangents of tuples, lists
+and dicts come in the same containers, with zeros filled in, and may be given in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.config import Config
+from chainrules_py.errors import (
+    NotDifferentiableError,
+    ProjectionError,
+    RuleError,
+    TracerError,
+    describe,
+)
+from chainrules_py.primitives.closures.freeze import (
+    CapturedValues,
+    captured,
+    check_captured,
+    frozen,
+)
+from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.registry.bind.entries import (
+    assembled,
+    canonical,
+    conjugated,
+    dense,
+    flat,
+    leaf_spaces,
+)
+from chainrules_py.registry.table import Statement
+from chainrules_py.tangents.space import project, space, spread_all
+from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero, unthunk
+from chainrules_py.values.structure import flatten, is_structure_type, unflatten
+from chainrules_py.values.tracers import highest_tracer
+
+__all__ = ["AugmentedRecipe", "PushedRecipe"]
+
+
+class _OneMode:
+    """What a person wrote of one mode; ``fixed`` operands are held fixed, which it is silent of."""
+
+    def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
+        self.functions = functions
+        self.fixed = fixed
+
+    def _request(self, request: Request) -> Request:
+        return request.among([i not in self.fixed for i in range(len(request.operands))])
+
+    def _check(
+        self,
+        statement: Statement,
+        result: Any,
+        xs: tuple[Any, ...],
+        leaves: tuple[Any, ...] = (),
+    ) -> None:
+        """Raise if a result depends on a tracer that is no operand, nor one of the leaves."""
+        held = [x for i, x in enumerate(xs) if i in self.fixed and callable(x)]
+        what = f"the result of {statement.source!r}"
+        functions = (*self.functions, *held)
+        check_captured(statement.primal, result, functions, what, highest_tracer(leaves))
+
+
+class PushedRecipe(_OneMode):
+    """``push(operands, tangents, **options) -> (y, y_dot)``, with one tangent per operand.
+
+    Parameters
+    ----------
+    primal : callable
+        The function that it is about.
+    make : callable
+        ``make(*written)`` is that push, made of what a person wrote.
+    written : tuple of callable
+        What a person wrote.
+    fixed : frozenset of int
+        The operands that no derivative is stated in.
+    instantiate : bool
+        Whether it gets a dense zero for an operand that has no tangent, or ``ZeroTangent()``.
+    """
+
+    pen = "custom_jvp"
+
+    def __init__(
+        self,
+        primal: Callable[..., Any],
+        make: Callable[..., Callable[..., Any]],
+        written: tuple[Callable[..., Any], ...],
+        fixed: frozenset[int] = frozenset(),
+        instantiate: bool = True,
+    ) -> None:
+        super().__init__((primal, *written), fixed)
+        self.make = make
+        self.written = written
+        self.push = make(*written)
+        self.instantiate = instantiate
+
+    def forward(self, request: Request) -> Bound | None:
+        """The function, with zeros where no tangent is given."""
+        request = self._request(request)
+        if not request.active:
+            return None
+        active, statement = request.active, request.statement
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            spaces = [space(x) for x in xs]
+            dots = self._dots(spaces, active, tangents)
+            return self._pushed(statement, xs, dots, options)
+
+        return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound | None:
+        """The function once more for each tangent, with names from outside as they were."""
+        request = self._request(request)
+        if not request.active:
+            return None
+        active, statement, primal = request.active, request.statement, request.primal
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            both = [frozen(function) for function in self.written]
+            frame = self.make(*[function for function, _ in both]), options
+            seen = CapturedValues([value for _, values in both for value in values])
+            return primal(*xs, **options), (push, links, frame, *xs, seen)
+
+        def push(tangents: tuple[Any, ...], frame: Any, *kept: Any) -> Any:
+            (written, options), xs = frame, kept[:-1]
+            dots = self._dots([space(x) for x in xs], active, tangents)
+            return self._pushed(statement, xs, dots, options, push=written)[1]
+
+        annotate(push, request)
+        return Bound(request, run)
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The transpose in the tangents that are wanted."""
+        request = self._request(request)
+        if not request.active:
+            return None
+        active, statement, config = request.active, request.statement, _engine(request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            spaces = [space(x) for x in xs]
+            onto = [spaces[i] for i in active]
+            y: Any = None
+            parts: list[int] = []
+
+            def image(*leaves: Any) -> tuple[Any, ...]:
+                nonlocal y
+                rest = iter(leaves)
+                given = tuple([assembled(to, rest) for to in onto])
+                dots = self._dots(spaces, active, given)
+                y, y_dot = self._pushed(statement, xs, dots, options, leaves)
+                return _some(flat(y_dot, space(y)), parts)
+
+            pullback = _transposed(config, image, onto)
+            return y, (pull, links, pullback, parts, space(y), onto)
+
+        def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
+            bars = _image(pullback, flat(y_bar, of), parts, onto)
+            return bars[0] if len(active) == 1 else tuple(bars)
+
+        annotate(pull, request)
+        return Bound(request, run, may_be_zero=True)
+
+    def _dots(
+        self, spaces: list[Any], active: tuple[int, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """One tangent per operand, as a person gets it."""
+        still = ZeroTangent()
+        dots = [dense(still, of) if self.instantiate or is_zero(of) else still for of in spaces]
+        for i, t in zip(active, tangents, strict=True):
+            dots[i] = dense(t, spaces[i])
+        return tuple(dots)
+
+    def _pushed(
+        self,
+        statement: Statement,
+        xs: tuple[Any, ...],
+        dots: tuple[Any, ...],
+        options: Any,
+        leaves: tuple[Any, ...] = (),
+        push: Callable[..., Any] | None = None,
+    ) -> tuple[Any, Any]:
+        """The value, and its tangent in canonical form."""
+        answer = (push or self.push)(xs, dots, **options)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
+            raise RuleError(msg)
+        y, y_dot = answer
+        self._check(statement, (y, y_dot), xs, leaves)
+        if y_dot is None:
+            raise ProjectionError(_none(statement, "y_dot"))
+        return y, spread_all(canonical(unthunk(y_dot), space(y), statement), y)
+
+
+class AugmentedRecipe(_OneMode):
+    """A pair: ``forward(*operands) -> (y, saved)``, and ``backward(*saved, y_bar)``.
+
+    Parameters
+    ----------
+    forward : callable
+        Takes operands and options; ``saved`` is a tuple.
+    backward : callable
+        Gives a tuple with one cotangent per operand that is not fixed. Of the options it gets
+        those that it names.
+    fixed : frozenset of int
+        The operands that no derivative is stated in.
+    recompute : bool
+        Whether to keep the operands in place of what is saved, and to run ``forward`` once more.
+    residuals : bool
+        Whether it is ``forward(*operands) -> (y, residuals)``, whatever those are, and
+        ``backward(*fixed_operands, residuals, y_bar)``, where None says that a cotangent is zero.
+    complex : {"adjoint", "jax"} or None
+        Whether cotangents of complex numbers are as everywhere here, or conjugated, as in JAX;
+        with None complex numbers are refused.
+    """
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        fixed: frozenset[int] = frozenset(),
+        recompute: bool = False,
+        residuals: bool = False,
+        complex: str | None = "adjoint",
+    ) -> None:
+        super().__init__((forward, backward), fixed)
+        self.complex = complex
+        self.augmented = forward
+        self.backward = backward
+        self.options = parameters_of(backward).keyword_only
+        self.recompute = recompute
+        self.residuals = residuals
+        self.pen = "custom_vjp" if residuals else "augmented_rule"
+
+    def reverse(self, request: Request) -> Bound | None:
+        """The pair. What runs later uses names from outside as they were at the call."""
+        request = self._request(request)
+        if not request.active:
+            return None
+        active, statement = request.active, request.statement
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            backward, seen = frozen(self.backward)
+            if self.fixed:
+                both = [frozen(x) if i in self.fixed else (x, ()) for i, x in enumerate(xs)]
+                xs = tuple([x for x, _ in both])
+                seen = (*seen, *[value for _, values in both for value in values])
+            y, saved, of, onto = self._augmented(statement, xs, options)
+            augmented = None
+            if self.recompute:
+                augmented, also = frozen(self.augmented)
+                saved, seen = xs, (*seen, *also)
+            # Flat, so that an engine sees which arrays the record holds.
+            leaves, tree = saved, None
+            if any([is_structure_type(type(part)) for part in saved]):
+                leaves, tree = flatten(saved)
+            frame = (backward, augmented, tree, len(leaves), of, onto, options)
+            return y, (pull, links, frame, *leaves, CapturedValues(seen))
+
+        def pull(y_bar: Any, frame: Any, *kept: Any) -> Any:
+            backward, augmented, tree, n, of, onto, options = frame
+            saved = kept[:n] if tree is None else unflatten(tree, kept[:n])
+            if augmented is not None:
+                _, saved = self._pair(statement, saved, augmented(*saved, **options))
+            bars = self._pulled(statement, backward, saved, (y_bar, of), onto, options)
+            return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
+
+        annotate(pull, request)
+        return Bound(request, run, may_be_zero=True)
+
+    def linearize(self, request: Request) -> Bound | None:
+        """The transpose of ``backward``, which is linear in the cotangent of the result."""
+        request = self._request(request)
+        if not request.active:
+            return None
+        active, statement, config = request.active, request.statement, _engine(request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, saved, of, spaces = self._augmented(statement, xs, options)
+            parts: list[int] = []
+
+            def image(*leaves: Any) -> tuple[Any, ...]:
+                y_bar = assembled(of, iter(leaves)), of
+                bars = self._pulled(statement, self.backward, saved, y_bar, spaces, options)
+                self._check(statement, bars, xs, leaves)
+                return _some([t for i in active for t in flat(bars[i], spaces[i])], parts)
+
+            pullback = None if is_zero(of) else _transposed(config, image, [of])
+            return y, (push, links, pullback, parts, of, [spaces[i] for i in active])
+
+        def push(
+            tangents: tuple[Any, ...], pullback: Any, parts: list[int], of: Any, onto: list[Any]
+        ) -> Any:
+            if pullback is None:
+                return of
+            dots = [leaf for t, to in zip(tangents, onto, strict=True) for leaf in flat(t, to)]
+            return _image(pullback, dots, parts, [of])[0]
+
+        annotate(push, request)
+        return Bound(request, run)
+
+    def forward(self, request: Request) -> Bound | None:
+        """Linearized, and pushed at once."""
+        linear = self.linearize(request)
+        if linear is None:
+            return None
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y, (push, _, *saved) = linear.run(None, *xs, **options)
+            return y, push(tangents, *saved)
+
+        return Bound(request.among(linear.wanted), run)
+
+    def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
+        """The value, what is saved, the space of the value, and those of the operands."""
+        y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
+        self._check(statement, (y, *saved), xs)
+        of, onto = space(y), [space(x) for x in xs]
+        if self.complex is None:
+            free = [to for i, to in enumerate(onto) if i not in self.fixed]
+            if any([leaf.kind == "complex" for leaf in leaf_spaces([of, *free])]):
+                msg = (
+                    f"{statement!r} does not say what its cotangents of complex numbers are, and "
+                    f"meets {describe(xs)}, {describe(y)}; write complex='adjoint' if they are "
+                    f"the adjoint, as everywhere here, or complex='jax' for its conjugate"
+                )
+                raise NotDifferentiableError(msg)
+        return y, saved, of, onto
+
+    def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
+        """The value and what is saved, from what the forward half gave."""
+        if isinstance(answer, tuple) and len(answer) == 2:
+            y, saved = answer
+            if self.residuals:
+                return y, (*[x for i, x in enumerate(xs) if i in self.fixed], saved)
+            if isinstance(saved, tuple):
+                return y, saved
+        what = "the residuals" if self.residuals else "a tuple of what is saved"
+        msg = (
+            f"the forward half of {statement!r} has to return the value and {what}, "
+            f"and returned {describe(answer)}"
+        )
+        raise RuleError(msg)
+
+    def _pulled(
+        self,
+        statement: Statement,
+        backward: Callable[..., Any],
+        saved: tuple[Any, ...],
+        y_bar: tuple[Any, Any],
+        onto: list[Any],
+        options: Any,
+    ) -> list[Any]:
+        """One cotangent per operand, in its space, from that of the value and its space."""
+        bar, of = y_bar
+        given = dense(conjugated(bar) if self.complex == "jax" else bar, of)
+        try:
+            bars = backward(*saved, given, **{name: options[name] for name in self.options})
+        except TracerError as error:
+            for name in captured((backward,)):
+                error.add_note(f"{name} is no operand; pass it as one, or save it")
+            raise
+        places = [i for i in range(len(onto)) if i not in self.fixed]
+        if not isinstance(bars, tuple) or len(bars) != len(places):
+            msg = (
+                f"{statement.source!r} has to return a tuple of {len(places)}, one cotangent for "
+                f"each operand that is not held fixed, and returned {describe(bars)}"
+            )
+            raise RuleError(msg)
+        found: list[Any] = [NoTangent()] * len(onto)
+        for i, bar in zip(places, bars, strict=True):
+            if bar is None and self.residuals:
+                bar = ZeroTangent()
+            if bar is None:
+                raise ProjectionError(_none(statement, "a cotangent"))
+            bar = canonical(unthunk(bar), onto[i], statement)
+            try:
+                found[i] = project(conjugated(bar) if self.complex == "jax" else bar, onto[i])
+            except ProjectionError as error:
+                error.add_note(f"the cotangent of operand {i}, from {statement.source!r}")
+                raise
+        return found
+
+
+def _none(statement: Statement, what: str) -> str:
+    return (
+        f"{statement!r} gave None for {what}; write ZeroTangent(), or NoTangent() for what cannot "
+        f"be perturbed"
+    )
+
+
+def _engine(request: Request) -> Config:
+    assert request.config is not None  # the statement requires what only a config offers
+    return request.config
+
+
+# --------------------------------------------------------------------------------- transposition
+
+
+def _transposed(
+    config: Config, image: Callable[..., tuple[Any, ...]], onto: list[Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """The pullback of a linear function of the tangents in some spaces, leaf by leaf."""
+    zeros = [of.zeros() for of in leaf_spaces(onto)]
+    return config.rrule_via_ad(image, *zeros)[1]
+
+
+def _some(leaves: list[Any], parts: list[int]) -> tuple[Any, ...]:
+    """Those that are not known to be zero; ``parts`` gets their places."""
+    parts[:] = [part for part, t in enumerate(leaves) if not is_zero(t)]
+    return tuple([leaves[part] for part in parts])
+
+
+def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
+    """What a transposed function gives for the leaves that it depends on, put together."""
+    given = tuple([bars[part] for part in parts])
+    if all(map(is_zero, given)):
+        return [ZeroTangent() for _ in onto]
+    leaves = iter(pullback(given))
+    return [assembled(of, leaves) for of in onto]

@@ -1,0 +1,112 @@
+"""What a person's statement is checked against: the primal that it is about, and its parameters.
+
+A statement that no engine would ever see, or that takes other operands than its primal, is an
+error where it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.errors import RuleError
+from chainrules_py.primitives.dispatch import operand_types, where_defined
+from chainrules_py.primitives.plugins import see
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.registry.table import declare_direct, name_of, primal_of
+from chainrules_py.values.arrays import Numeric
+
+__all__ = ["checked_types", "declared_types", "find_caller", "find_primal"]
+
+Types = tuple[Any, ...] | None
+
+
+def find_primal(
+    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Any = None
+) -> Primitive[..., Any]:
+    """The primitive that a statement is about.
+
+    A rule for a function that no engine can see being called would be passed by in silence.
+    """
+    if not callable(f):
+        msg = f"{pen}({f!r}): not a function"
+        raise RuleError(msg)
+    primal = primal_of(f)
+    if primal is None:
+        see(f, ())
+        primal = primal_of(f)
+    if primal is None and isinstance(f, type) and primal_of(f.__call__):
+        primal = primal_of(f.__call__)
+    if primal is not None:
+        return primal
+    at = f" at {where_defined(written)}" if written is not None else ""
+    name = name_of(f)
+    try:
+        if f in aliases:
+            msg = (
+                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself "
+                f"a word; state rules for the words, or g = primitive({name}) for a word of its own"
+            )
+            raise RuleError(msg)
+        hash(f)
+    except TypeError:
+        msg = f"{pen}({name}){at}: a rule is kept under its function, and this one is not hashable"
+        raise RuleError(msg) from None
+    if direct or _interceptable(f):
+        return declare_direct(f)
+    msg = (
+        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
+        f"in silence; write @primitive above {name} ({where_defined(f)}), or "
+        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or "
+        f"{pen}({name}, direct=True) if only explicit rrule, frule and export shall use it"
+    )
+    raise RuleError(msg)
+
+
+def _interceptable(f: Any) -> bool:
+    """Whether NumPy's protocols show a call of f to the operands: f is a ufunc or overridable."""
+    kind = type(f)
+    return (
+        kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
+        and kind.__module__.partition(".")[0] == "numpy"
+    )
+
+
+def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
+    """The annotations of a declaration: what its rules are for, if they are types of numbers."""
+    try:
+        return operand_types(primal.__wrapped__)
+    except RuleError:
+        return (Numeric,) * len(primal.operands), Numeric if primal.variadic else None
+
+
+def checked_types(
+    primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
+) -> tuple[tuple[Any, ...], Any]:
+    """The signature of a written rule, after comparing its parameters with the primal's."""
+    parameters = parameters_of(function)
+    operands = parameters.positional[skip:]
+    variadic = parameters.variadic is not None
+    options = set(parameters.keyword_only)
+    wrong = None
+    if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
+        wrong = f"the operands ({', '.join(operands)})"
+    elif variadic != (primal.variadic is not None):
+        wrong = "variadic operands" if variadic else "no variadic operands"
+    elif parameters.keywords is None and options != set(primal.options):
+        wrong = f"the options {sorted(options)}"
+    if wrong is not None:
+        msg = (
+            f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
+            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
+            f"rule has to have the same operands and options"
+        )
+        raise RuleError(msg)
+    return operand_types(function, skip=skip, types=types)
+
+
+def find_caller(partials: tuple[Any, ...]) -> str:
+    """Where partials were written, as well as can be told."""
+    return next((where_defined(p) for p in partials if p is not None), "the call")

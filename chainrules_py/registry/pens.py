@@ -1,0 +1,438 @@
+"""The pens: a person's statement becomes table entries here, and nowhere else.
+
+Every statement is checked when it is made: its operands and options against the primal's, its
+annotations against what can be dispatched on. Nothing is entered before everything is checked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+from chainrules_py.config import Capability
+from chainrules_py.errors import RuleError
+from chainrules_py.primitives.dispatch import checked_annotation, where_defined
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.registry.bind.recipes import (
+    BilinearRecipe,
+    ConstantRecipe,
+    FruleRecipe,
+    GeneralRecipe,
+    LinearRecipe,
+    RruleRecipe,
+    ScalarRecipe,
+)
+from chainrules_py.registry.checks import (
+    Types,
+    checked_types,
+    declared_types,
+    find_caller,
+    find_primal,
+)
+from chainrules_py.registry.table import Source, Statement, enter
+from chainrules_py.values.arrays import Numeric
+
+__all__ = [
+    "bilinear_rule",
+    "linear_rule",
+    "non_differentiable",
+    "opt_out",
+    "register_frule",
+    "register_rrule",
+    "rule",
+    "scalar_rule",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+Batched: TypeAlias = Literal[True, False, "broadcast"]
+Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+def scalar_rule(
+    f: Primitive[P, R],
+    *partials: Callable[Concatenate[Any, P], Numeric] | None,
+    singular: bool = False,
+    complex: Literal["holomorphic", "real"] | None = None,
+) -> None:
+    """State that f acts element by element, with these partial derivatives.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function.
+    *partials : callable
+        One per operand, of the result and all operands: ``lambda y, x: cos(x)``. A parameter
+        whose name starts with ``_`` is not used, so its value need not be saved. None for an
+        operand that f is constant in.
+    singular : bool
+        Whether a partial can be infinite or NaN where the tangent it meets is zero; the two are
+        then multiplied with 0 winning.
+    complex : {"holomorphic", "real"}, optional
+        What a partial p means at complex operands: dy = p dx for a holomorphic f, or, with
+        p = 2 df/dz, dy = Re(p dx) for a real-valued one. Unset, complex operands raise
+        `NoRuleError`.
+
+    Raises
+    ------
+    RuleError
+        If the number of partials is not that of the operands, or a partial takes other parameters
+        than the result and the operands.
+
+    Notes
+    -----
+    The push is the projection of p·x_dot onto y, the pull that of conj(p)·y_bar onto x:
+    broadcasting, dtype and realness are no business of a rule.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> scalar_rule(cube, lambda _y, x: 3.0 * x * x)
+    >>> y, pullback = rrule(cube, 2.0)
+    >>> y, pullback(1.0)
+    (8.0, (12.0,))
+    """
+    primal = find_primal(f, "scalar_rule")
+    if primal.variadic or len(partials) != len(primal.operands):
+        msg = (
+            f"scalar_rule({primal.__name__}) gives {len(partials)} partials for the operands "
+            f"({', '.join(primal.operands)}) of {where_defined(primal)}; "
+            f"give one for each, at {find_caller(partials)}"
+        )
+        raise RuleError(msg)
+    for k, partial in enumerate(partials):
+        if partial is None:
+            continue
+        names = parameters_of(partial).names
+        if len(names) != 1 + len(primal.operands):
+            msg = (
+                f"partial {k} of scalar_rule({primal.__name__}) at {where_defined(partial)} takes "
+                f"({', '.join(names)}); it has to take the result and the operands: "
+                f"(y, {', '.join(primal.operands)})"
+            )
+            raise RuleError(msg)
+    if complex not in (None, "holomorphic", "real"):
+        msg = (
+            f"complex={complex!r} in scalar_rule({primal.__name__}); "
+            f"say 'holomorphic' or 'real', or leave it out"
+        )
+        raise RuleError(msg)
+    source = Source.caller(f"scalar_rule({primal.__name__})")
+    if all(p is None for p in partials):
+        msg = (
+            f"scalar_rule({primal.__name__}) gives no partial; "
+            f"write non_differentiable({primal.__name__})"
+        )
+        raise RuleError(msg)
+    signature, varargs = declared_types(primal)
+    enter(Statement(primal, signature, varargs, source, ScalarRecipe(partials, singular, complex)))
+
+
+def linear_rule(
+    f: Primitive[..., Any],
+    *transposes: Callable[..., Any] | None,
+    pull_into: Callable[..., Any] | None = None,
+    batched: Batched | Rewrite = False,
+) -> None:
+    """State that f is linear, jointly, in the operands that a transpose is given for.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it.
+    *transposes : callable or None
+        One per operand: ``transpose(y_bar, *operands, **options)`` is the real adjoint. An operand
+        that f is linear in comes as its `Space`: shape, dtype and device without elements. None
+        for an index, a mask, a condition: it gets ``NoTangent()``. The one for ``*operands``
+        takes ``argnum=``, which of them is meant.
+    pull_into : callable, optional
+        ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
+        operand to a buffer, in place.
+    batched : bool, "broadcast" or callable
+        Whether f and the transposes take linear operands (and their spaces) with a leading axis
+        that counts directions: as they are; with further axes of length one, where operands are
+        broadcast against each other; or as ``batched(operands, options)`` says, which gives the
+        operands and options to be taken then, or None for one direction at a time.
+
+    Raises
+    ------
+    RuleError
+        If the number of transposes is not that of the operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def tripled(x):
+    ...     return 3.0 * x
+    >>> linear_rule(tripled, lambda y_bar, x: 3.0 * y_bar)
+    >>> rrule(tripled, 2.0)[1](1.0)
+    (3.0,)
+    """
+    primal = find_primal(f, "linear_rule")
+    expected = len(primal.operands) + (primal.variadic is not None)
+    if len(transposes) != expected:
+        shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
+        msg = (
+            f"linear_rule({primal.__name__}) gives {len(transposes)} transposes for the operands "
+            f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
+        )
+        raise RuleError(msg)
+    source = Source.caller(f"linear_rule({primal.__name__})")
+    if all(t is None for t in transposes):
+        msg = (
+            f"linear_rule({primal.__name__}) gives no transpose; "
+            f"write non_differentiable({primal.__name__})"
+        )
+        raise RuleError(msg)
+    signature, varargs = declared_types(primal)
+    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
+    enter(Statement(primal, signature, varargs, source, recipe))
+
+
+def bilinear_rule(
+    f: Primitive[..., Any],
+    left: Callable[..., Any],
+    right: Callable[..., Any],
+    *,
+    batched: Literal[False, "broadcast"] | tuple[Callable[..., Any], Callable[..., Any]] = False,
+) -> None:
+    """State that f is linear in each of its two operands.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it with the tangent in its place.
+    left, right : callable
+        The real adjoints, of ``(y_bar, a, b, **options)``. ``left`` may read only shape and dtype
+        of a, ``right`` only those of b: the other elements are not kept where nobody needs them.
+    batched : False, "broadcast" or tuple of two callables
+        Whether the adjoints take a ``y_bar`` with a leading axis that counts directions, and how
+        such tangents are pushed: by f, where its operands are broadcast against each other, or by
+        ``(a_dot, a, b, **options)`` and ``(b_dot, a, b, **options)``.
+
+    Raises
+    ------
+    RuleError
+        If f has not two operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def area(width, height):
+    ...     return width * height
+    >>> bilinear_rule(area, lambda y_bar, w, h: y_bar * h, lambda y_bar, w, h: w * y_bar)
+    >>> rrule(area, 2.0, 3.0)[1](1.0)
+    (3.0, 2.0)
+    """
+    primal = find_primal(f, "bilinear_rule")
+    if primal.variadic or len(primal.operands) != 2:
+        msg = (
+            f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
+            f"and not two operands"
+        )
+        raise RuleError(msg)
+    signature, varargs = declared_types(primal)
+    source = Source.caller(f"bilinear_rule({primal.__name__})")
+    recipe = BilinearRecipe(left, right, batched)
+    enter(Statement(primal, signature, varargs, source, recipe))
+
+
+def non_differentiable(f: Callable[..., Any]) -> None:
+    """State that f is constant wherever it is continuous, or that its result is no number to vary.
+
+    Operands that can be perturbed get ``ZeroTangent()``; the tangent of the result is
+    ``NoTangent()`` where it is an integer or a boolean, else ``ZeroTangent()``.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def steps(x):
+    ...     return x // 1.0
+    >>> non_differentiable(steps)
+    >>> rrule(steps, 2.5)[1](1.0)
+    (ZeroTangent(),)
+    """
+    primal = find_primal(f, "non_differentiable")
+    signature, varargs = (object,) * len(primal.operands), object if primal.variadic else None
+    source = Source.caller(f"non_differentiable({primal.__name__})")
+    enter(Statement(primal, signature, varargs, source, ConstantRecipe()))
+
+
+def opt_out(f: Callable[..., Any], *types: Any) -> None:
+    """State that there is no rule of f for these types, whatever more general rules say.
+
+    The engine then differentiates through f, where it can, instead of asking a rule.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *types : type
+        One per operand.
+
+    Examples
+    --------
+    >>> from chainrules_py import find_rule, primitive
+    >>> @primitive
+    ... def doubled(x):
+    ...     return x + x
+    >>> scalar_rule(doubled, lambda _y, _x: 2.0)
+    >>> opt_out(doubled, int)
+    >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
+    (True, False)
+    """
+    primal = find_primal(f, "opt_out")
+    if len(types) < len(primal.operands) or (
+        len(types) > len(primal.operands) and not primal.variadic
+    ):
+        msg = (
+            f"opt_out({primal.__name__}) names {len(types)} types for the operands "
+            f"({', '.join(primal.operands)})"
+        )
+        raise RuleError(msg)
+    source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})")
+    signature = tuple([checked_annotation(t, "an operand", source) for t in types])
+    enter(Statement(primal, signature, None, source, None))
+
+
+def rule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+    batched: Batched = False,
+) -> Callable[[F], F]:
+    """State the value of f and, per operand, one linear map (a decorator).
+
+    Parameters
+    ----------
+    f : callable
+        A primitive, or a library's function that engines can see being called.
+    types : tuple, optional
+        Dispatched on instead of the annotations.
+    requires : Capability or several
+        What the rule needs the engine to do; the function's first parameter is then the `Config`.
+    override : bool
+        Whether it beats more specific rules.
+    direct : bool
+        States that only explicit use (`rrule`, `frule`, export) shall see it: then f may be any
+        Python function.
+    batched : bool or "broadcast"
+        Whether both halves of every map take tangents with a leading axis that counts directions:
+        as they are, or with further axes of length one, as broadcasting against the result would.
+
+    Returns
+    -------
+    decorator
+        The decorated function returns ``(y, (LinearMap(push, pull, *saved), ...))`` with one map,
+        or ``NoTangent()``, per operand. It is returned unchanged.
+
+    Raises
+    ------
+    RuleError
+        If f cannot be seen by engines, if operands or options differ from those of f, if an
+        annotation cannot be dispatched on, or if the signature is taken.
+
+    Examples
+    --------
+    >>> from chainrules_py import LinearMap, primitive, rrule
+    >>> @primitive
+    ... def square_sum(x, y):
+    ...     return x * x + y * y
+    >>> @rule(square_sum)
+    ... def square_sum_rule(x: float, y: float):
+    ...     def push(t_dot, t):
+    ...         return 2 * t * t_dot
+    ...
+    ...     def pull(z_bar, t):
+    ...         return 2 * t * z_bar
+    ...
+    ...     return x * x + y * y, (LinearMap(push, pull, x), LinearMap(push, pull, y))
+    >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
+    (2.0, 4.0)
+    """
+    form = _Form("rule", functools.partial(GeneralRecipe, batched=batched))
+    return _register(form, f, types, requires, override, direct)
+
+
+def register_frule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+) -> Callable[[F], F]:
+    """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
+
+    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on.
+    """
+    form = _Form("frule.register", FruleRecipe, ("forward",), leading=1)
+    return _register(form, f, types, requires, override, direct)
+
+
+def register_rrule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    direct: bool = False,
+) -> Callable[[F], F]:
+    """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
+
+    As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand.
+    """
+    form = _Form("rrule.register", RruleRecipe, ("reverse",))
+    return _register(form, f, types, requires, override, direct)
+
+
+class _Form(NamedTuple):
+    """How a rule is written as a function."""
+
+    pen: str
+    recipe: Callable[[Callable[..., Any], bool], Any]
+    modes: tuple[str, ...] = ("forward", "reverse")
+    leading: int = 0  # parameters, besides the config, that come before the operands
+
+
+def _register(
+    form: _Form,
+    f: Callable[..., Any],
+    types: Types,
+    requires: Capability | Iterable[Capability],
+    override: bool,
+    direct: bool,
+) -> Callable[[F], F]:
+    asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
+
+    def register(function: F) -> F:
+        primal = find_primal(f, form.pen, direct=direct, written=function)
+        skip = form.leading + bool(asked)
+        signature, varargs = checked_types(primal, function, types, skip)
+        recipe, source = form.recipe(function, bool(asked)), Source.function(function)
+        statement = Statement(
+            primal,
+            signature,
+            varargs,
+            source,
+            recipe,
+            modes=form.modes,
+            requires=asked,
+            override=override,
+        )
+        enter(statement)
+        return function
+
+    return register

@@ -1,0 +1,1 @@
+"""Rules of sums of products over named axes, determinants and norms."""

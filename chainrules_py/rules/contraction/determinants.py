@@ -1,0 +1,138 @@
+"""Rules of determinants and of norms.
+
+The determinant is a polynomial: nothing is divided by it here, so that the rules hold at singular
+matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) A⁻¹.
+"""
+
+import math
+
+from chainrules_py.registry.pens import rule
+from chainrules_py.rules.reductions import products_of_others
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
+from chainrules_py.vocabulary import (
+    abs,
+    adjugate,
+    conj,
+    det,
+    diagonal,
+    equal,
+    expand_dims,
+    eye_like,
+    matmul,
+    matrix_transpose,
+    max,
+    min,
+    pow,
+    real,
+    sign,
+    slogdet,
+    sum,
+    svd,
+    vector_norm,
+    where,
+    zeros_like,
+)
+
+MATRIX = (-2, -1)
+
+
+def adjoint(a):
+    """Aᴴ of each matrix."""
+    return conj(matrix_transpose(a))
+
+
+@rule(det, batched=True)
+def det_rule(x: Array):
+    """d det(A) = tr(adj(A) dA): Jacobi's formula."""
+    return det(x), (LinearMap(det_push, det_pull, matrix_transpose(adjugate(x))),)
+
+
+def det_push(x_dot, cofactors):
+    return sum(cofactors * x_dot, axis=MATRIX)
+
+
+def det_pull(y_bar, cofactors):
+    return expand_dims(expand_dims(y_bar, axis=-1), axis=-1) * conj(cofactors)
+
+
+@rule(adjugate, batched=True)
+def adjugate_rule(x: Array):
+    """With A = U S Vᴴ, adj(A) = φ V adj(S) Uᴴ, where φ = det(U) det(Vᴴ).
+
+    With F = Uᴴ dA V and P_ij = Π_{k≠i,j} s_k, the derivative of adj(S) is -P_ij F_ij off the
+    diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros, and
+    equal values: the derivative of the result does not depend on how U and V are chosen.
+    """
+    u, s, vh = svd(x, full_matrices=False)
+    phase = slogdet(u)[0] * slogdet(vh)[0]
+    phase = expand_dims(expand_dims(phase, axis=-1), axis=-1)
+    # Row i holds all values but s_i, with a one in its place; then those of each pair are left out.
+    diagonal_places = equal(eye_like(s, rows=s.shape[-1]), 1)
+    pairs = products_of_others(where(diagonal_places, 1, expand_dims(s, axis=-2)), axis=(-1,))
+    return adjugate(x), (
+        LinearMap(adjugate_push, adjugate_pull, u, vh, phase, where(diagonal_places, 0, pairs)),
+    )
+
+
+def adjugate_push(x_dot, u, vh, phase, pairs):
+    f = matmul(matmul(adjoint(u), x_dot), adjoint(vh))
+    return phase * matmul(matmul(adjoint(vh), moved(f, pairs)), adjoint(u))
+
+
+def adjugate_pull(y_bar, u, vh, phase, pairs):
+    f_bar = moved(matmul(matmul(vh, conj(phase) * y_bar), u), pairs)
+    return matmul(matmul(u, f_bar), vh)
+
+
+def moved(f, pairs):
+    """The derivative of adj(S) along F; it is its own adjoint, for P is real and symmetric."""
+    on = sum(pairs * expand_dims(diagonal(f), axis=-2), axis=-1)
+    identity = eye_like(on, rows=f.shape[-1])
+    return identity * expand_dims(on, axis=-1) - f * pairs
+
+
+# ---------------------------------------------------------------- norms
+
+
+@rule(vector_norm, batched=True)
+def vector_norm_rule(x: Array, *, axis, keepdims, ord):
+    """dy = Re<d, dx>, where d is sign(x) (|x|/y)^(p-1): of length one in the dual norm.
+
+    At zero d is 0; of an infinite order, elements that tie share it evenly.
+    """
+    y = vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    kept = y if keepdims else vector_norm(x, axis=axis, keepdims=True, ord=ord)
+    d = direction(x, kept, axis, ord)
+    return y, (LinearMap(norm_push, norm_pull, d, from_end(axis, x.ndim), keepdims),)
+
+
+def direction(x, y, axis, ord):
+    """d, in the shape of x."""
+    zero = equal(y, 0)
+    safe = where(zero, 1, y)
+    if ord == 2:
+        return where(zero, 0, x / safe)
+    if ord in (float("inf"), -float("inf")):
+        if not math.prod(x.shape):
+            return zeros_like(x)
+        # Not y: the size of a complex number is not the same in every layout, to the last bit.
+        sizes, extreme = abs(x), max if ord > 0 else min
+        tied = where(equal(sizes, extreme(sizes, axis=axis, keepdims=True)), 1, zeros_like(y))
+        return sign(x) * tied / sum(tied, axis=axis, keepdims=True)
+    if ord == 0:  # a count
+        return zeros_like(x)
+    if ord == 1:
+        return sign(x)
+    size = abs(x) / safe
+    still = equal(size, 0)
+    return where(still, 0, sign(x) * pow(where(still, 1, size), ord - 1))
+
+
+def norm_push(x_dot, d, axis, keepdims):
+    return sum(real(conj(d) * x_dot), axis=axis, keepdims=keepdims)
+
+
+def norm_pull(y_bar, d, axis, keepdims):
+    return (y_bar if keepdims else expand_dims(y_bar, axis=axis)) * d

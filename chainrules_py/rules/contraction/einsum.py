@@ -1,0 +1,79 @@
+"""The rule of sums of products over named axes: linear in each operand, whatever the others are.
+
+The cotangent of an operand is itself such a sum: of the cotangent of the result and the conjugates
+of the other operands, over the axes that the operand does not have. S. Laue, M. Mitterreiter,
+J. Giesen, "A simple and efficient tensor calculus" (2020), theorem 8.
+"""
+
+import string
+
+from chainrules_py.registry.pens import rule
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Numeric
+from chainrules_py.vocabulary import (
+    broadcast_to,
+    conj,
+    einsum,
+    expand_dims,
+    eye_like,
+)
+
+
+@rule(einsum, batched=True)
+def einsum_rule(*operands: Numeric, subscripts, optimize):
+    """z = Σ Π xᵢ.  ż replaces one operand by its tangent; x̄ᵢ = Σ z̄ Π conj(xⱼ), j ≠ i."""
+    maps = [
+        LinearMap(push, pull, operands, i, subscripts, bool(optimize)) for i in range(len(operands))
+    ]
+    return einsum(*operands, subscripts=subscripts, optimize=optimize), maps
+
+
+def push(x_dot, operands, i, subscripts, optimize):
+    """The sum with the tangent in the place of its operand."""
+    inputs, _, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    lead = leading(x_dot, terms[i], subscripts)
+    terms[i] = lead + terms[i]
+    moved = (*operands[:i], x_dot, *operands[i + 1 :])
+    return einsum(*moved, subscripts=f"{','.join(terms)}->{lead}{output}", optimize=optimize)
+
+
+def leading(t, term, subscripts):
+    """A letter for an axis of a tangent in front of those that a term names, if there is one."""
+    free = (c for c in string.ascii_letters if c not in subscripts)
+    return next(free) if getattr(t, "ndim", 0) > len(term) else ""
+
+
+def pull(z_bar, operands, i, subscripts, optimize):
+    """The sum over what the operand does not have, laid out along the axes that it has."""
+    inputs, _, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    mine, shape = terms[i], operands[i].shape
+    others = [(term, x) for j, (term, x) in enumerate(zip(terms, operands, strict=True)) if j != i]
+    lead = leading(z_bar, output, subscripts)
+    factors = [(lead + output, z_bar), *[(term, conj(x)) for term, x in others]]
+    # A letter that comes twice is a diagonal: its second axis gets a name of its own, and an
+    # identity says that both run together.
+    free = (c for c in string.ascii_letters if c not in subscripts + lead)
+    named = ""
+    for place, letter in enumerate(mine):
+        if letter in named:
+            second = next(free)
+            factors.append((letter + second, eye_like(z_bar, rows=shape[place])))
+            letter = second
+        named += letter
+    # An axis that nothing else has was summed over alone: its cotangent does not depend on it.
+    known = {letter for term, _ in factors for letter in term}
+    wanted = "".join(letter for letter in named if letter in known)
+    pattern = f"{','.join(term for term, _ in factors)}->{lead}{wanted}"
+    x_bar = einsum(*[x for _, x in factors], subscripts=pattern, optimize=optimize)
+    if len(wanted) == len(named):
+        return x_bar
+    for place, letter in enumerate(named):
+        if letter not in known:
+            x_bar = expand_dims(x_bar, axis=len(lead) + place)
+    lengths = [
+        n if letter not in known else length
+        for letter, n, length in zip(named, shape, x_bar.shape[len(lead) :], strict=True)
+    ]
+    return broadcast_to(x_bar, shape=(*x_bar.shape[: len(lead)], *lengths))

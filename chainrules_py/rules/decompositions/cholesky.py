@@ -1,0 +1,86 @@
+"""Cholesky's factorisation.
+
+I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07527. What is
+differentiated is the function of the triangle that is read: see docs/design/decompositions.md.
+"""
+
+from chainrules_py.registry.pens import rule
+from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
+from chainrules_py.vocabulary import (
+    cholesky,
+    cholesky_cotangent,
+    matmul,
+    solve_triangular,
+    tril,
+    triu,
+)
+
+
+def half(x, upper=False):
+    """Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
+    if upper:
+        return 0.5 * (triu(x) + triu(x, k=1))
+    return 0.5 * (tril(x) + tril(x, k=-1))
+
+
+def hermitian(x, upper=False):
+    """The Hermitian matrix whose one triangle is read off x. Its adjoint is `read`."""
+    y = half(x, upper)
+    return y + adjoint(y)
+
+
+def read(y_bar, upper=False):
+    """The cotangent of x from that of the Hermitian matrix, in the triangle that is read."""
+    return half(y_bar + adjoint(y_bar), upper)
+
+
+@rule(cholesky, batched=True)
+def cholesky_rule(x: Array, *, upper):
+    """A = L Lᴴ: dL = L Φ(L⁻¹ dA L⁻ᴴ), and the adjoint of that.  Murray, eqs. (8), (10).
+
+    Of the upper factor Lᴴ, where the upper triangle is read, with adjoints in and out.
+    """
+    y = cholesky(x, upper=upper)
+    return y, (LinearMap(cholesky_push, cholesky_pull, y, upper),)
+
+
+def cholesky_push(x_dot, y, upper):
+    if upper:
+        return adjoint(factor_push(adjoint(x_dot), adjoint(y)))
+    return factor_push(x_dot, y)
+
+
+def cholesky_pull(y_bar, y, upper):
+    if upper:
+        return adjoint(cholesky_cotangent(adjoint(y_bar), adjoint(y)))
+    return cholesky_cotangent(y_bar, y)
+
+
+def factor_push(x_dot, L):
+    middle = solve_triangular(L, adjoint(solve_triangular(L, hermitian(x_dot))))
+    return matmul(L, half(middle))
+
+
+@rule(cholesky_cotangent, batched="broadcast")
+def cholesky_cotangent_rule(y_bar: Array, factor: Array):
+    """Ā = Φ(L⁻ᴴ (P + Pᴴ) L⁻¹) with P = Φ(Lᴴ L̄): Murray, eq. (10).
+
+    It is linear in L̄. In L: with T the map dL(dA), and T* its adjoint, from dL Lᴴ + L dLᴴ = dA
+    follows dT(dA) = -T(dL L'ᴴ + L' dLᴴ), so that dĀ = -T*((Ā + Āᴴ) L').
+    """
+    factor = tril(factor)
+    a_bar = cholesky_cotangent(y_bar, factor)
+    return a_bar, (
+        LinearMap(cholesky_cotangent, factor_push, factor),
+        LinearMap(turn_push, turn_pull, a_bar, factor),
+    )
+
+
+def turn_push(factor_dot, a_bar, L):
+    return -cholesky_cotangent(matmul(a_bar + adjoint(a_bar), tril(factor_dot)), L)
+
+
+def turn_pull(c, a_bar, L):
+    return -tril(matmul(a_bar + adjoint(a_bar), factor_push(c, L)))

@@ -1,0 +1,1 @@
+"""Rules of words that are given functions."""

@@ -1,0 +1,167 @@
+"""Rules of words that solve: the derivative of a solution, however it was found.
+
+The implicit function theorem, as in S. G. Krantz and H. R. Parks, *The Implicit Function Theorem*
+(2003), section 3.3: where f(x, p) = 0 and A = ∂f/∂x is regular, A dx = -(∂f/∂p) dp. So forward one
+linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄, p̄ = -(∂f/∂p)ᴴ λ.
+"""
+
+from typing import Any
+
+from chainrules_py.composites.solvers.operators import Gradient, Pulled, Pushed, Residual, applied
+from chainrules_py.composites.solvers.trees import Tree, mirrored, plain
+from chainrules_py.config import ForwardMode, ReverseMode
+from chainrules_py.primitives.closures.convert import Backward, settled
+from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.tangents.structural import Tangent, ZeroTangent, is_zero
+from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
+
+
+def _solve(operator, x, rhs, options):
+    """A linear system in the Jacobian at a solution, or in its adjoint."""
+    solver, batch = options["linear_solver"], options["batch"]
+    return Tree(linear_solve(operator, Tree(x).build(rhs), solver=solver, batch=batch)).leaves
+
+
+def _verified(config, word, f, x, params, options):
+    """An isolated solution; elsewhere there is nothing to be differentiated."""
+    if not config.sees(x):
+        return
+    from chainrules_py.composites.solvers.systems import System, verify
+
+    system = System(plain(f), x, plain(params), word.__name__, options["batch"])
+    verify(system, system.start, options["linear_solver"])
+
+
+def _implicit_push(config, f, tangents, x, params, options):
+    """dx = -A⁻¹ (∂f/∂p) dp."""
+    f_dot, _, *p_dots = tangents
+    given = (f_dot, ZeroTangent(), *p_dots)
+    r, r_dot = config.frule_via_ad(given, applied, f, x, *params)
+    rhs = [-t for t in Tree(r).read(r_dot)]
+    return Tree(x).tangent(_solve(Pushed(config, f, x, params), x, rhs, options))
+
+
+def _implicit_pull(config, f, x_bar, x, params, options):
+    """Aᴴ λ = x̄, p̄ = -(∂f/∂p)ᴴ λ: one solve for all parameters."""
+    adjoint = _solve(Pulled(config, f, x, params), x, Tree(x).read(x_bar), options)
+    r, pullback = config.rrule_via_ad(applied, f, x, *params)
+    bars = pullback(Tree(r).tangent([-t for t in adjoint]))
+    f_bar, _, *p_bars = mirrored((f, x, *params), bars)
+    return (f_bar, ZeroTangent(), *p_bars)
+
+
+# ---------------------------------------------------------------------------------------- roots
+
+
+@register_frule(root, requires=ForwardMode)
+def root_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
+    """f(x, p) = 0."""
+    x = root(f, x0, *params, **options)
+    _verified(config, root, f, x, params, options)
+    return x, _implicit_push(config, f, tangents, x, params, options)
+
+
+@register_rrule(root, requires=ReverseMode)
+def root_rrule(config, f: Any, x0: Any, *params: Any, **options):
+    """f(x, p) = 0."""
+    x = root(f, x0, *params, **options)
+    _verified(config, root, f, x, params, options)
+    f, seen = settled(f)
+    return x, Backward(lambda x_bar: _implicit_pull(config, f, x_bar, x, params, options), seen)
+
+
+@register_frule(fixed_point, requires=ForwardMode)
+def fixed_point_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
+    """x - f(x, p) = 0."""
+    x = fixed_point(f, x0, *params, **options)
+    residual = Residual(f)
+    _verified(config, fixed_point, residual, x, params, options)
+    return x, _implicit_push(config, residual, _inside(tangents, residual), x, params, options)
+
+
+@register_rrule(fixed_point, requires=ReverseMode)
+def fixed_point_rrule(config, f: Any, x0: Any, *params: Any, **options):
+    """x - f(x, p) = 0."""
+    x = fixed_point(f, x0, *params, **options)
+    f, seen = settled(f)
+    residual = Residual(f)
+    _verified(config, fixed_point, residual, x, params, options)
+
+    def pull(x_bar):
+        return _outside(_implicit_pull(config, residual, x_bar, x, params, options))
+
+    return x, Backward(pull, seen)
+
+
+@register_frule(minimize, requires=(ForwardMode, ReverseMode))
+def minimize_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
+    """∂f/∂x = 0."""
+    x = minimize(f, x0, *params, **options)
+    gradient = Gradient(config, f)
+    _verified(config, minimize, gradient, x, params, options)
+    return x, _implicit_push(config, gradient, _inside(tangents, gradient), x, params, options)
+
+
+@register_rrule(minimize, requires=ReverseMode)
+def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
+    """∂f/∂x = 0."""
+    x = minimize(f, x0, *params, **options)
+    f, seen = settled(f)
+    gradient = Gradient(config, f)
+    _verified(config, minimize, gradient, x, params, options)
+
+    def pull(x_bar):
+        return _outside(_implicit_pull(config, gradient, x_bar, x, params, options))
+
+    return x, Backward(pull, seen)
+
+
+def _inside(tangents, made):
+    """The tangents of a function as those of one made from it."""
+    f_dot, *others = tangents
+    return (Tangent.of(type(made), {"f": f_dot}), *others)
+
+
+def _outside(bars):
+    """The cotangents of a function made from another as that one's."""
+    made_bar, *others = bars
+    return (made_bar if is_zero(made_bar) else made_bar["f"], *others)
+
+
+# ----------------------------------------------------------------------------- linear systems
+
+
+@register_frule(linear_solve, requires=ForwardMode)
+def linear_solve_frule(config, tangents, matvec: Any, b: Any, *params: Any, **options):
+    """A y = b: dy = A⁻¹ (db - dA y)."""
+    y = linear_solve(matvec, b, *params, **options)
+    tree = Tree(b)
+    a_dot, b_dot, *p_dots = tangents
+    _, change = config.frule_via_ad((a_dot, ZeroTangent(), *p_dots), applied, matvec, y, *params)
+    rhs = [s - t for s, t in zip(tree.read(b_dot), Tree(y).read(change), strict=True)]
+    return y, tree.tangent(Tree(linear_solve(matvec, tree.build(rhs), *params, **options)).leaves)
+
+
+@register_rrule(linear_solve, requires=ReverseMode)
+def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
+    """A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
+    y = linear_solve(matvec, b, *params, **options)
+    tree = Tree(b)
+    matvec, seen = settled(matvec)
+    turned = {**options, "transpose_solve": options["solver"]}
+    turned["solver"] = options["transpose_solve"] or options["solver"]
+
+    def solved_back(rhs):
+        if options["symmetric"] or options["solver"] == "cg":
+            return linear_solve(matvec, rhs, *params, **options)
+        # Of a linear function the Jacobian is the same at every point.
+        return linear_solve(Pulled(config, matvec, plain(b), params), rhs, **turned)
+
+    def pull(y_bar):
+        b_bar = Tree(solved_back(tree.build(tree.read(y_bar)))).leaves
+        product, pullback = config.rrule_via_ad(applied, matvec, y, *params)
+        bars = pullback(Tree(product).tangent([-t for t in b_bar]))
+        a_bar, _, *p_bars = mirrored((matvec, y, *params), bars)
+        return (a_bar, tree.tangent(b_bar), *p_bars)
+
+    return y, Backward(pull, seen)

@@ -1,0 +1,89 @@
+"""The rule of `odeint`: the derivative of the Runge-Kutta formula on steps that resolve it.
+
+To differentiate the steps that were taken gives the derivative of what was computed, exactly, and
+push and pull are adjoint to the last digit; the steps are divided first where they were right for
+the state and too long for its derivatives (`Integration.resolved`). States are kept at the ends of
+steps only; what a step did in between is computed again when it is pulled back.
+"""
+
+import itertools
+from typing import Any
+
+from chainrules_py.composites.solvers.trees import Tree, mirrored, started
+from chainrules_py.config import ForwardMode, ReverseMode
+from chainrules_py.primitives.closures.convert import Backward, settled
+from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.tangents.space import space
+from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero
+from chainrules_py.vocabulary import index, odeint, stack, zeros_like
+from chainrules_py.vocabulary.higher_order import arrayed
+
+
+def _steps(f, y0, t, params, options):
+    """The parts of the time from each output to the next that are gone over in one step."""
+    from chainrules_py.composites.solvers.integration import Integration
+    from chainrules_py.composites.solvers.stepping import Substep
+
+    problem = Integration(f, y0, t, params, **options)
+    _, taken = problem.run()
+    for n, places in enumerate(problem.resolved(taken)):
+        yield n, [Substep(options["method"], *part) for part in itertools.pairwise(places)]
+
+
+@register_frule(odeint, requires=ForwardMode)
+def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **options):
+    """Each step carries the state and its tangent on."""
+    ys = odeint(f, y0, t, *params, **options)
+    f_dot, y_dot, t_dot, *p_dots = tangents
+    tree = started(y0, t)
+    y, y_dot = tree.like, tree.tangent([arrayed(x, t) for x in Tree(y0).read(y_dot)])
+    t_dot = zeros_like(1.0 * t) if is_zero(t_dot) else t_dot
+    found = [Tree(y).read(y_dot)]
+    for n, steps in _steps(f, y0, t, params, options):
+        for step in steps:
+            given = (f_dot, y_dot, index(t_dot, n), index(t_dot, n + 1), *p_dots)
+            y, y_dot = config.frule_via_ad(given, step, f, y, index(t, n), index(t, n + 1), *params)
+        found.append(Tree(y).read(y_dot))
+    return ys, Tree(ys).tangent([stack(*column) for column in zip(*found, strict=True)])
+
+
+@register_rrule(odeint, requires=ReverseMode)
+def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
+    """Each step, from the last to the first, pulls back the cotangent of the state."""
+    ys = odeint(f, y0, t, *params, **options)
+    intervals = list(_steps(f, y0, t, params, options))
+    f, seen = settled(f)
+
+    def pullback(ys_bar):
+        passed = _passed(f, started(y0, t).like, t, params, intervals)
+        bars = Tree(ys).read(ys_bar)
+        count = t.shape[0]
+        t_bars: list[Any] = [ZeroTangent()] * count
+        f_bar, *p_bars = [space(x) if is_zero(space(x)) else ZeroTangent() for x in (f, *params)]
+        tree = started(y0, t)
+        y_bar = tree.tangent([index(bar, count - 1) for bar in bars])
+        for n, steps in reversed(intervals):
+            for step in reversed(steps):
+                given = (f, passed.pop(), index(t, n), index(t, n + 1), *params)
+                _, pull = config.rrule_via_ad(step, *given)
+                f_more, y_bar, before, after, *p_more = mirrored(given, pull(y_bar))
+                f_bar = add_tangents(f_bar, f_more)
+                t_bars[n] = add_tangents(t_bars[n], before)
+                t_bars[n + 1] = add_tangents(t_bars[n + 1], after)
+                p_bars = [add_tangents(a, b) for a, b in zip(p_bars, p_more, strict=True)]
+            here = tree.tangent([index(bar, n) for bar in bars])
+            y_bar = add_tangents(tree.tangent(tree.read(y_bar)), here)
+        t_bar = stack(*[index(t, 0) * 0.0 if is_zero(b) else b for b in t_bars])
+        return (f_bar, Tree(y0).tangent(tree.read(y_bar)), t_bar, *p_bars)
+
+    return ys, Backward(pullback, seen)
+
+
+def _passed(f, y, t, params, intervals):
+    """The state before each step."""
+    states = []
+    for n, steps in intervals:
+        for step in steps:
+            states.append(y)
+            y = step(f, y, index(t, n), index(t, n + 1), *params)
+    return states

@@ -1,0 +1,1 @@
+"""Rules of products of matrices, systems of equations and singular values."""

@@ -1,0 +1,244 @@
+"""Products of matrices and vectors. Un-broadcasting batch axes is the projection's business.
+
+M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation" (2008), is the source. Tangents may have further axes in front, which
+count directions: what pushes these stands beside the adjoints, and is the word itself for one.
+"""
+
+import math
+
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.pens import bilinear_rule
+from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.vocabulary import (
+    conj,
+    dot,
+    expand_dims,
+    inner,
+    matmul,
+    matrix_transpose,
+    outer,
+    permute_dims,
+    reshape,
+    squeeze,
+    sum,
+    tensordot,
+    vecdot,
+)
+
+
+def matmul_left(y_bar, a, b):
+    """Ā = Ȳ Bᴴ."""
+    if b.ndim == 1:
+        return expand_dims(y_bar, axis=-1) * conj(b)
+    if a.ndim == 1 and b.ndim > 2:
+        return sum(expand_dims(y_bar, axis=-2) * conj(b), axis=-1)
+    return matmul(y_bar, adjoint(b))
+
+
+def matmul_right(y_bar, a, b):
+    """B̄ = Aᴴ Ȳ; one matrix that a whole batch was multiplied by is a product of tall matrices."""
+    if a.ndim == 1 and b.ndim == 1:
+        return conj(a) * expand_dims(y_bar, axis=-1)
+    if a.ndim == 1:
+        return expand_dims(conj(a), axis=-1) * expand_dims(y_bar, axis=-2)
+    if b.ndim == 1 and a.ndim == 2:
+        return matmul(y_bar, conj(a))
+    if b.ndim == 1:
+        return sum(conj(a) * expand_dims(y_bar, axis=-1), axis=-2)
+    if b.ndim == 2 and a.ndim > 2:
+        rows, lead = _product(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim]
+        a = reshape(a, shape=(rows, a.shape[-1]))
+        y_bar = reshape(y_bar, shape=(*lead, rows, y_bar.shape[-1]))
+    return matmul(adjoint(a), y_bar)
+
+
+def _product(lengths):
+    n = 1
+    for length in lengths:
+        n *= length
+    return n
+
+
+def matmul_push_left(a_dot, a, b):
+    if a.ndim > 1 or b.ndim < 3:
+        return matmul(aligned(a_dot, b.ndim) if b.ndim > 2 else a_dot, b)
+    return squeeze(matmul(aligned(expand_dims(a_dot, axis=-2), b.ndim), b), axis=-2)
+
+
+def matmul_push_right(b_dot, a, b):
+    if b.ndim > 1:
+        return matmul(a, aligned(b_dot, a.ndim))
+    if a.ndim < 3:
+        return matmul(b_dot, a if a.ndim == 1 else matrix_transpose(a))
+    return squeeze(matmul(a, aligned(expand_dims(b_dot, axis=-1), a.ndim)), axis=-1)
+
+
+bilinear_rule(matmul, matmul_left, matmul_right, batched=(matmul_push_left, matmul_push_right))
+
+
+def vecdot_left(y_bar, a, b, *, axis):
+    """y = Σ conj(a) b is antilinear in a: ā = b conj(ȳ)."""
+    return b * conj(expand_dims(y_bar, axis=_from_end(axis, a, b)))
+
+
+def vecdot_right(y_bar, a, b, *, axis):
+    return a * expand_dims(y_bar, axis=_from_end(axis, a, b))
+
+
+def _from_end(axis, a, b):
+    return axis if axis < 0 else axis - max(a.ndim, b.ndim)
+
+
+def vecdot_push_left(a_dot, a, b, *, axis):
+    ndim = max(a.ndim, b.ndim)
+    return vecdot(aligned(a_dot, ndim), b, axis=_from_end(axis, a, b))
+
+
+def vecdot_push_right(b_dot, a, b, *, axis):
+    ndim = max(a.ndim, b.ndim)
+    return vecdot(a, aligned(b_dot, ndim), axis=_from_end(axis, a, b))
+
+
+bilinear_rule(vecdot, vecdot_left, vecdot_right, batched=(vecdot_push_left, vecdot_push_right))
+
+
+def _contracted(axes, a_ndim, b_ndim):
+    """The contracted and the free axes of both operands, each counted from the front."""
+    if isinstance(axes, int):
+        axes = (tuple(range(a_ndim - axes, a_ndim)), tuple(range(axes)))
+    left, right = (
+        tuple(i % n for i in given) for given, n in zip(axes, (a_ndim, b_ndim), strict=True)
+    )
+    free = [i for i in range(a_ndim) if i not in left], [i for i in range(b_ndim) if i not in right]
+    return left, right, *free
+
+
+def tensordot_left(y_bar, a, b, *, axes):
+    """Contract Ȳ with conj(B) over B's free axes, and put the axes back in A's order."""
+    left, right, a_free, b_free = _contracted(axes, a.ndim, b.ndim)
+    lead = y_bar.ndim - len(a_free) - len(b_free)
+    behind = tuple(range(lead + len(a_free), y_bar.ndim))
+    a_bar = tensordot(y_bar, conj(b), axes=(behind, tuple(b_free)))
+    # What is left of conj(B) is its contracted axes in their own order.
+    order = [*range(-lead, 0), *a_free, *(left[right.index(i)] for i in sorted(right))]
+    return permute_dims(a_bar, axes=tuple(order.index(i) for i in range(-lead, a.ndim)))
+
+
+def tensordot_right(y_bar, a, b, *, axes):
+    """Contract conj(A) with Ȳ over A's free axes, and put the axes back in B's order."""
+    left, right, a_free, b_free = _contracted(axes, a.ndim, b.ndim)
+    lead = y_bar.ndim - len(a_free) - len(b_free)
+    within = tuple(range(lead, lead + len(a_free)))
+    b_bar = tensordot(conj(a), y_bar, axes=(tuple(a_free), within))
+    order = [*(right[left.index(i)] for i in sorted(left)), *range(-lead, 0), *b_free]
+    return permute_dims(b_bar, axes=tuple(order.index(i) for i in range(-lead, b.ndim)))
+
+
+def tensordot_push_left(a_dot, a, b, *, axes):
+    left, right, *_ = _contracted(axes, a.ndim, b.ndim)
+    return tensordot(a_dot, b, axes=(tuple(i + 1 for i in left), right))
+
+
+def tensordot_push_right(b_dot, a, b, *, axes):
+    left, right, a_free, _ = _contracted(axes, a.ndim, b.ndim)
+    y_dot = tensordot(a, b_dot, axes=(left, tuple(i + 1 for i in right)))
+    m, n = len(a_free), y_dot.ndim
+    return permute_dims(y_dot, axes=(m, *range(m), *range(m + 1, n)))
+
+
+bilinear_rule(
+    tensordot,
+    tensordot_left,
+    tensordot_right,
+    batched=(tensordot_push_left, tensordot_push_right),
+)
+
+
+def outer_left(y_bar, a, b):
+    """ā = Ȳ conj(b), in a's shape."""
+    a_bar = sum(y_bar * _flat(conj(b)), axis=-1)
+    return reshape(a_bar, shape=(*y_bar.shape[:-2], *getattr(a, "shape", ())))
+
+
+def outer_right(y_bar, a, b):
+    """b̄ = Ȳᵀ conj(a), in b's shape."""
+    b_bar = sum(matrix_transpose(y_bar) * _flat(conj(a)), axis=-1)
+    return reshape(b_bar, shape=(*y_bar.shape[:-2], *getattr(b, "shape", ())))
+
+
+def _flat(a):
+    return reshape(a, shape=(-1,)) if getattr(a, "ndim", 0) != 0 else a
+
+
+def outer_push_left(a_dot, a, b):
+    n = math.prod(a_dot.shape[1:])
+    return reshape(a_dot, shape=(a_dot.shape[0], n, 1)) * _flat(b)
+
+
+def outer_push_right(b_dot, a, b):
+    b_dot = reshape(b_dot, shape=(b_dot.shape[0], 1, math.prod(b_dot.shape[1:])))
+    return (expand_dims(_flat(a), axis=-1) if getattr(a, "ndim", 0) else a) * b_dot
+
+
+bilinear_rule(outer, outer_left, outer_right, batched=(outer_push_left, outer_push_right))
+
+
+def inner_axes(a, b):
+    return ((a.ndim - 1,), (b.ndim - 1,))
+
+
+def dot_axes(a, b):
+    return ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,))
+
+
+def _as_tensordot(half, other, axes_of):
+    """The adjoint of a product that is a tensordot over these axes, or a product with a number."""
+
+    def adjoint_half(y_bar, a, b):
+        if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
+            return y_bar * conj(other(a, b))
+        return half(y_bar, a, b, axes=axes_of(a, b))
+
+    return adjoint_half
+
+
+def _pushed_as_tensordot(push, other, axes_of):
+    """The same, of the push of several directions."""
+
+    def push_half(t, a, b):
+        if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
+            return aligned(t, getattr(other(a, b), "ndim", 0)) * other(a, b)
+        return push(t, a, b, axes=axes_of(a, b))
+
+    return push_half
+
+
+def as_matmul(half, otherwise):
+    """Of matrices and vectors, ``dot`` is ``matmul``."""
+
+    def adjoint_half(y_bar, a, b):
+        plain = 0 < getattr(a, "ndim", 0) < 3 and 0 < getattr(b, "ndim", 0) < 3
+        return (half if plain else otherwise)(y_bar, a, b)
+
+    return adjoint_half
+
+
+inner_left = _as_tensordot(tensordot_left, lambda a, b: b, inner_axes)
+inner_right = _as_tensordot(tensordot_right, lambda a, b: a, inner_axes)
+dot_left = as_matmul(matmul_left, _as_tensordot(tensordot_left, lambda a, b: b, dot_axes))
+dot_right = as_matmul(matmul_right, _as_tensordot(tensordot_right, lambda a, b: a, dot_axes))
+
+for _word, _left, _right, _axes in (
+    (inner, inner_left, inner_right, inner_axes),
+    (dot, dot_left, dot_right, dot_axes),
+):
+    bilinear_rule(
+        _word,
+        _left,
+        _right,
+        batched=(
+            _pushed_as_tensordot(tensordot_push_left, lambda a, b: b, _axes),
+            _pushed_as_tensordot(tensordot_push_right, lambda a, b: a, _axes),
+        ),
+    )

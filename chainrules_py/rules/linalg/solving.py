@@ -1,0 +1,125 @@
+"""Inverses, and systems of linear equations.
+
+M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation" (2008), is the source.
+"""
+
+from chainrules_py.registry.pens import rule
+from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
+from chainrules_py.vocabulary import (
+    conj,
+    expand_dims,
+    inv,
+    matmul,
+    solve,
+    solve_again,
+    solve_triangular,
+    squeeze,
+    tril,
+    triu,
+)
+
+
+@rule(inv, batched=True)
+def inv_rule(x: Array):
+    """dY = -Y dA Y.  Giles, section 2.2.3."""
+    y = inv(x)
+    return y, (LinearMap(inv_push, inv_pull, y),)
+
+
+def inv_push(x_dot, y):
+    return -matmul(matmul(y, x_dot), y)
+
+
+def inv_pull(y_bar, y):
+    return -matmul(matmul(adjoint(y), y_bar), adjoint(y))
+
+
+@rule(solve, batched="broadcast")
+def solve_rule(a: Array, b: Array):
+    """A Y = B: dY = A⁻¹ (dB - dA Y), B̄ = A⁻ᴴ Ȳ, Ā = -B̄ Yᴴ.  Giles, section 2.3.1."""
+    y = solve(a, b)
+    return y, solution(a, y, b.ndim == 1)
+
+
+@rule(solve_again, batched="broadcast")
+def solve_again_rule(a: Array, b: Array):
+    y = solve_again(a, b)
+    return y, solution(a, y, b.ndim == 1)
+
+
+def solution(a, y, vector):
+    return (
+        LinearMap(solve_push, solve_pull, a, y, vector),
+        LinearMap(right_push, right_pull, a, vector),
+    )
+
+
+def solve_push(a_dot, a, y, vector):
+    return as_given(-solve_again(a, matmul(a_dot, columns(y, vector))), vector)
+
+
+def solve_pull(y_bar, a, y, vector):
+    b_bar = solve_again(adjoint(a), columns(y_bar, vector))
+    return times_adjoint(-b_bar, y, vector)
+
+
+def right_push(b_dot, a, vector):
+    return as_given(solve_again(a, columns(b_dot, vector)), vector)
+
+
+def right_pull(y_bar, a, vector):
+    return right_push(y_bar, adjoint(a), vector)
+
+
+def columns(y, vector):
+    """A vector, or one for each matrix of a batch, as matrices of one column."""
+    return expand_dims(y, axis=-1) if vector else y
+
+
+def times_adjoint(b_bar, y, vector):
+    """B̄ Yᴴ, which is for one column a product of elements: for BLAS it is none."""
+    return b_bar * conj(expand_dims(y, axis=-2)) if vector else matmul(b_bar, adjoint(y))
+
+
+def as_given(y, vector):
+    return squeeze(y, axis=-1) if vector else y
+
+
+@rule(solve_triangular, batched="broadcast")
+def solve_triangular_rule(a: Array, b: Array, *, upper, unit_diagonal):
+    """As `solve_rule`, where dA is the triangle that is read, and Ā lies in it."""
+    y = solve_triangular(a, b, upper=upper, unit_diagonal=unit_diagonal)
+    vector = b.ndim == 1
+    return y, (
+        LinearMap(triangle_push, triangle_pull, a, y, upper, unit_diagonal, vector),
+        LinearMap(triangle_right, triangle_back, a, upper, unit_diagonal, vector),
+    )
+
+
+def triangle_push(a_dot, a, y, upper, unit_diagonal, vector):
+    a_dot = triangle(a_dot, upper, unit_diagonal)
+    right = as_given(matmul(a_dot, columns(y, vector)), vector)
+    return -triangle_right(right, a, upper, unit_diagonal, vector)
+
+
+def triangle_pull(y_bar, a, y, upper, unit_diagonal, vector):
+    b_bar = columns(triangle_back(y_bar, a, upper, unit_diagonal, vector), vector)
+    return triangle(times_adjoint(-b_bar, y, vector), upper, unit_diagonal)
+
+
+def triangle_right(b_dot, a, upper, unit_diagonal, vector):
+    right = columns(b_dot, vector)
+    y_dot = solve_triangular(a, right, upper=upper, unit_diagonal=unit_diagonal)
+    return as_given(y_dot, vector)
+
+
+def triangle_back(y_bar, a, upper, unit_diagonal, vector):
+    return triangle_right(y_bar, adjoint(a), not upper, unit_diagonal, vector)
+
+
+def triangle(a, upper, strict):
+    """One triangle of a matrix, without its diagonal if ``strict``."""
+    return triu(a, k=1 if strict else 0) if upper else tril(a, k=-1 if strict else 0)

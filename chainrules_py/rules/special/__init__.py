@@ -1,0 +1,1 @@
+"""Rules of special functions."""

@@ -1,0 +1,142 @@
+"""How a word's options read when its linear operands have one more axis in front.
+
+That axis counts directions. Each function takes the operands, with that axis, and the options of a
+call, and gives what to call instead; None where the word cannot be called so, and the directions
+are taken one by one.
+"""
+
+from typing import Any
+
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.tangents.space import Space, kind_of
+from chainrules_py.vocabulary import Index, broadcast_to
+
+
+def moved(axis):
+    """An axis of what stands behind the first: one counted from the end stays."""
+    return axis if axis < 0 else axis + 1
+
+
+def from_end(axis, ndim):
+    """Axes counted from the end, where axes in front do not matter; None is all of them."""
+    if axis is None:
+        return tuple(range(-ndim, 0))
+    if isinstance(axis, tuple):
+        return tuple([from_end(a, ndim) for a in axis])
+    return axis if axis < 0 else axis - ndim
+
+
+def along_axes(operands, options):
+    """``axis`` is one axis or several; None is all of them."""
+    axis = options["axis"]
+    if axis is None:
+        axes = tuple(range(1, operands[0].ndim))
+    else:
+        axes = tuple(map(moved, axis)) if isinstance(axis, tuple) else moved(axis)
+    return operands, {**options, "axis": axes}
+
+
+def along_axis(operands, options):
+    """``axis`` is one axis; None would flatten, which changes nothing of one axis alone."""
+    if options["axis"] is None:
+        if any(getattr(x, "ndim", 2) != 2 for x in operands[:1]):
+            return None
+        return operands, {**options, "axis": 1}
+    return along_axes(operands, options)
+
+
+def joined(operands, options):
+    """As `along_axis`, where all operands are linear."""
+    if options["axis"] is None and any(x.ndim != 2 for x in operands):
+        return None
+    return along_axis(operands, options)
+
+
+def squeezed(operands, options):
+    """``axis=None`` is all axes of length one."""
+    if options["axis"] is None:
+        shape = operands[0].shape
+        ones = tuple(i for i in range(1, len(shape)) if shape[i] == 1)
+        return operands, {**options, "axis": ones}
+    return along_axes(operands, options)
+
+
+def permuted(operands, options):
+    """``axes`` is a permutation; None reverses."""
+    axes = options["axes"]
+    axes = range(operands[0].ndim - 2, -1, -1) if axes is None else axes
+    n = operands[0].ndim - 1
+    return operands, {**options, "axes": (0, *[axis % n + 1 for axis in axes])}
+
+
+def shaped(operands, options):
+    """``shape`` is that of the result."""
+    return operands, {**options, "shape": (operands[0].shape[0], *options["shape"])}
+
+
+def broadcasted(operands, options):
+    """As `shaped`, of an operand that may have fewer axes."""
+    return shaped((aligned(operands[0], len(options["shape"])),), options)
+
+
+def tiled(operands, options):
+    """``repetitions`` are counted from the last axis, and there may be more of them than axes."""
+    times = options["repetitions"]
+    return (aligned(operands[0], len(times)),), options
+
+
+def indexed(operands, options):
+    """``index`` is a pattern.
+
+    Arrays that are apart in it put their axes in front of all others, also of the first.
+    """
+    index = options["index"]
+    picking = [i for i, e in enumerate(index) if _picks(e)]
+    if Index.HOLE in index and picking[-1] - picking[0] >= len(picking):
+        return None
+    first = Index.split(slice(None))[0]
+    return operands, {**options, "index": Index((*first, *index))}
+
+
+def _picks(entry):
+    """Whether an entry of a pattern is, beside arrays, one of them: all but slices and new axes."""
+    return type(entry) is int or (type(entry) is tuple and entry[0] is not slice)
+
+
+def scattered(operands, options):
+    """As `indexed`, with a second operand that is broadcast to what the index picks."""
+    x, y, *arrays = operands
+    if getattr(y, "ndim", 1) - 1 != _picked(x.ndim - 1, options["index"], arrays):
+        return None
+    return indexed(operands, options)
+
+
+def _picked(ndim, index, arrays):
+    """How many axes x[index] has, of an x with so many."""
+    together, rest = 0, iter(arrays)
+    for entry in index:
+        if entry is Index.HOLE:
+            array = next(rest)
+            mask = kind_of(array) == "bool"
+            ndim -= array.ndim if mask else 1
+            together = max(together, 1 if mask else getattr(array, "ndim", 0))
+        elif type(entry) is int:
+            ndim -= 1
+        elif entry is None:
+            ndim += 1
+    return ndim + together
+
+
+def padded(operands, options):
+    """``widths`` are pairs, one per axis; each direction has a margin of its own, if any."""
+    value: Any = operands[1]
+    if type(value) is not Space and getattr(value, "ndim", False):
+        return None
+    return operands, {**options, "widths": ((0, 0), *options["widths"])}
+
+
+def along_places(operands, options):
+    """Of `take_along_axis`: the places are the same in all directions."""
+    x, *others, places = operands
+    places = broadcast_to(places, shape=(x.shape[0], *places.shape))
+    return along_axis((x, *others, places), options)

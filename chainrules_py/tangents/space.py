@@ -1,0 +1,463 @@
+"""The tangent space of a primal, and bringing a tangent back to it.
+
+Shape, dtype, realness, device and structure are put right here, once, so that rules need not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cache
+from typing import Any, final
+
+from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.primitives.plugins import see
+from chainrules_py.tangents.structural import (
+    AbstractTangent,
+    AbstractZero,
+    NoTangent,
+    Tangent,
+    Thunk,
+    canonicalize,
+    check_tangents_by,
+    is_zero,
+    refuse_tangent,
+    unthunk,
+)
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import (
+    fields_of,
+    is_structure_type,
+    structure_of,
+    when_registered,
+)
+from chainrules_py.vocabulary.creation import full_like
+from chainrules_py.vocabulary.elementwise import real
+from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
+from chainrules_py.vocabulary.reductions import sum
+
+__all__ = [
+    "Space",
+    "dtype_kind",
+    "fit",
+    "kind_of",
+    "mirrored",
+    "project",
+    "promoted",
+    "space",
+    "spread",
+    "spread_all",
+    "unbroadcast",
+    "zero_tangent",
+]
+
+_kinds: dict[Any, str] = {}
+_with_dtype: set[type] = set()
+_NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
+
+
+def dtype_kind(dtype: Any, like: type) -> str:
+    """What a dtype's numbers are: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
+    key = (type(dtype), dtype)  # two libraries' dtypes may have one hash, and refuse to be compared
+    try:
+        return _kinds[key]
+    except KeyError:
+        pass
+    isdtype = arrays.namespace_of(like).isdtype
+    names = {
+        "bool": "bool",
+        "integral": "int",
+        "real floating": "real",
+        "complex floating": "complex",
+    }
+    try:
+        kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
+    except TypeError:
+        kind = "other"
+    _kinds[key] = kind
+    return kind
+
+
+def kind_of(x: Any) -> str:
+    """What numbers an array or number holds; ``"none"`` for anything else."""
+    cls = type(x)
+    if cls in _with_dtype:
+        return dtype_kind(x.dtype, cls)
+    if cls in _NUMBER_KINDS:
+        return _NUMBER_KINDS[cls]
+    payload = arrays.dispatch_type(cls)
+    if payload in _NUMBER_KINDS:
+        return _NUMBER_KINDS[payload]
+    if arrays.is_array_type(cls) or arrays.is_number_type(cls):
+        if arrays.type_namespace(payload) is None:
+            see(None, (payload,))  # np.float64 is a float before its library is there
+        arrays.check_served(x, payload)
+        _with_dtype.add(cls)
+        return dtype_kind(x.dtype, cls)
+    return kind_of(x) if see(None, (cls,)) else "none"
+
+
+@final
+class Space:
+    """The tangent space of an array or number: all that its cotangent has to agree with.
+
+    It has the attributes that a transpose reads of an operand (``shape``, ``ndim``, ``dtype``,
+    ``device``, ``size``) and holds no elements, so linear operations save it in place of one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Space(np.zeros((2, 3), dtype=np.float32))
+    Space(float32[2,3])
+    """
+
+    __slots__ = ("device", "dtype", "kind", "like", "shape")
+
+    def __init__(self, x: Any) -> None:
+        cls = type(x)
+        self.like = arrays.dispatch_type(cls)
+        self.shape: tuple[int, ...] = getattr(x, "shape", ())
+        self.dtype = getattr(x, "dtype", None)
+        self.device = getattr(x, "device", None) if arrays.has_device(cls) else None
+        self.kind = kind_of(x)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        n = 1
+        for length in self.shape:
+            n *= length
+        return n
+
+    def with_shape(self, shape: tuple[int, ...]) -> Space:
+        """The space of arrays like these, in another shape."""
+        of = object.__new__(Space)
+        of.like, of.dtype, of.device, of.kind = self.like, self.dtype, self.device, self.kind
+        of.shape = shape
+        return of
+
+    def zeros(self) -> Any:
+        """The zero of the space, as a dense array or number."""
+        if self.dtype is None:
+            return 0.0 if self.kind != "complex" else 0j
+        return _zeros(self, self.shape)
+
+    @property
+    def tangent_dtype(self) -> Any:
+        """The dtype of tangents: that of the primal, or the library's default for integers."""
+        if self.kind in ("real", "complex"):
+            return self.dtype
+        return _default_dtype(arrays.type_namespace(self.like))
+
+    def __repr__(self) -> str:
+        shape = ",".join(map(str, self.shape))
+        return f"Space({self.dtype or self.like.__name__}[{shape}])"
+
+
+@cache
+def _default_dtype(xp: Any) -> Any:
+    return getattr(xp, "float64", None)
+
+
+def _instance(space: Space) -> Any:
+    """Something that dispatches as the primal did; what is made from it is plain."""
+    return _zeros(space, ())
+
+
+def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
+    zeros = arrays.namespace_of(space.like).zeros
+    if space.device is None:
+        return zeros(shape, dtype=space.tangent_dtype)
+    return zeros(shape, dtype=space.tangent_dtype, device=space.device)
+
+
+@final
+class StructureSpace:
+    """The tangent space of a structure: one space per field."""
+
+    __slots__ = ("fields", "length", "primal_type")
+
+    def __init__(self, x: Any) -> None:
+        self.primal_type = type(x)
+        self.fields = {key: space(value) for key, value in fields_of(x)}
+        structure = structure_of(self.primal_type)
+        by_position = structure is not None and structure.kind == "positions"
+        self.length = len(self.fields) if by_position else None
+
+    def __repr__(self) -> str:
+        return f"Space({self.primal_type.__qualname__})"
+
+
+_makers: dict[type, Any] = {}
+arrays.on_registration(_makers.clear)
+arrays.on_registration(lambda: _array_spaces.clear())  # noqa: PLW0108 (made below)
+when_registered("spaces", lambda cls: _makers.clear())
+
+
+def space(x: Any) -> Any:
+    """The tangent space of a value; `NoTangent()` for what cannot be perturbed."""
+    cls = type(x)
+    make = _makers.get(cls)
+    if make is None:
+        make = _maker(cls, x)  # may load a backend, which clears the table
+        _makers[cls] = make
+    return make(x)
+
+
+def _maker(cls: type, x: Any) -> Any:
+    if cls is Space or cls is StructureSpace:
+        return lambda x: x
+    if is_structure_type(cls):
+        return StructureSpace
+    kind = kind_of(x)
+    if cls in _with_dtype:  # of arrays each has to be asked
+        return _array_space if arrays.has_device(cls) else _deviceless_space
+    return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
+
+
+_array_spaces: dict[Any, Any] = {}
+_KEPT = 1024
+
+
+def _array_space(x: Any) -> Any:
+    """A space holds nothing of its array, so those of one shape, dtype and device share it."""
+    key = (type(x), x.dtype, x.shape, getattr(x, "device", None))
+    try:
+        return _array_spaces[key]
+    except (KeyError, TypeError):  # not yet; or a library's own classes that cannot be hashed
+        return _first_space(x, key)
+
+
+def _deviceless_space(x: Any) -> Any:
+    key = (type(x), x.dtype, x.shape)
+    try:
+        return _array_spaces[key]
+    except (KeyError, TypeError):
+        return _first_space(x, key)
+
+
+def _first_space(x: Any, key: tuple[Any, ...]) -> Any:
+    of = Space(x)
+    found = NoTangent() if of.kind in ("bool", "other") else of
+    with contextlib.suppress(TypeError):
+        if len(_array_spaces) >= _KEPT:
+            _array_spaces.clear()
+        _array_spaces[key] = found
+    return found
+
+
+def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
+    """Bring a cotangent back to the tangent space of its primal.
+
+    Parameters
+    ----------
+    t : tangent
+        Sums are taken over the axes in which the primal was broadcast; a complex one of a real
+        primal loses its imaginary part; dtype and device become the primal's.
+    onto : array, number, structure or Space
+        The primal, or its space.
+    batch : int
+        How many leading axes of ``t`` count cotangents and are left alone.
+
+    Raises
+    ------
+    ProjectionError
+        If ``t`` has a shape that broadcasting cannot explain, or the wrong structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(np.ones((2, 3)), onto=np.zeros((3,)))
+    array([2., 2., 2.])
+    """
+    if type(onto) is not Space:
+        if isinstance(t, AbstractTangent):
+            return _project_tangent(t, onto, batch)
+        onto = space(onto)
+        if type(onto) is not Space:
+            return onto if is_zero(onto) else _project_tangent(t, onto, batch)
+    elif isinstance(t, AbstractTangent):
+        return _project_tangent(t, onto, batch)
+    shape = getattr(t, "shape", ())
+    if shape[batch:] != onto.shape:
+        t = unbroadcast(t, onto.shape, batch)
+    return _convert(t, onto, batch)
+
+
+def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
+    """Bring a tangent forward to the tangent space of the result: broadcast, with its dtype.
+
+    The first ``batch`` axes count tangents, and are left alone.
+    """
+    if isinstance(t, AbstractTangent):
+        return t
+    onto = space(onto)
+    if type(onto) is not Space:
+        return onto if is_zero(onto) else t
+    shape = getattr(t, "shape", ())
+    if shape[batch:] != onto.shape:
+        if hasattr(t, "dtype"):
+            if batch and len(shape) - batch < onto.ndim:
+                rest = shape[batch:]
+                shape = (*shape[:batch], *(1,) * (onto.ndim - len(rest)), *rest)
+                t = reshape(t, shape=shape)
+            t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
+        else:  # a Python number, or a tracer of one, has no library to be broadcast in
+            t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
+    return _convert(t, onto, batch)
+
+
+def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
+    """`spread`, for several outputs as well, whose tangents may come in a plain tuple.
+
+    ``y`` is the result, or its space.
+    """
+    if type(y) is StructureSpace and not isinstance(y_dot, AbstractZero):
+        y_dot, fields = mirrored(y_dot, y), y.fields
+        return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
+    if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
+        return spread(y_dot, y, batch=batch)
+    y_dot = canonicalize(y, y_dot)
+    if not isinstance(y_dot, Tangent):
+        return y_dot
+    fields = dict(fields_of(y))
+    return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
+
+
+check_tangents_by(arrays.check_tangent)
+
+
+def mirrored(t: Any, of: StructureSpace) -> Any:
+    """A tangent that may come in a plain container of the shape of its primal, as a `Tangent`."""
+    if isinstance(t, AbstractTangent):
+        return t
+    items = dict(fields_of(t))
+    if type(t) is not dict:  # a tuple for a namedtuple: by position
+        items = dict(zip(of.fields, items.values(), strict=True))
+    return Tangent.of(of.primal_type, items, of.length)
+
+
+def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
+    """As `project`, for what most often fits already."""
+    fits = (
+        type(onto) is Space
+        and getattr(x_bar, "dtype", None) is onto.dtype is not None
+        and x_bar.shape[batch:] == onto.shape
+        and onto.kind != "int"
+    )
+    return x_bar if fits else project(x_bar, onto, batch=batch)
+
+
+def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
+    """Sum over the axes that an operand of this shape was broadcast along."""
+    if not hasattr(t, "shape") and kind_of(t) == "none":
+        refuse_tangent(t)
+    have = tuple(getattr(t, "shape", ()))[batch:]
+    extra = len(have) - len(shape)
+    stretched = tuple(
+        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
+    )
+    if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
+        msg = (
+            f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
+            f"it is not a shape that {shape} broadcasts to"
+        )
+        raise ProjectionError(msg)
+    # Counted from the end, so that leading batch axes stay where they are.
+    axes = tuple(range(-len(have), -len(shape))) + stretched
+    if axes:
+        t = sum(t, axis=axes, keepdims=True)
+    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
+
+
+def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
+    dtype = getattr(t, "dtype", None)
+    if dtype is onto.dtype and dtype is not None and onto.kind != "int":
+        if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
+            return to_device(t, device=onto.device)
+        return t
+    kind = kind_of(t)
+    if kind == "none":
+        refuse_tangent(t)
+    if kind == "complex" and onto.kind != "complex":
+        t = real(t)
+        dtype = getattr(t, "dtype", None)
+    if onto.dtype is None:
+        if batch:  # several tangents of one Python number are an array
+            return t
+        return float(t) if type(t) in (int, bool) else arrays.as_scalar(t)
+    if dtype is None:
+        number: Any = t
+        if not arrays.is_tracer_type(type(t)):
+            return full_like(_instance(onto), shape=(), fill=number)
+        return full_like(_instance(onto), shape=(), fill=1) * t
+    if onto.kind in ("real", "complex"):
+        if dtype != onto.dtype:
+            t = astype(t, dtype=onto.dtype)
+    elif kind in ("int", "bool"):
+        t = astype(t, dtype=onto.tangent_dtype)
+    if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
+        t = to_device(t, device=onto.device)
+    return t
+
+
+_RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
+
+
+def promoted(x: Any, like: Any) -> Any:
+    """An operand as the function itself computes with it: of the result's dtype, if that holds it.
+
+    A partial of its own would find a float16 logarithm of int8, and none of a negative real number
+    whose power is complex.
+    """
+    dtype, have = getattr(like, "dtype", None), getattr(x, "dtype", None)
+    if have is dtype and dtype is not None:
+        return x
+    rank, wanted = _RANKS.get(kind_of(x), 4), _RANKS.get(kind_of(like), 0)
+    if rank > wanted or wanted < 2:
+        return x
+    if have is None or dtype is None:
+        return x + 0j if rank < wanted == 3 else x
+    return x if have == dtype else astype(x, dtype=dtype)
+
+
+def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
+    if is_zero(t):
+        return t
+    if isinstance(t, Thunk):
+        return Thunk(lambda: project(unthunk(t), onto, batch=batch))
+    onto = space(onto)
+    if is_zero(onto):
+        return onto
+    if isinstance(t, Tangent) and type(onto) is StructureSpace:
+        if t.primal_type is not onto.primal_type:
+            msg = f"a {t!r} is no tangent of {onto.primal_type.__qualname__}"
+            raise ProjectionError(msg)
+        return t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
+    if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
+        return t
+    msg = f"{describe(t)} is no tangent of {onto!r}"
+    raise ProjectionError(msg)
+
+
+def zero_tangent(primal: Any) -> Any:
+    """The dense zero of a primal's tangent space.
+
+    Examples
+    --------
+    >>> zero_tangent((1.0, "name"))
+    Tangent[tuple](0.0, NoTangent())
+    """
+    return _zero(space(primal))
+
+
+def _zero(of: Any) -> Any:
+    if type(of) is Space:
+        return of.zeros()
+    if type(of) is StructureSpace:
+        return Tangent.of(of.primal_type, {k: _zero(s) for k, s in of.fields.items()}, of.length)
+    return of

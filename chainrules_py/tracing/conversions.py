@@ -1,0 +1,118 @@
+"""What Python, and not the array library, asks of a value: numbers, text, copies.
+
+Where a plain number or array is wanted, the derivative would be lost. Each refusal says what to
+write instead, and reads the caller's instruction to know what it was.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from typing import Any, NoReturn
+
+from chainrules_py import Tracer, TracerError, ignore_derivatives
+from chainrules_py.errors import describe
+from chainrules_py.primitives.hints import advice_at
+from chainrules_py.values.arrays import is_array_type
+from chainrules_py.values.memory import refuse_plain
+from chainrules_py.vocabulary.views import duplicate
+
+__all__ = ["PythonProtocols", "refuse_exchange"]
+
+
+class PythonProtocols(Tracer):
+    """The protocols of Python's own numbers and containers, of a tracer."""
+
+    __slots__ = ()
+    payload: Any
+
+    # -- what would lose the derivative
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return _refuse(self, "an array")
+
+    def __float__(self) -> float:
+        return _refuse(self, "a float")
+
+    def __complex__(self) -> complex:
+        return _refuse(self, "a complex")
+
+    def __int__(self) -> int:
+        return _refuse(self, "an int")
+
+    def __index__(self) -> int:
+        return _refuse(self, "an int")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        msg = (
+            f"{describe(self.__payload__)} is being differentiated in this process, and cannot be "
+            f"pickled; pickle x.value, which is plain, or what the gradient gives"
+        )
+        raise TracerError(msg)
+
+    # -- what is asked of the value, and may be known
+
+    def __bool__(self) -> bool:
+        return bool(self.payload)
+
+    def __format__(self, spec: str) -> str:
+        return format(ignore_derivatives(self), spec)
+
+    def __str__(self) -> str:
+        return str(ignore_derivatives(self))
+
+    # -- what is traced
+
+    def __copy__(self) -> Any:
+        x: Any = self
+        return duplicate(x) if is_array_type(type(x)) else x
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+
+_INSTEAD = {
+    "an array": "write np.stack([x, y]) for np.array([x, y]), x.copy() for np.array(x), and the "
+    "asarray and full of chainrules_tape for NumPy's; a buffer that it is written into is "
+    "np.zeros(n, like=x)",
+    "a float": "leave it as it is, and write np.sin(x) for math.sin(x); a buffer that it is "
+    "written into is np.zeros(n, like=x)",
+    "a complex": "leave it as it is, or write x + 0j",
+    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value)",
+}
+
+
+def _refuse(x: Any, kind: str) -> NoReturn:
+    """Raise: where Python, or a library, wants something plain."""
+    if _instruction(sys._getframe(2)) in ("STORE_SUBSCR", "STORE_SLICE"):
+        refuse_plain(None, x)
+    instead = advice_at(sys._getframe(2)) or (
+        f"{_INSTEAD[kind]}; make a primitive, with a rule, of a function that needs {kind}"
+    )
+    msg = (
+        f"{describe(x.__payload__)}, which is being differentiated, does not become {kind}: its "
+        f"derivative would be lost; {instead}; or take x.value, which is a constant"
+    )
+    raise TracerError(msg)
+
+
+def refuse_exchange(frame: Any) -> None:
+    """Raise if it is a library's function, and no assignment, that writes a view of x into x.
+
+    NumPy's ``shuffle`` writes ``x[i], x[j] = x[j], x[i]`` for what is no array of its own, which
+    duplicates rows.
+
+    Raises
+    ------
+    TracerError
+        With the line to write.
+    """
+    if _instruction(frame) not in ("STORE_SUBSCR", "STORE_SLICE") and (line := advice_at(frame)):
+        msg = f"a value that is being differentiated is written to by a function: {line}"
+        raise TracerError(msg)
+
+
+def _instruction(frame: Any) -> str:
+    """What the frame that called into C was doing."""
+    name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+    return name

@@ -1,0 +1,92 @@
+"""Arrays of traced values, where a library's own function does not see that they are traced.
+
+NumPy lets nobody see ``np.asarray([x, y])`` or ``np.full(n, x)``: called with a tracer they raise.
+These two take tracers, and anything else.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from chainrules_py.tracing.library_calls import call_native
+from chainrules_py.values.arrays import dispatch_type, is_array_type, type_namespace
+from chainrules_py.values.tracers import find_tracers
+
+__all__ = ["asarray", "full"]
+
+
+def asarray(x: Any, /, dtype: Any = None) -> Any:
+    """An array of what is given: a tracer, numbers, arrays, or nested lists of them.
+
+    Parameters
+    ----------
+    x : array, number, or nested lists and tuples of them
+        Those in a list have to have one shape.
+    dtype : dtype, optional
+        Of the result; what NumPy finds by default.
+
+    Returns
+    -------
+    array or tracer
+        As ``np.asarray(x, dtype)``; a tracer if one is in x.
+
+    Raises
+    ------
+    ValueError
+        If the parts of a list have several shapes.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(lambda x: (asarray([x, 2.0, x * x]) ** 2).sum())(3.0))
+    114.0
+    """
+    tracers = find_tracers(x)
+    keywords = {} if dtype is None else {"dtype": dtype}
+    function = _library(tracers).asarray
+    return call_native(function, (x,), keywords) if tracers else function(x, **keywords)
+
+
+def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) -> Any:
+    """An array of a shape that is filled with a value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape.
+    fill_value : array or number
+        Is broadcast to the shape.
+    dtype : dtype, optional
+        Of the result; that of the value by default.
+
+    Returns
+    -------
+    array or tracer
+        As ``np.full(shape, fill_value, dtype)``; a tracer if the value is one.
+
+    Raises
+    ------
+    ValueError
+        If the value does not broadcast to the shape.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(lambda x: full((2, 3), x).sum())(1.5))
+    6.0
+    """
+    tracers = find_tracers(fill_value)
+    keywords = {} if dtype is None else {"dtype": dtype}
+    function = _library(tracers).full
+    if not tracers:
+        return function(shape, fill_value, **keywords)
+    return call_native(function, (shape, fill_value), keywords)
+
+
+def _library(tracers: list[Any]) -> Any:
+    """The library of the first tracer of an array; NumPy, if there is none."""
+    for x in tracers:
+        if is_array_type(type(x)):
+            return type_namespace(dispatch_type(type(x)))
+    return importlib.import_module("numpy")

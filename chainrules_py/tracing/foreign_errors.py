@@ -1,0 +1,77 @@
+"""Errors from deep inside an array library, for a function of NumPy's that it does not have so.
+
+A traced array of Dask's or PyTorch's takes NumPy's functions. Where such a function comes down to
+one of the library's with other parameters, or with none, that library's error tells of what nobody
+has written.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from chainrules_py import NotDifferentiableError, errors
+from chainrules_py.errors import ChainRulesError, describe
+from chainrules_py.registry.table import name_of
+from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.values.arrays import dispatch_type
+from chainrules_py.values.tracers import find_tracers
+
+__all__ = ["DEEP", "advise"]
+
+DEEP = (TypeError, ValueError, AttributeError, NotImplementedError)
+"""The errors that are looked at."""
+
+_HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
+
+
+def advise(error: BaseException) -> None:
+    """Note on an error of another library what to write instead, if anybody knows.
+
+    Raises
+    ------
+    NotDifferentiableError
+        In place of an error from inside a library other than NumPy, where a function of NumPy's was
+        called with what is traced; it names both.
+    """
+    call = None
+    if not isinstance(error, (ChainRulesError, ValueError)):
+        call = _call(error)
+    if call is not None and (foreign := _foreign(call)) is not None:
+        f = call.get("function", call.get("ufunc"))
+        library = type(foreign).__module__.partition(".")[0]
+        msg = (
+            f"np.{name_of(f)}, so called, has no derivative for {describe(foreign)} of {library}, "
+            f"which does not compute it so ({type(error).__name__}: {error}); write it with "
+            f"functions that {library} has, or give it an array of NumPy's"
+        )
+        raise NotDifferentiableError(msg) from error
+    errors.advise(error)
+
+
+def _call(error: BaseException) -> dict[str, Any] | None:
+    """What a function of NumPy's was called with, if the error is from inside of it."""
+    found, rest = None, error.__traceback__
+    while rest is not None:
+        frame, rest = rest.tb_frame, rest.tb_next
+        if frame.f_code in _HOOKS:
+            found = frame.f_locals if found is None else found
+        elif found is not None and not _is_of_library(frame):
+            found = None  # it has called a function of the program
+    return found
+
+
+def _is_of_library(frame: Any) -> bool:
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    installed = "site-packages" in frame.f_code.co_filename
+    return installed or package.startswith("chainrules_") or package in sys.stdlib_module_names
+
+
+def _foreign(call: dict[str, Any]) -> Any:
+    """An array, of a library other than NumPy, that was traced; None where there is none."""
+    for x in find_tracers((call["operands"], call["keywords"])):
+        if dispatch_type(type(x)).__module__.partition(".")[0] not in ("numpy", "builtins"):
+            while hasattr(x, "__payload__"):
+                x = x.__payload__
+            return x
+    return None

@@ -1,0 +1,422 @@
+"""Calls on tracers: the ways to make one, and what traces it for operands of which types.
+
+A *call site* is one way of calling one primitive: `multiply` by the ``*`` operator, or by
+``np.multiply``. Each keeps, per types of the operands, the step that traces such a call. A
+library's function with options, or with a row of its own, has a *plan* per types and keywords.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import NoRuleError, NotDifferentiableError, TracerError
+from chainrules_py.engines.frule_rrule import scalar_at_home
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.plugins import failures, module_of, see
+from chainrules_py.primitives.primitive import Primitive, is_static
+from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
+from chainrules_py.primitives.signature import REQUIRED
+from chainrules_py.registry.table import find_rule, name_of
+from chainrules_py.values.arrays import (
+    dispatch_type,
+    home_of,
+    is_array_type,
+    is_foreign,
+    is_python_number,
+    is_tracer_type,
+    number_home,
+    refusal_of,
+    registered_base,
+)
+from chainrules_py.values.memory import viewers
+from chainrules_py.values.tracers import highest_tracer
+from chainrules_tape.config import config
+from chainrules_tape.memory.views import current, forget_view
+
+__all__ = [
+    "SEQUENCES",
+    "Site",
+    "call_method",
+    "call_native",
+    "find_step",
+    "plans",
+    "steps",
+]
+
+
+class Site:
+    """One way of calling one primitive, with the steps for the types seen so far.
+
+    Attributes
+    ----------
+    primitive : Primitive
+        What is called.
+    primal : callable or None
+        What the user called, where that is not the primitive: it computes the value.
+    """
+
+    __slots__ = ("cache", "primal", "primitive")
+
+    def __init__(
+        self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None
+    ) -> None:
+        self.primitive = primitive
+        self.primal = primal
+        self.cache = Cache()
+
+    def step(self, *operands: Any) -> Callable[..., Any]:
+        """Find, and keep, what traces a call with operands of these types and no options."""
+        operands = tuple(map(current, operands))
+        table = self.cache.open()
+        classes = tuple(map(type, operands))
+        tracers = [x for x in operands if is_tracer_type(type(x))]
+        step = None
+        if (
+            self.primal is not None
+            and number_home(self.primal)
+            and all(map(is_python_number, classes))
+        ):
+            step = self.lifted
+        elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:
+            step = type(tracers[0]).make_step(self, classes)
+        if step is None:
+            step = self.general
+        table[classes] = step
+        return step
+
+    def lifted(self, *operands: Any) -> Any:
+        """Trace a call of a library's function on Python's numbers, as scalars of the library."""
+        home = number_home(self.primal)
+        return self.general(*[scalar_at_home(x, home) for x in operands])
+
+    def general(self, *operands: Any, **options: Any) -> Any:
+        """Trace a call whatever its operands are: the highest level among them does it."""
+        tracer = highest_tracer(operands)
+        if tracer is None:
+            return (self.primal or self.primitive)(*operands, **options)
+        if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
+            operands = _with_arrays(operands, self.primal)
+        operands, options = self.primitive.normalise(operands, options)
+        return tracer.__trace__(self.primitive, operands, options, self.primal)
+
+    def rule(self, payloads: tuple[type, ...]) -> Any:
+        """The rule for payloads of these types, or None."""
+        return find_rule(self.primitive, payloads, config)
+
+
+SEQUENCES = (list, tuple)
+
+
+def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
+    """Lists of numbers as arrays, where the function, or the array beside them, makes them so."""
+    tracers = [dispatch_type(type(x)) for x in operands if is_tracer_type(type(x))]
+    homes = [*map(home_of, tracers), number_home(primal), *map(number_home, tracers)]
+    home = next((home for home in homes if home is not None), None)
+    if home is None:
+        return operands
+    return tuple([home.asarray(x) if type(x) in SEQUENCES else x for x in operands])
+
+
+_sites: dict[Any, Site] = {}
+
+
+_MEMBERS = (
+    types.MethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,  # as complex.real
+)
+
+
+def site_of(f: Any) -> Site | None:
+    """The call site of a library's function that is nothing but a word, or None."""
+    try:
+        return _sites[f]
+    except KeyError:
+        pass
+    row = aliases.get(f)
+    if row is None or not isinstance(row.word, Primitive):
+        return None
+    # What an outer level traces has no method or property of an array class; its word it has.
+    site = _sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
+    return site
+
+
+steps = Cache()
+"""By a ufunc and the types of its operands: what traces a call without keywords."""
+
+
+def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
+    """Find, and keep, what traces a call of a ufunc without keywords."""
+    table = steps.open()
+    site = site_of(ufunc)
+    if site is None:
+        return lambda *xs: call_native(ufunc, xs, {})
+    step = site.step(*operands)
+    table[ufunc, *map(type, operands)] = step
+    return step
+
+
+_natives = Cache()
+
+
+def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a library's function with a tracer among its arguments, in words."""
+    try:
+        row, home = _natives.table[f]
+    except KeyError:
+        row, home = _find_native(f, operands)
+    if home is not None:
+        operands = _at_home(operands, home)
+    if row is None:
+        return _call_unknown(f, operands, keywords)
+    direct = row.direct(len(operands), tuple(keywords))
+    if direct is None:
+        return row.call(operands, keywords)()
+    places, stated = direct
+    xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
+    word = row.word
+    if not stated and not word.options:
+        return site_of(f).general(*xs)  # type: ignore[union-attr]
+    return word(*xs, **_stated(stated, operands, keywords, {}))
+
+
+plans = Cache()
+"""By a function, keywords, and the types of its operands: what makes words of a call."""
+
+
+def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a library's function with a tracer among its arguments, in words.
+
+    What is the same for all operands of these classes is found once.
+    """
+    key = (f, *keywords, *map(type, operands))
+    try:
+        plan = plans.table[key]
+    except KeyError:
+        table = plans.open()
+        plan = table[key] = _find_own(f, _find_plan(f, operands, keywords))
+    return plan(operands, keywords)
+
+
+def _find_own(f: Any, plan: Any) -> Any:
+    """A plan whose results are no views, for a function that gives none though its words may."""
+    row = _natives.table.get(f, (None,))[0]
+    if row is None or isinstance(row.word, Primitive) or f in viewers:
+        return plan
+    return lambda operands, keywords: forget_view(plan(operands, keywords), operands)
+
+
+def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What calls a library's function on tracers of one engine, if it only renames."""
+
+    def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return _call_slowly(f, operands, keywords)
+
+    row, home = _natives.table.get(f) or _find_native(f, operands)
+    if row is not None and not isinstance(row.word, Primitive):
+        _refuse_foreign(f, operands)
+    if row is None or (home is not None and _at_home(operands, home) is not operands):
+        return slow
+    composite = row.composite(len(operands), tuple(keywords))
+    if composite is not None:
+        return composite
+    joined = _plan_of_sequence(row, len(operands), tuple(keywords))
+    if joined is not None:
+        return joined
+    direct = row.direct(len(operands), tuple(keywords))
+    if direct is None or any(type(p) is not int for p in direct[0]):
+        return slow
+    places, stated = direct
+    xs = [operands[p] for p in places]
+    word, classes = row.word, tuple(map(type, xs))
+    tracers: list[Any] = [cls for cls in classes if is_tracer_type(cls)]
+    engines = {getattr(cls, "engine", None) for cls in tracers}
+    if len(engines) != 1 or None in engines:
+        return slow
+    # What an outer level traces has no method of an array class; its word it has.
+    primal = None if word.options or isinstance(f, _MEMBERS) else f
+    record = tracers[0].make_call(Site(word, primal), classes)
+    if record is None:
+        return slow
+    defaults = word.options
+    if places == (*range(len(operands)),) and not stated:
+        return lambda operands, keywords: record(operands, defaults)
+
+    return _renaming(word, record, places, stated)
+
+
+def _renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
+    """A plan that picks operands and options out of a call."""
+    defaults = word.options
+    alone = places == (0,)
+
+    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        options, static = defaults.copy(), True
+        for name, place, default, convert in stated:  # as `_stated`, whose call is half the price
+            kind = type(place)
+            if kind is str:
+                value = keywords[place]
+            else:
+                value = operands[place] if kind is int else _gathered(operands[place])
+            if value is not default:
+                if convert is not None:
+                    value = convert(value)
+                options[name] = value
+                static = static and (type(value) is int or is_static(value))
+        xs = operands[:1] if alone else tuple([operands[p] for p in places])
+        return record(xs, options) if static else word(*xs, **options)
+
+    return plan
+
+
+def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
+    """What calls a word of any number of arrays that are given as one sequence, or None."""
+    word, given = row.word, (*row.positional[:n], *keywords)
+    if (
+        not isinstance(word, Primitive)
+        or word.variadic is None
+        or word.operands
+        or row.gather is not None
+        or len({*given}) != n + len(keywords)
+        or not {*given} <= row.names.keys() - row.refuse
+    ):
+        return None
+    place: Any = None
+    arrays_of: Any = None
+    stated = []
+    for name, source in zip(given, [*range(n), *keywords], strict=True):
+        lower = row.lower.get(name)
+        if isinstance(lower, AsOperand) and lower.name == word.variadic:
+            place, arrays_of = source, lower.convert
+        elif isinstance(lower, AsOption):
+            stated.append((lower.name, source, row.defaults.get(name, REQUIRED), lower.convert))
+        else:
+            return None
+    if arrays_of is None:
+        return None
+
+    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        xs = operands[place] if type(place) is int else keywords[place]
+        options = _stated(stated, operands, keywords, {})
+        if type(xs) in SEQUENCES:
+            kinds = frozenset(map(type, xs))
+            try:
+                record = _joiners.table[word, kinds]
+            except KeyError:
+                table = _joiners.open()
+                record = table[word, kinds] = _find_joiner(word, kinds)
+            if record is not None:
+                return record(xs, options)
+        return word(*arrays_of(xs), **options)
+
+    return plan
+
+
+_joiners = Cache()
+"""By a word and the types of its operands, in any order and number: what traces a call."""
+
+
+def _find_joiner(word: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
+    if len(kinds) != 1:
+        return None
+    (cls,) = kinds
+    make: Any = getattr(cls, "make_join", None)
+    return make(word) if make is not None and is_tracer_type(cls) else None
+
+
+def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
+    """Raise for arrays of a class with arithmetic of its own: a composite would mix the two."""
+    for x in operands:
+        cls = dispatch_type(type(x))
+        if is_foreign(cls):
+            instead = refusal_of(cls) or (
+                f"convert it before, or register_array_type({cls.__qualname__}, namespace) if its "
+                f"rules should count"
+            )
+            msg = (
+                f"no rule for {name_of(f)} with a {cls.__qualname__}, which computes otherwise "
+                f"than {registered_base(cls)!r}; {instead}"
+            )
+            raise NoRuleError(msg)
+
+
+def _stated(
+    stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of a call, on top of those that are there."""
+    for name, place, default, convert in stated:
+        kind = type(place)
+        if kind is int:
+            value = operands[place]
+        elif kind is str:
+            value = keywords[place]
+        else:
+            value = _gathered(operands[place])
+        if value is not default:
+            options[name] = value if convert is None else convert(value)
+    return options
+
+
+def _gathered(rest: tuple[Any, ...]) -> Any:
+    """What is given in several arguments, or in one that is a sequence."""
+    (first,) = rest if len(rest) == 1 else (0,)
+    return first if first is None or isinstance(first, (tuple, list)) else rest
+
+
+_INSTEAD = {
+    "at": "where no place repeats, write x[places] = f(x[places], values) with the function itself",
+    "reduceat": "reduce the parts one by one, as in np.stack([np.sum(x[i:j]) for i, j in places])",
+}
+
+
+def call_method(
+    ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """A call of a ufunc's method, which has a row of its own or is an error."""
+    native = getattr(ufunc, method)
+    if native not in aliases:
+        see(ufunc, [dispatch_type(type(x)) for x in operands])
+    if native in aliases:
+        return call_native(native, operands, keywords)
+    instead = _INSTEAD.get(method, f"write it with {ufunc.__name__}, slice by slice")
+    msg = f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
+    raise TracerError(msg)
+
+
+def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The row of a library's function, and the library, if it makes scalars of Python's numbers."""
+    if f not in aliases:
+        see(f, [dispatch_type(type(x)) for x in operands])
+    table = _natives.open()
+    found = table[f] = aliases.get(f), number_home(f)
+    return found
+
+
+def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
+    """Traced Python numbers as the library's scalars, if there is no array among them."""
+    classes = [type(x) for x in operands]
+    traced = [is_tracer_type(cls) and is_python_number(cls) for cls in classes]
+    if not any(traced) or any(map(is_array_type, classes)):
+        return operands
+    return tuple(
+        [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
+    )
+
+
+def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    from chainrules_py.registry.table import primal_of
+
+    primal = primal_of(f)
+    if primal is not None:
+        return Site(primal, f).general(*operands, **keywords)
+    name = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
+    msg = (
+        f"{name} has no derivative here: it is no alias of a word. Write "
+        f"{name.rpartition('.')[2]} = primitive({name}) and state a rule for it, "
+        f"or compute it before differentiating"
+    )
+    for module, reason in failures.items():
+        msg += f"\n  {module} announced itself and could not be imported: {reason}"
+    raise NotDifferentiableError(msg)

@@ -1,0 +1,248 @@
+"""What makes a tracer an array to Python: operators, subscripts, and the members of its class.
+
+Operators are put on the class of all tracers; subscripts, operators in place, and the methods and
+properties of an array class on the classes of the tracers of such arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import ignore_derivatives
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.hints import advice_at
+from chainrules_py.primitives.plugins import see
+from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.conversions import refuse_exchange
+from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
+from chainrules_py.values.arrays import (
+    dispatch_type,
+    home_of,
+    inside,
+    is_array_type,
+    is_number_type,
+    is_tracer_type,
+    number_home,
+    on_registration,
+)
+from chainrules_py.values.structure import is_structure_type
+from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
+from chainrules_py.vocabulary.views import rounded
+from chainrules_tape.memory.views import view_of
+from chainrules_tape.memory.write import in_place, put
+
+__all__ = ["Classes"]
+
+readers = Cache()
+"""By the class of a tracer: what reads one by an index."""
+
+
+class Subscripts:
+    """What makes an array a container, and a number none: NumPy takes what can be read for one."""
+
+    def __len__(self: Any) -> int:
+        return len(self.payload)
+
+    def __iter__(self: Any) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self: Any, item: Any) -> bool:
+        return ignore_derivatives(item) in ignore_derivatives(self)
+
+    def __getitem__(self: Any, where: Any) -> Any:
+        try:
+            read_part = readers.table[type(self)]
+        except KeyError:
+            table = readers.open()
+            read_part = table[type(self)] = self._reader()
+        return read_part(self, where)
+
+    def __setitem__(self: Any, where: Any, value: Any) -> None:
+        if is_tracer_type(type(value)) and view_of(value) is not None:
+            refuse_exchange(sys._getframe(1))
+        put(self, where, value)
+
+
+class Member:
+    """A method or property of an array class, on a tracer of it.
+
+    They are put on the class of a tracer one by one: a ``__getattr__`` would make every access to
+    its own attributes four times as slow, and those are what a call is made of.
+    """
+
+    __slots__ = ("name", "native")
+
+    def __init__(self, native: Any, name: str) -> None:
+        self.native = native
+        self.name = name
+
+    def __get__(self, x: Any, owner: Any) -> Any:
+        if x is None:
+            return self
+        if self.native not in aliases:
+            see(self.native, ())
+        if self.native not in aliases:
+            instead = advice_at(sys._getframe(1)) or (
+                "write it with functions, or as an alias of a word"
+            )
+            msg = (
+                f"{owner.__name__}.{self.name}: this member of "
+                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}"
+            )
+            raise AttributeError(msg)
+        if not callable(self.native):
+            return call_native(self.native, (x,), {})
+        native = self.native
+        if x.home is not None:
+            return lambda *xs, **keywords: inside(x.home, call_native, native, (x, *xs), keywords)
+
+        def method(*operands: Any, **keywords: Any) -> Any:
+            operands = (x, *operands)
+            try:
+                plan = plans.table[native, *keywords, *map(type, operands)]
+            except KeyError:
+                return call_native(native, operands, keywords)
+            return plan(operands, keywords)
+
+        return method
+
+
+def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
+    """The public members of a class of arrays, as its tracers', which have some themselves."""
+    native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
+    own = {name for base in tracer.__mro__ for name in vars(base)}
+    found: dict[str, Any] = {
+        n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
+    }
+    found["home"] = home_of(payload)
+    return found | _of_arrays if is_array_type(payload) else found
+
+
+class Classes(dict[type, Any]):
+    """From the type of a value to what stands for it: a class of tracers, or a function.
+
+    Parameters
+    ----------
+    base : type
+        The class of the tracers. Each type of arrays and numbers has a subclass.
+    of_fields : callable
+        What structures are given to, with the other arguments of a tracer; what holds no number
+        stands for itself.
+    """
+
+    def __init__(self, base: Any, of_fields: Callable[..., Any]) -> None:
+        super().__init__()
+        self.base = base
+        self.of_fields = of_fields
+        on_registration(self.clear)
+
+    def __missing__(self, cls: type) -> Any:
+        see(None, (cls,))
+        made: Any = lambda value, *_: value
+        payload = dispatch_type(cls)
+        if (is_array_type(cls) or is_number_type(cls)) and payload is not bool:
+            state = {"__slots__": (), "__module__": self.base.__module__, "payload_type": cls}
+            made = type(
+                f"{self.base.__name__}[{payload.__name__}]",
+                (self.base,),
+                members(payload, self.base) | state | {"__dispatch_type__": payload},
+            )
+        elif is_structure_type(cls):
+            made = self.of_fields
+        self[cls] = made
+        return made
+
+
+def _unary(site: Site) -> Callable[[Any], Any]:
+    cache = site.cache
+
+    def method(self: Any) -> Any:
+        try:
+            step = cache.table[(type(self),)]
+        except KeyError:
+            step = site.step(self)
+        return step(self)
+
+    return method
+
+
+def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    cache = site.cache
+
+    def method(self: Any, other: Any) -> Any:
+        try:
+            step = cache.table[type(self), type(other)]
+        except KeyError:
+            if _defers(self, other):
+                return NotImplemented
+            step = site.step(self, other)
+        return step(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        try:
+            step = cache.table[type(other), type(self)]
+        except KeyError:
+            if _defers(self, other):
+                return NotImplemented
+            step = site.step(other, self)
+        return step(other, self)
+
+    method.__name__, reflected.__name__ = name, f"__r{name[2:]}"
+    return (_of_two(method) if name == "__pow__" else method), reflected
+
+
+def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
+    """``round``, which Python may call with a number of decimals."""
+
+    def method(self: Any, decimals: Any = None) -> Any:
+        return whole(self) if decimals is None else rounded(self, decimals)
+
+    return method
+
+
+def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """``pow``, which Python may call with a modulus."""
+
+    def method(self: Any, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            msg = "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
+            raise TypeError(msg)
+        return _squared(self) if type(other) is int and other == 2 else power(self, other)
+
+    return method
+
+
+_squared = _unary(Site(*square_operator))
+
+
+def _defers(self: Any, other: Any) -> bool:
+    """Whether the other operand is no array, number or tracer: its class may know what to do."""
+    cls = type(other)
+    if cls in SEQUENCES:
+        return number_home(dispatch_type(type(self))) is None
+
+    def is_known() -> bool:
+        return is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls)
+
+    return not (is_known() or (see(None, (cls,)) and is_known()))
+
+
+for _name, (_word, _primal) in unary_operators.items():
+    _whole = _unary(Site(_word, _primal))
+    setattr(ArrayLike, _name, _to_decimals(_whole) if _name == "__round__" else _whole)
+_of_arrays: dict[str, Any] = {
+    name: method for name, method in vars(Subscripts).items() if callable(method)
+}
+"""The methods that arrays have and numbers have not: subscripts, and operators in place."""
+for _name, (_word, _primal2) in binary_operators.items():
+    _method, _reflected = _binary(Site(_word, _primal2), _name)
+    setattr(ArrayLike, _name, _method)
+    _native = getattr(operator, f"__i{_name[2:]}", None)
+    if _native is not None:
+        _of_arrays[f"__i{_name[2:]}"] = in_place(_method, _native)
+    if _native is not None or _name == "__divmod__":  # those that Python reflects
+        setattr(ArrayLike, _reflected.__name__, _reflected)

@@ -1,0 +1,1 @@
+"""Values that programs compute with: arrays, numbers, structures, tracers, and their memory."""

@@ -1,0 +1,80 @@
+"""Tracers in values: finding them, and leaving them behind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from chainrules_py.values import arrays
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+
+__all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
+
+
+def find_tracers(x: Any) -> list[arrays.Tracer]:
+    """The tracers that a value is, or holds in its fields."""
+    cls = type(x)
+    if arrays.is_tracer_type(cls):
+        return [x]
+    if is_structure_type(cls):
+        return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
+    return []
+
+
+def find_host(operands: Iterable[Any]) -> arrays.Host | None:
+    """What another engine registered for a value of its own that is among these, or inside."""
+    for x in operands:
+        cls = type(x)
+        if is_structure_type(cls):
+            host = find_host([value for _, value in fields_of(x)]) if arrays.has_hosts() else None
+        else:
+            host = arrays.host_of(cls)
+        if host is not None:
+            return host
+    return None
+
+
+def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
+    """The tracer of the innermost differentiation among operands and their fields, or None."""
+    top: arrays.Tracer | None = None
+    for x in operands:
+        for tracer in find_tracers(x):
+            if top is None or tracer.level > top.level:
+                top = tracer
+    return top
+
+
+def ignore_derivatives(x: Any) -> Any:
+    """A value that is taken to be constant, or a function whose result is.
+
+    Parameters
+    ----------
+    x : array, number, structure or callable
+        Of a callable, a function is returned that takes the same and ignores the derivatives of
+        what it gives; it can be used as a decorator.
+
+    Returns
+    -------
+    same as x
+        Without the tracers of any level, so that no derivative flows through it.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> grad(lambda x: x * ignore_derivatives(x))(3.0)
+    3.0
+    """
+    cls = type(x)
+    if arrays.is_tracer_type(cls):
+        return ignore_derivatives(x.__payload__)
+    if is_structure_type(cls) and find_tracers(x):
+        return rebuild(x, [ignore_derivatives(field) for _, field in fields_of(x)])
+    if not callable(x) or is_structure_type(cls):
+        return x
+
+    @functools.wraps(x)
+    def constant(*operands: Any, **options: Any) -> Any:
+        return ignore_derivatives(x(*operands, **options))
+
+    return constant

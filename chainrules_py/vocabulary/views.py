@@ -1,0 +1,240 @@
+"""What writing in place is in words: for engines, which know no word by its name.
+
+``x[i] = y`` is a word that gives a new array, `store`. An engine writes to memory itself where it
+may, and gives the result the derivative of that word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.arrays import dispatch_type, is_tracer_type, type_namespace
+from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.vocabulary.creation import arange_like
+from chainrules_py.vocabulary.elementwise import imag, lift, real
+from chainrules_py.vocabulary.indexing import Index, add_at, getitem, put_at, scatter_add, take
+from chainrules_py.vocabulary.joining import concat, stack
+from chainrules_py.vocabulary.linalg import diagonal
+from chainrules_py.vocabulary.manipulation import (
+    astype,
+    broadcast_to,
+    copy,
+    expand_dims,
+    flip,
+    matrix_transpose,
+    permute_dims,
+    reshape,
+    sliding_window_view,
+    squeeze,
+    to_device,
+)
+from chainrules_py.vocabulary.predicates import round_decimals
+from chainrules_py.vocabulary.reductions import cumulative_sum, mean, sum
+from chainrules_py.vocabulary.selection import where as select
+
+__all__ = [
+    "Index",
+    "adds_in_place",
+    "always_views",
+    "converted",
+    "depends_on_layout",
+    "duplicate",
+    "gives_views",
+    "joining",
+    "may_be_filled",
+    "place",
+    "places_of_joined",
+    "read",
+    "read_rows_by",
+    "read_whole",
+    "reshaping",
+    "rounded",
+    "shape_back",
+    "shaped",
+    "stacked",
+    "store",
+    "subscripts",
+    "written_through",
+]
+
+read, store = getitem, put_at
+"""The words that ``x[i]`` and ``x[i] = y`` are."""
+read_whole = Index.split(Ellipsis)[0]
+"""The index of all elements."""
+read_rows_by = {"index": Index((Index.HOLE,))}
+"""The options of reading with one array and nothing else."""
+
+_COPIES = (astype, to_device, copy)
+"""Words that may give the very array they got, where what the program called gives a copy."""
+_NEW = (sum, mean, cumulative_sum, concat, stack, select, take, scatter_add, put_at)
+"""Linear words that always make a new array: of them it need not be asked at each call."""
+_VIEWS = (
+    broadcast_to,
+    diagonal,
+    expand_dims,
+    flip,
+    imag,
+    matrix_transpose,
+    permute_dims,
+    real,
+    sliding_window_view,
+    squeeze,
+)
+"""Words whose result is a view in NumPy, whatever it is here; reshape's depends on the memory."""
+_PENS = ("scalar_rule", "bilinear_rule")
+"""The pens of functions that do."""
+
+
+def gives_views(primitive: Primitive[..., Any], pen: str) -> bool:
+    """Whether the result of a function, whose rule has this pen, may be a view of its operand."""
+    return pen not in _PENS and primitive not in (*_COPIES, *_NEW)
+
+
+def always_views(word: Primitive[..., Any]) -> bool:
+    """Whether what a program called gives a view of an array, however that lies in memory."""
+    return word in _VIEWS
+
+
+def depends_on_layout(word: Primitive[..., Any]) -> bool:
+    """Whether a word gives a view of some arrays, and a copy of others of the same shape."""
+    return word is reshape
+
+
+def may_be_filled(word: Primitive[..., Any]) -> bool:
+    """Whether what is a view in NumPy may be a copy here, whose layout says nothing of NumPy's."""
+    return word is broadcast_to
+
+
+def written_through(
+    parent: Any, child: Any, word: Primitive[..., Any], rest: tuple[Any, ...], options: Any
+) -> Any:
+    """A value of an array that has other elements in a view of it.
+
+    Parameters
+    ----------
+    parent : array
+        What is viewed.
+    child : array
+        The elements that the view has now.
+    word, rest, options
+        How the view is read: ``word(parent, *rest, **options)``, a rearrangement. It is applied to
+        the places of the elements.
+    """
+    plain = ignore_derivatives(parent)
+    size = math.prod(plain.shape)
+    places = reshape(arange_like(plain, stop=size), shape=plain.shape)
+    places = reshape(word(places, *rest, **options), shape=(-1,))
+    if places.shape[0] > size:
+        msg = "assignment destination is read-only"  # as what broadcasting gives is in NumPy
+        raise ValueError(msg)
+    flat = reshape(parent, shape=(-1,))
+    flat = put_at(flat, reshape(child, shape=(-1,)), places, index=Index((Index.HOLE,)))
+    return reshape(flat, shape=plain.shape)
+
+
+def subscripts(cls: type) -> bool:
+    """Whether reading an array of a class is to subscript it: the library's word for it says so."""
+    own = not is_tracer_type(cls) and getattr(read.implementation((cls,)), "subscripts", False)
+    return own is True
+
+
+def adds_in_place(recipe: Any) -> bool:
+    """Whether the derivative of reading is to add at the same index, as the rule here says."""
+    return getattr(recipe, "pull_into", None) is add_at
+
+
+def places_of_joined(word: Primitive[..., Any]) -> Callable[..., Any] | None:
+    """What says where a word that joins arrays puts each of them; None for other words.
+
+    It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
+    """
+    return {stack: _stacked_places, concat: _joined_places}.get(word)
+
+
+def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis < 0:
+        axis += arrays[0].ndim + 1
+    return [(i,) for i in range(len(arrays))] if not axis else _behind(axis, range(len(arrays)))
+
+
+def _joined_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis is None:
+        return None
+    ends = [0, *itertools.accumulate([x.shape[axis] for x in arrays])]
+    parts = map(slice, ends, ends[1:])
+    if axis < 0:
+        axis += arrays[0].ndim
+    return [(part,) for part in parts] if not axis else _behind(axis, parts)
+
+
+def _behind(axis: int, entries: Any) -> list[Any]:
+    return [(*(slice(None),) * axis, entry) for entry in entries]
+
+
+def reshaping(cls: type) -> Callable[..., Any]:
+    """What gives an array of a class another shape: ``(x, shape=shape)``."""
+    return reshape.implementation((cls,)) or reshape
+
+
+def joining(cls: type) -> Callable[..., Any]:
+    """What joins any number of arrays of a class along their first axis."""
+    join: Any = concat.implementation((cls,)) or concat
+    return lambda arrays: join(*arrays, axis=0)
+
+
+def shape_back(x: Any, shape: tuple[int, ...]) -> Any:
+    """The elements of an array, in C order, in another shape."""
+    return reshape(x, shape=shape)
+
+
+def duplicate(x: Any) -> Any:
+    """An array in memory of its own."""
+    return copy(x)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """An array with another dtype, if it has not got it."""
+    return x if x.dtype == dtype else astype(x, dtype=dtype)
+
+
+def shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    """An array in a shape that it broadcasts to."""
+    return x if x.shape == shape else broadcast_to(x, shape=shape)
+
+
+def rounded(x: Any, decimals: int) -> Any:
+    """``round(x, decimals)``."""
+    return round_decimals(x, decimals=decimals)
+
+
+def stacked(values: Any, like: Any) -> Any:
+    """What is no array as one: most often a list of tracers and numbers, or of such lists.
+
+    Parameters
+    ----------
+    values
+        A list or tuple, a number, or anything that the library makes an array of.
+    like : array or tracer
+        Of the library.
+    """
+    xp: Any = type_namespace(dispatch_type(type(like)))
+    if not find_tracers(values):
+        return values if xp is None else xp.asarray(values)
+    if is_tracer_type(type(values)):
+        return lift(values, to=xp)
+    return stack(*[stacked(value, like) for value in values])
+
+
+def place(entry: Any, like: Any) -> Any:
+    """A list in an index as an array."""
+    xp: Any = type_namespace(dispatch_type(type(like)))
+    if xp is None:
+        return operator.index(entry)
+    return stacked(entry, like) if len(entry) else xp.zeros((0,), dtype=xp.int64)
