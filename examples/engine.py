@@ -5,7 +5,7 @@ import itertools
 
 import chainrules_py as cr
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.engines.frule_rrule import check_cotangent
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.registry.table import demand_rule
@@ -80,11 +80,11 @@ class Trace:
 
     def split(self, x):
         """The values of this differentiation in something, and the rest."""
-        return Layout.split(x, lambda x: getattr(x, "trace", None) is self)
+        return FlatLayout.split(x, lambda x: getattr(x, "trace", None) is self)
 
     def enter(self, x, dots=None):
         """Something with values for all in it that moves."""
-        leaves, of = Layout.split(x, moves)
+        leaves, of = FlatLayout.split(x, moves)
         carried = range(self.count, self.count + of.count)
         if self.mode == "forward":
             carried = [dense(t, leaf) for t, leaf in together(of.read(dots), leaves)]

@@ -19,8 +19,8 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import (
+    FlatLayout,
     Kernel,
-    Layout,
     Support,
     exactly,
     exporter,
@@ -169,7 +169,7 @@ def test_what_is_stated():
     ids=str,
 )
 def test_layouts(value):
-    arrays, layout = Layout.split(value, is_array)
+    arrays, layout = FlatLayout.split(value, is_array)
     assert layout.count == len(arrays)
     assert repr(layout.join(arrays)) == repr(value)
     tangent = layout.tangent(range(layout.count))
@@ -178,7 +178,7 @@ def test_layouts(value):
 
 
 def test_tangents_of_layouts():
-    _, layout = Layout.split({"a": X, "b": 1.0}, is_array)
+    _, layout = FlatLayout.split({"a": X, "b": 1.0}, is_array)
     tangent = layout.tangent([2 * X])
     assert isinstance(tangent, Tangent)
     assert tangent.primal_type is dict
@@ -190,9 +190,9 @@ def test_keys_tell_types_and_signs():
     values = (1, True, 1.0, "1", None, 0.0, -0.0, (1, 2), (1, True), (0.0,), (-0.0,))
     keys = [exactly(value) for value in values]
     assert all(a != b for a, b in itertools.combinations(keys, 2))
-    assert Layout.split(X, is_array)[1].key() == "array"
-    assert Layout.split(1, is_array)[1].key() != Layout.split(True, is_array)[1].key()
-    assert Layout.split([X], is_array)[1].key() is None
+    assert FlatLayout.split(X, is_array)[1].key() == "array"
+    assert FlatLayout.split(1, is_array)[1].key() != FlatLayout.split(True, is_array)[1].key()
+    assert FlatLayout.split([X], is_array)[1].key() is None
 
 
 # ----------------------------------------------------------------------------------- for engines

@@ -20,7 +20,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.convert import Closure, HigherOrder, Operator, closed
 from chainrules_py.primitives.plugins import hosted
@@ -93,7 +93,7 @@ class Moment:
     ----------
     word : Primitive
         What is called.
-    layouts : list of Layout
+    layouts : list of FlatLayout
         One per operand.
     leaves : list
         The boxes in the operands, of any trace.
@@ -110,7 +110,7 @@ class Moment:
     def __init__(
         self, word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        parts = [Layout.split(x, isbox) for x in operands]
+        parts = [FlatLayout.split(x, isbox) for x in operands]
         self.word = word
         self.operands = operands
         self.options = options
@@ -303,8 +303,8 @@ def new_tuple(entries: Sequence[Any]) -> Any:
     return as_tuple(tuple(entries))
 
 
-def _arrays(treedef: TreeDef, entries: Sequence[Any]) -> Layout:
-    return Layout(treedef, ((),) * len(entries))
+def _arrays(treedef: TreeDef, entries: Sequence[Any]) -> FlatLayout:
+    return FlatLayout(treedef, ((),) * len(entries))
 
 
 def _dense(t: Any, of: Any) -> Any:

@@ -82,7 +82,7 @@ class AutogradConfig(Config):
         return y, dense(call.out.tangent(_parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
+        """As the engines that are announced have it; see `plugins.hosted`."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 

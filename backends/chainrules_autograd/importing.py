@@ -13,7 +13,7 @@ from autograd.tracer import isbox
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_py import NoTangent, Primitive, namespace
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.engines.import_rule import (
     declared,
     parameters_of_imported,
@@ -112,7 +112,7 @@ class _Imported:
         """Value and tangent."""
         y = g(*xs, **options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
-        leaves, layout = Layout.split(y, _moves)
+        leaves, layout = FlatLayout.split(y, _moves)
         push = self._half("push", places, len(places), options)
         dots = push(*xs, *[tangents[i] for i in places])
         return y, layout.tangent([dots[i] for i in range(len(leaves))])
@@ -123,7 +123,7 @@ class _Imported:
         """Value and pullback, which runs the function once more."""
         y = g(*xs, **options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
-        leaves, layout = Layout.split(y, _moves)
+        leaves, layout = FlatLayout.split(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = layout.read(canonicalize(y, y_bar))
@@ -191,6 +191,6 @@ def _entered(x: Any) -> Any:
 
 def _left(y: Any, like: Any) -> Any:
     """A result as arrays of the library that was given."""
-    leaves, layout = Layout.split(y, _moves)
+    leaves, layout = FlatLayout.split(y, _moves)
     xp = namespace(like)
     return layout.join([xp.asarray(np.asarray(leaf)) for leaf in leaves])

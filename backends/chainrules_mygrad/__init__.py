@@ -11,7 +11,7 @@ from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.engines.export import Layout, Support, stated
+from chainrules_py.engines.export import FlatLayout, Support, stated
 from chainrules_py.errors import describe
 from chainrules_py.primitives import plugins
 from chainrules_py.registry.table import name_of
@@ -59,7 +59,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
-        tensors, layout = Layout.split((operands, options), lambda x: isinstance(x, Tensor))
+        tensors, layout = FlatLayout.split((operands, options), lambda x: isinstance(x, Tensor))
 
         def call(*arrays: Any) -> Any:
             operands, options = layout.join(arrays)

@@ -14,7 +14,7 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.engines.export import Kernel, Layout, Support, stated
+from chainrules_py.engines.export import FlatLayout, Kernel, Support, stated
 from chainrules_py.registry.table import name_of
 from chainrules_py.values.structure import flatten, unflatten
 
@@ -57,7 +57,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
-        given, layout = Layout.split((operands, options), lambda x: isinstance(x, TensorVariable))
+        given, layout = FlatLayout.split(
+            (operands, options), lambda x: isinstance(x, TensorVariable)
+        )
         variables = list(map(as_tensor_variable, given))
 
         def call(*arrays: Any) -> Any:

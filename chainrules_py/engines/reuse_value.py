@@ -31,7 +31,7 @@ class ReusedValue:
     --------
     >>> from chainrules_py.vocabulary import sin
     >>> x = 0.5
-    >>> with Known(sin, (x,), {}, "its value"):
+    >>> with ReusedValue(sin, (x,), {}, "its value"):
     ...     known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})
     ('its value', None)
     """

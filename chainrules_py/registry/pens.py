@@ -18,11 +18,11 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.recipes import (
     BilinearRecipe,
     ConstantRecipe,
+    ElementwiseRecipe,
     FruleRecipe,
     GeneralRecipe,
     LinearRecipe,
     RruleRecipe,
-    ScalarRecipe,
 )
 from chainrules_py.registry.checks import (
     Types,
@@ -131,7 +131,11 @@ def scalar_rule(
         )
         raise RuleError(msg)
     signature, varargs = declared_types(primal)
-    enter(Statement(primal, signature, varargs, source, ScalarRecipe(partials, singular, complex)))
+    enter(
+        Statement(
+            primal, signature, varargs, source, ElementwiseRecipe(partials, singular, complex)
+        )
+    )
 
 
 def linear_rule(

@@ -33,9 +33,11 @@ class FlatLayout:
     Examples
     --------
     >>> import numpy as np
-    >>> arrays, layout = Layout.split({"w": np.ones(2), "name": "b"}, lambda x: hasattr(x, "dtype"))
+    >>> arrays, layout = FlatLayout.split(
+    ...     {"w": np.ones(2), "name": "b"}, lambda x: hasattr(x, "dtype")
+    ... )
     >>> arrays, layout
-    ([array([1., 1.])], Layout({'w': array, 'name': 'b'}))
+    ([array([1., 1.])], FlatLayout({'w': array, 'name': 'b'}))
     >>> layout.join(["new"])
     {'w': 'new', 'name': 'b'}
     >>> layout.tangent([3.0])
@@ -98,7 +100,7 @@ class FlatLayout:
 
     def __repr__(self) -> str:
         shown = self.join([_Shown()] * self.count)
-        return f"Layout({shown!r})"
+        return f"FlatLayout({shown!r})"
 
 
 _ONE_ARRAY = FlatLayout(None, ((),))
@@ -122,7 +124,7 @@ class Opened:
     ----------
     moved : list
         The leaves that it is a function of.
-    out : Layout
+    out : FlatLayout
         That of the result, once it was called.
 
     Examples

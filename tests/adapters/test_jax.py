@@ -30,7 +30,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.engines import export
+from chainrules_py.engines import export as core_export
 from chainrules_py.vocabulary import strict
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -43,8 +43,8 @@ X = np.array([0.4, 1.1, -0.7])
 
 
 def test_export_of_the_core_finds_this_engine(near):
-    near(jax.grad(export.export(v.sin, to="jax"))(0.3), np.cos(0.3))
-    both = export.export(v.sin, to=["jax"])
+    near(jax.grad(core_export.export(v.sin, to="jax"))(0.3), np.cos(0.3))
+    both = core_export.export(v.sin, to=["jax"])
     near(jax.grad(both["jax"])(0.3), np.cos(0.3))
 
 

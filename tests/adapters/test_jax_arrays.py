@@ -27,7 +27,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.registry.bind.recipes import ScalarRecipe
+from chainrules_py.registry.bind.recipes import ElementwiseRecipe
 from chainrules_py.testing import backend
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.gaps import gap_of
@@ -120,7 +120,7 @@ def native():
         if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
             classes = (Concrete,) * len(word.operands)
             found = find_rule(word, classes, chainrules_jax.engine.config)
-            if found is None or not isinstance(found.reverse.recipe, ScalarRecipe):
+            if found is None or not isinstance(found.reverse.recipe, ElementwiseRecipe):
                 continue
             if is_native(word, found, word.implementation(classes)):
                 yield word

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.registry.table import rules_for
 from chainrules_py.testing import backend
 from chainrules_py.testing.build import instances
@@ -79,7 +79,7 @@ def check(instance):
         return
     # As `rrule` has it.
     y, pullback = call(lambda *xs, **options: rrule(instance.word, *xs, **options), *points)
-    layout = Layout.split(y, moves)[1]
+    layout = FlatLayout.split(y, moves)[1]
     bars = [
         torch.cos(1.0 + torch.arange(part.numel(), dtype=torch.float64))
         .reshape(part.shape)
@@ -116,5 +116,5 @@ def check(instance):
 
 def entries(operands, bars):
     for x, bar in zip(operands, bars, strict=True):
-        layout = Layout.split(x, moves)[1]
+        layout = FlatLayout.split(x, moves)[1]
         yield from layout.read(bar) if layout.count else ()

@@ -32,7 +32,7 @@ from chainrules_jax.engine.linear_pairs import (
 )
 from chainrules_jax.engine.pytrees import split
 from chainrules_py import TracerError
-from chainrules_py.engines.export import Layout, exactly
+from chainrules_py.engines.export import FlatLayout, exactly
 from chainrules_py.primitives.closures.convert import closed
 from chainrules_py.primitives.dispatch import Cache
 
@@ -267,7 +267,7 @@ def _same(some: Leaves, others: Leaves) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
-def _program(word: Word, layouts: tuple[Layout, ...], options: dict[str, Any]) -> Program:
+def _program(word: Word, layouts: tuple[FlatLayout, ...], options: dict[str, Any]) -> Program:
     """A program; the same one for the same call, so that JAX finds what it knows of it."""
     keys = [layout.key() for layout in layouts]
     if None in keys:

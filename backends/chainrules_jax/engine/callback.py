@@ -13,7 +13,7 @@ import numpy as np
 from chainrules_jax.arrays.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import Primitive, Scalar
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.primitives.dispatch import where_defined
 
@@ -102,7 +102,7 @@ def called_back(
         leaves, layout = split(operands)
         if not any(map(is_traced, leaves)):
             given = layout.join([np.asarray(x) for x in leaves])
-            found, out = Layout.split(body(*given, **options), _is_numpy)
+            found, out = FlatLayout.split(body(*given, **options), _is_numpy)
             return out.join([jnp.asarray(x) for x in found])
         if result is None:
             msg = (
@@ -111,12 +111,12 @@ def called_back(
             )
             raise NoRuleError(msg)
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
-        like, out = Layout.split(result(*layout.join(avals), **options), _has_shape)
+        like, out = FlatLayout.split(result(*layout.join(avals), **options), _has_shape)
         shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
 
         def kernel(*arrays: Any) -> list[Any]:
             given = layout.join([np.asarray(x) for x in arrays])
-            found, _ = Layout.split(body(*given, **options), _is_numpy)
+            found, _ = FlatLayout.split(body(*given, **options), _is_numpy)
             return _checked(f, found, shapes, vectorized)
 
         method = "broadcast_all" if vectorized else "sequential"
@@ -158,7 +158,7 @@ def like_one_element(body: Body) -> Callable[..., Any]:
     def result(*operands: Any, **options: Any) -> Any:
         shape = jnp.broadcast_shapes(*[getattr(x, "shape", ()) for x in operands])
         none = [np.zeros(0, x.dtype) if hasattr(x, "dtype") else x for x in operands]
-        found, out = Layout.split(body(*none, **options), _has_shape)
+        found, out = FlatLayout.split(body(*none, **options), _has_shape)
         return out.join(
             [
                 jax.ShapeDtypeStruct(

@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
 from chainrules_py import Config, ForwardMode, NoTangent, ReverseMode, ZeroTangent
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.registry.bind.entries import dense as filled
 from chainrules_py.registry.bind.entries import densely
 from chainrules_py.tangents.space import space
@@ -68,7 +68,7 @@ class JaxConfig(Config):
         return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
+        """As the engines that are announced have it; see `plugins.hosted`."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
@@ -86,9 +86,9 @@ class JaxConfig(Config):
 config = JaxConfig()
 
 
-def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], Layout]:
+def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], FlatLayout]:
     """The arrays in operands, with floating-point numbers among them."""
-    leaves, layout = Layout.split(
+    leaves, layout = FlatLayout.split(
         operands, lambda x: is_value(x) or type(x) in (float, complex) or _is_numpy(x)
     )
     return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout
@@ -101,7 +101,7 @@ def _is_numpy(x: Any) -> bool:
 class _Out:
     """How a result is put together, once it is known."""
 
-    layout: Layout
+    layout: FlatLayout
 
     def opened(self, y: Any) -> list[Any]:
         leaves, self.layout = split(y, numbers=True)
@@ -122,7 +122,7 @@ class JaxPullback:
     __slots__ = ("avals", "layout", "out", "places", "transpose")
 
     def __init__(
-        self, transpose: Any, layout: Layout, out: _Out, places: list[int], avals: list[Any]
+        self, transpose: Any, layout: FlatLayout, out: _Out, places: list[int], avals: list[Any]
     ) -> None:
         self.transpose = transpose
         self.layout = layout

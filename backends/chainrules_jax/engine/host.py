@@ -26,8 +26,8 @@ from chainrules_py.primitives.plugins import Layer
 from chainrules_py.registry.bind.recipes import (
     BilinearRecipe,
     ConstantRecipe,
+    ElementwiseRecipe,
     LinearRecipe,
-    ScalarRecipe,
 )
 from chainrules_py.registry.table import Rule, find_rule, rules_for
 from chainrules_py.values.arrays import register_host
@@ -50,7 +50,7 @@ def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> boo
         return False
     recipe = statement.recipe
     smooth = isinstance(recipe, (LinearRecipe, BilinearRecipe, ConstantRecipe)) or (
-        isinstance(recipe, ScalarRecipe) and not recipe.singular
+        isinstance(recipe, ElementwiseRecipe) and not recipe.singular
     )
     own = implementation is not None and implementation is not word.__wrapped__
     return smooth and own and word not in OURS

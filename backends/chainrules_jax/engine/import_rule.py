@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, namespace
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.engines.import_rule import (
     declared,
     parameters_of_imported,
@@ -96,7 +96,7 @@ class _Imported:
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """What JAX computes, as arrays of the library that was given."""
-        leaves, layout = Layout.split(xs, _is_leaf)
+        leaves, layout = FlatLayout.split(xs, _is_leaf)
         if any(map(is_value, leaves)):
             return self.f(*xs, **options)
         with _precision(leaves):
@@ -108,11 +108,11 @@ class _Imported:
     ) -> tuple[Any, Any]:
         """Value and tangent."""
         y = g(*xs, **options)
-        leaves, given = Layout.split(xs, _is_leaf)
+        leaves, given = FlatLayout.split(xs, _is_leaf)
         ts = given.read(canonicalize(xs, tangents))
         places = tuple([i for i, t in enumerate(ts) if not is_zero(t)])
         push = self._half("push", given, places, len(places), options)
-        found, layout = Layout.split(y, _moves)
+        found, layout = FlatLayout.split(y, _moves)
         dots = iter(push(*leaves, *[ts[i] for i in places]))
         return y, layout.tangent([next(dots) for _ in found])
 
@@ -121,9 +121,9 @@ class _Imported:
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
         y = g(*xs, **options)
-        leaves, given = Layout.split(xs, _is_leaf)
+        leaves, given = FlatLayout.split(xs, _is_leaf)
         places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
-        found, layout = Layout.split(y, _moves)
+        found, layout = FlatLayout.split(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = [
@@ -142,7 +142,7 @@ class _Imported:
     def _half(
         self,
         name: str,
-        layout: Layout,
+        layout: FlatLayout,
         places: tuple[int, ...],
         count: int,
         options: dict[str, Any],

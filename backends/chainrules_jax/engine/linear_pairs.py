@@ -18,12 +18,12 @@ from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import NoTangent, NotDifferentiableError, ZeroTangent
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.plugins import hosted
 from chainrules_py.registry.bind.bind import bind, bind_both, shares_a_run
-from chainrules_py.registry.bind.recipes import ScalarRecipe
+from chainrules_py.registry.bind.recipes import ElementwiseRecipe
 from chainrules_py.registry.custom import CustomFunction
 from chainrules_py.registry.table import Rule, demand_rule, find_rule
 from chainrules_py.tangents.structural import unthunk
@@ -47,7 +47,7 @@ class Program:
     ----------
     word : Primitive
         What is called.
-    layouts : tuple of Layout
+    layouts : tuple of FlatLayout
         One per operand.
     options : dict
         All of them.
@@ -64,7 +64,9 @@ class Program:
         "word",
     )
 
-    def __init__(self, word: Word, layouts: tuple[Layout, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self, word: Word, layouts: tuple[FlatLayout, ...], options: dict[str, Any]
+    ) -> None:
         self.word = word
         self.layouts = layouts
         self.options = options
@@ -76,7 +78,7 @@ class Program:
         self._avals: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
         self._implementation: Callable[..., Any] | None = None
-        self._out: Layout | None = None
+        self._out: FlatLayout | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
         """The operands around these arrays."""
@@ -176,7 +178,7 @@ class Program:
         rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
         return rule is not None and all(
             [
-                s is not None and isinstance(s.recipe, ScalarRecipe)
+                s is not None and isinstance(s.recipe, ElementwiseRecipe)
                 for s in (rule.forward, rule.reverse)
             ]
         )

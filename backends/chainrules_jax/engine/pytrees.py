@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.arrays.array_types import Concrete
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.tangents.structural import is_zero, unthunk
 from chainrules_py.values.structure import fields_of, is_structure_type, register_structure
 
@@ -32,15 +32,15 @@ def is_value(x: Any) -> bool:
 _NUMBERS = (float, complex, int, bool)
 
 
-def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], Layout]:
+def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], FlatLayout]:
     """The arrays in a value, and its layout; with ``numbers`` Python's are arrays as well."""
     if is_value(x):
         return [x], _ARRAY
-    leaves, layout = Layout.split(x, _is_number_or_value if numbers else is_value)
+    leaves, layout = FlatLayout.split(x, _is_number_or_value if numbers else is_value)
     return [leaf if is_value(leaf) else jnp.asarray(leaf) for leaf in leaves], layout
 
 
-_ARRAY = Layout.split(None, lambda _: True)[1]
+_ARRAY = FlatLayout.split(None, lambda _: True)[1]
 
 
 def _is_number_or_value(x: Any) -> bool:
@@ -68,7 +68,9 @@ def _converted(x: Any) -> Any:
         return jnp.asarray(x)  # JAX passes numbers on as classes of its own, which have a dtype
     _learn(x)
     if is_structure_type(type(x)):
-        leaves, layout = Layout.split(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))
+        leaves, layout = FlatLayout.split(
+            x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic))
+        )
         return layout.join([_converted(leaf) for leaf in leaves]) if leaves else x
     return x
 

@@ -101,7 +101,7 @@ def backward(
     ----------
     tape : Tape
         The records.
-    bars : Bars
+    bars : Cotangents
         The cotangents so far: the seeds.
     start : int
         The last record that has one.

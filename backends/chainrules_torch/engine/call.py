@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import torch
 
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.engines.reuse_value import ReusedValue, known_value
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives.closures.convert import HigherOrder
@@ -26,7 +26,7 @@ from chainrules_py.values import arrays
 from chainrules_py.values.structure import TreeDef, is_structure_type
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import config
-from chainrules_torch.engine.outputs import cotangent, tangents, unflatten, wrap, written
+from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 
 __all__ = ["AnyCall", "Call", "Outputs", "Plan", "computed_by", "spaces_of"]
 
@@ -73,7 +73,7 @@ class AnyCall(abc.ABC):
             return [written(None, of) for of in spaces]
 
         def pulled() -> Any:
-            with ReusedValue(plan.primal, operands, plan.options, unflatten(*y)):
+            with ReusedValue(plan.primal, operands, plan.options, joined(*y)):
                 _, record = bound.run(None, *operands, **plan.options)
                 return record[0](cotangent(bars, y[1]), *record[2:])
 
@@ -92,11 +92,11 @@ class AnyCall(abc.ABC):
         bound = plan.bound("forward", moved, again=True)
         if bound is None:
             return tangents(ZeroTangent(), *y)
-        wrap = zip(self.tangents(dots), bound.wanted, strict=True)
-        moving = tuple([t for t, wanted in wrap if wanted])
+        pairs = zip(self.tangents(dots), bound.wanted, strict=True)
+        moving = tuple([t for t, wanted in pairs if wanted])
 
         def pushed() -> Any:
-            with ReusedValue(plan.primal, operands, plan.options, unflatten(*y)):
+            with ReusedValue(plan.primal, operands, plan.options, joined(*y)):
                 return bound.run(moving, *operands, **plan.options)[1]
 
         return tangents(unthunk(plan.run(pushed)), *y)
@@ -252,7 +252,7 @@ class Call(AnyCall):
 
     __slots__ = ("layouts", "plan", "short")
 
-    def __init__(self, plan: Plan, layouts: Sequence[Layout]) -> None:
+    def __init__(self, plan: Plan, layouts: Sequence[FlatLayout]) -> None:
         self.plan = plan
         self.short: dict[Any, Any] = {}
         self.layouts = layouts

@@ -164,7 +164,7 @@ class TorchConfig(Config):
         return y, dense(call.out.tangent(found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `chainrules_py.primitives.plugins.hosted`."""
+        """As the engines that are announced have it; see `plugins.hosted`."""
         alone = not _transforms_active()  # elsewhere what is around may be differentiated
         with torch.enable_grad() if watching.get() else contextlib.nullcontext():
             y, pullback = self.rrule_via_ad(f, *operands)

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import Layout, resolved
+from chainrules_py.engines.export import FlatLayout, resolved
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.closures.convert import closed
 from chainrules_py.primitives.dispatch import Cache
@@ -254,7 +254,7 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     leaves: list[Any] = []
     layouts = []
     for x in operands:
-        found, layout = Layout.split(x, is_tensor)
+        found, layout = FlatLayout.split(x, is_tensor)
         leaves.extend(found)
         layouts.append(layout)
     return Call(plan, layouts), leaves

@@ -32,7 +32,7 @@ from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
 from chainrules_torch.engine.config import computing, in_forward_mode, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import below
 from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.outputs import cotangent, flatten, wrap, written
+from chainrules_torch.engine.outputs import cotangent, split, wrap, written
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped
 
@@ -452,7 +452,7 @@ class Transformed(Function):
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         """Keep inputs and outputs."""
         call, *leaves = inputs
-        outputs, treedef = flatten(output)
+        outputs, treedef = split(output)
         tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
         ctx.record = _Again(call, leaves, outputs, treedef)
         ctx.save_for_backward(*tensors)

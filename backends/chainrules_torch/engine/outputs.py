@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from chainrules_py.engines.export import Layout
+from chainrules_py.engines.export import FlatLayout
 from chainrules_py.tangents.space import Space
 from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
 from chainrules_py.values.structure import TreeDef, flatten, unflatten
 from chainrules_torch.engine.config import floats
 
-__all__ = ["flatten", "cotangent", "wrap", "unwrap", "tangents", "unflatten", "written"]
+__all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]
 
 Tensor = torch.Tensor
 
@@ -31,12 +31,12 @@ def unwrap(out: Any) -> Any:
     return out if isinstance(out, Tensor) else unflatten(out[-1], out[:-1])
 
 
-def flatten(out: Any) -> tuple[Sequence[Any], TreeDef | None]:
+def split(out: Any) -> tuple[Sequence[Any], TreeDef | None]:
     """The leaves and the structure in what `wrap` gave; no structure for one tensor."""
     return ((out,), None) if isinstance(out, Tensor) else (out[:-1], out[-1])
 
 
-def unflatten(leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
+def joined(leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
     """The result with these leaves."""
     return leaves[0] if treedef is None else unflatten(treedef, leaves)
 
@@ -46,14 +46,14 @@ def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
     if treedef is None:
         return bars[0]
     entries = [ZeroTangent() if bar is None else bar for bar in bars[: treedef.num_leaves]]
-    return Layout(treedef, ((),) * len(entries)).tangent(entries)
+    return FlatLayout(treedef, ((),) * len(entries)).tangent(entries)
 
 
 def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
     """The tangents of a result's leaves: zeros written out, None for integers."""
     if treedef is None:
         return _dense(y_dot, leaves[0])
-    dots = Layout(treedef, ((),) * len(leaves)).read(y_dot)
+    dots = FlatLayout(treedef, ((),) * len(leaves)).read(y_dot)
     return (*[_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)], None)
 
 
