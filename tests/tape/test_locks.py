@@ -73,7 +73,8 @@ def test_any_history_of_locks(seed):
             open_guards.pop(chance.randrange(len(open_guards)))[0].release()
         else:
             guard, _ = open_guards.pop(chance.randrange(len(open_guards)))
-            del guard  # which gives the flags back
+            guard.unlock_when_dropped()
+            del guard
         for guard, names in open_guards:
             guard.check()
             for name in names:

@@ -161,6 +161,7 @@ class Tape(list[tuple[Any, ...]]):
         if kind_of(value) not in ("real", "complex", "int"):
             msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
             raise NotDifferentiableError(msg)
+        self.guard.unlock_when_dropped()
         made = self.leaf(value, name)
         if name is not None:
             self.note().names[made.index] = name

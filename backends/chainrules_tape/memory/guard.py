@@ -12,6 +12,7 @@ import collections
 import itertools
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
 
@@ -43,7 +44,7 @@ class Guard:
         its fingerprint.
     """
 
-    __slots__ = ("held", "locked", "mode")
+    __slots__ = ("__weakref__", "finalized", "held", "locked", "mode")
 
     def __init__(self, mode: Mode = "fingerprint") -> None:
         self.locked: dict[int, Any] = {}
@@ -51,6 +52,7 @@ class Guard:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
         self.mode = mode
+        self.finalized = False
         self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
 
     def hold(self, x: Any, name: Any = None) -> None:
@@ -144,8 +146,15 @@ class Guard:
         unlock_all(self.locked)
         self.held.clear()
 
+    def unlock_when_dropped(self) -> None:
+        """Give every array its flag back when the guard is gone, at the latest."""
+        if self.mode == "lock" and not self.finalized:
+            self.finalized = True
+            # Called with the list alone: a method would keep the guard.
+            weakref.finalize(self, drop, self.locked).atexit = False
+
     def __del__(self, exiting: Callable[[], bool] = sys.is_finalizing) -> None:
-        # A tape may be dropped while it is open; and an interrupt may come where locks are taken back.
+        # An interrupt may come anywhere, also where locks are taken back.
         if self.locked and not exiting():
             drop(self.locked)
 
