@@ -5,11 +5,13 @@ import itertools
 
 import chainrules_py as cr
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.engines.frule_rrule import check_cotangent
-from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.registry.table import demand_rule
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import (
+    FlatLayout,
+    aliases,
+    check_cotangent,
+    demand_rule,
+    kind_of,
+)
 
 numbers = itertools.count(1)  # an inner differentiation begins later, so its number is higher
 together = functools.partial(zip, strict=True)

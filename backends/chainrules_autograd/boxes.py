@@ -16,11 +16,17 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox
 
 from chainrules_py import Tracer, TracerError
-from chainrules_py.errors import describe
-from chainrules_py.primitives.plugins import see
-from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.values.arrays import is_array_type, is_number_type, register_host
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.extend import (
+    aliases,
+    describe,
+    fields_of,
+    is_array_type,
+    is_number_type,
+    is_structure_type,
+    rebuild,
+    register_host,
+    see,
+)
 from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
 
 __all__ = ["Traced", "bare", "boxed", "is_boxed", "opened", "returned"]

@@ -20,17 +20,33 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.convert import Closure, HigherOrder, Operator, closed
-from chainrules_py.primitives.plugins import hosted
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound, bind
-from chainrules_py.registry.table import demand_rule, find_rule
-from chainrules_py.tangents.space import Space, space
-from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
-from chainrules_py.values.arrays import is_python_number
-from chainrules_py.values.structure import TreeDef, flatten, is_structure_type, unflatten
+from chainrules_py import (
+    NotDifferentiableError,
+    Primitive,
+    Space,
+    ZeroTangent,
+    bind,
+    find_rule,
+    is_zero,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Bound,
+    Closure,
+    FlatLayout,
+    HigherOrder,
+    Operator,
+    TreeDef,
+    closed,
+    demand_rule,
+    describe,
+    flatten,
+    hosted,
+    is_python_number,
+    is_structure_type,
+    unflatten,
+)
 
 __all__ = ["Moment", "forward_node", "reverse_node", "run"]
 

@@ -11,11 +11,20 @@ import autograd.builtins
 import autograd.core
 
 from chainrules_autograd.boxes import boxed
-from chainrules_py import Config, ForwardMode, ReverseMode
-from chainrules_py.registry.bind.entries import dense, densely
-from chainrules_py.tangents.pytree import Opened
-from chainrules_py.tangents.space import kind_of, space
-from chainrules_py.tangents.structural import ZeroTangent, is_zero
+from chainrules_py import (
+    Config,
+    ForwardMode,
+    ReverseMode,
+    ZeroTangent,
+    is_zero,
+    space,
+)
+from chainrules_py.extend import (
+    Opened,
+    dense,
+    densely,
+    kind_of,
+)
 from chainrules_py.vocabulary import conj
 
 __all__ = [

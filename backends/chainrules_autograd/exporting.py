@@ -16,19 +16,27 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_py.engines.export import Resolved, Support, exactly, resolved, stated
-from chainrules_py.engines.frule_rrule import scalar_at_home
-from chainrules_py.primitives import plugins
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive, is_static
-from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.registry.bind.bind import bind
-from chainrules_py.registry.table import find_rule, name_of
-from chainrules_py.values.arrays import (
+from chainrules_py import (
+    Primitive,
+    bind,
+    find_rule,
+)
+from chainrules_py.extend import (
+    Cache,
+    Resolved,
+    Support,
+    aliases,
+    exactly,
     is_array_type,
     is_number_type,
     is_python_number,
+    is_static,
+    name_of,
     number_home,
+    resolved,
+    scalar_at_home,
+    see,
+    stated,
 )
 
 __all__ = ["export", "supports"]
@@ -74,7 +82,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     0.5 0.25
     """
     plans = Cache()
-    plugins.see(f, ())
+    see(f, ())
     is_native = not isinstance(f, Primitive) and _is_aliased(f)
 
     def exported(*operands: Any, **options: Any) -> Any:

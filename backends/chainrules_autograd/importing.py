@@ -12,19 +12,25 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
-from chainrules_py import NoTangent, Primitive, namespace
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.engines.import_rule import (
+from chainrules_py import (
+    NoTangent,
+    Primitive,
+    canonicalize,
+    is_zero,
+    namespace,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    FlatLayout,
     declared,
+    flatten,
+    is_array_type,
+    kind_of,
+    name_of,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import kind_of, zero_tangent
-from chainrules_py.tangents.structural import canonicalize, is_zero
-from chainrules_py.values.arrays import is_array_type
-from chainrules_py.values.structure import flatten
 
 __all__ = ["import_rule"]
 

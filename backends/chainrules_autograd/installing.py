@@ -14,18 +14,19 @@ from autograd.tracer import notrace_primitives
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
-from chainrules_py.engines.install import (
+from chainrules_py.extend import (
     ABSENT,
     Installed,
+    aliases,
     chosen,
+    flatten,
     found_below,
+    is_structure_type,
     native_of,
     original,
+    rows_of,
+    see,
 )
-from chainrules_py.primitives.plugins import see
-from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.primitives.rows.derive import rows_of
-from chainrules_py.values.structure import flatten, is_structure_type
 
 __all__ = ["Installed", "install"]
 

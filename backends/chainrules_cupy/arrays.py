@@ -9,9 +9,12 @@ import cupy
 
 from chainrules_cupy import namespace
 from chainrules_py import register_array_type
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.tangents.structural import register_mutable
-from chainrules_py.values.memory import makers, register_memory
+from chainrules_py.extend import (
+    makers,
+    register_memory,
+    register_mutable,
+    register_owner,
+)
 
 __all__: list[str] = []
 

@@ -19,8 +19,11 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import Primitive
-from chainrules_py.primitives.closures.freeze import global_names
-from chainrules_py.primitives.closures.search import attributes, content
+from chainrules_py.extend import (
+    attributes,
+    content,
+    global_names,
+)
 
 __all__ = ["Captured"]
 

@@ -11,11 +11,15 @@ from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 
-from chainrules_py import register_array_type
+from chainrules_py import (
+    RuleError,
+    register_array_type,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.errors import RuleError
-from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.extend import (
+    aliases,
+    register_owner,
+)
 
 __all__ = ["Expression", "Program", "trace"]
 

@@ -10,13 +10,19 @@ import numpy as np
 
 from chainrules_cupy.expressions import trace
 from chainrules_cupy.kernels import fused
-from chainrules_py import Scalar, primitive, scalar_rule
+from chainrules_py import (
+    RuleError,
+    Scalar,
+    ZeroTangent,
+    primitive,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.errors import RuleError
-from chainrules_py.primitives.plugins import default_engine
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.structural import ZeroTangent
-from chainrules_py.values.arrays import is_array_type
+from chainrules_py.extend import (
+    default_engine,
+    is_array_type,
+    name_of,
+)
 
 __all__ = ["fuse"]
 

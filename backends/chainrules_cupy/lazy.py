@@ -18,9 +18,11 @@ from chainrules_cupy.expressions import Expression, Program, words
 from chainrules_cupy.kernels import Kernel, kernel_for
 from chainrules_py import Primitive, Scalar, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.fusing import register_fuser
+from chainrules_py.extend import (
+    aliases,
+    is_tracer_type,
+    register_fuser,
+)
 
 __all__ = ["Waiting", "lazily"]
 

@@ -11,13 +11,13 @@ from chainrules_cupy import namespace
 from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.decompositions import solve_triangular_standard
-from chainrules_py.composites.fallbacks.matrices import (
+from chainrules_py.extend import (
     dot_standard,
     inner_standard,
     matrix_rank_standard,
     outer_standard,
     roots_standard,
+    solve_triangular_standard,
 )
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors

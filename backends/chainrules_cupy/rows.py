@@ -12,11 +12,16 @@ import numpy as np
 
 from chainrules_py import alias
 from chainrules_py import vocabulary as v
-from chainrules_py.errors import register_adviser
-from chainrules_py.primitives.plugins import later, see, see_roots
-from chainrules_py.primitives.rows.alias import Alias
-from chainrules_py.primitives.rows.derive import derive, rows_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.extend import (
+    Alias,
+    derive,
+    find_tracers,
+    later,
+    register_adviser,
+    rows_of,
+    see,
+    see_roots,
+)
 
 __all__ = ["derive_all", "left_out"]
 

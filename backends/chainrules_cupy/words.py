@@ -16,14 +16,15 @@ import cupy
 from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.fallbacks.elementwise import (
+from chainrules_py.extend import (
     choose_standard,
+    interp_standard,
     nan_to_num_standard,
+    nanmax_standard,
+    nanmin_standard,
     unwrap_standard,
+    vander_standard,
 )
-from chainrules_py.composites.fallbacks.manipulation import vander_standard
-from chainrules_py.composites.fallbacks.reductions import nanmax_standard, nanmin_standard
-from chainrules_py.composites.fallbacks.statistics import interp_standard
 from chainrules_py.vocabulary import reporting
 
 __all__ = ["debug"]

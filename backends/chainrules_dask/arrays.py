@@ -9,9 +9,11 @@ import dask.array as da
 
 from chainrules_dask import namespace
 from chainrules_py import NotDifferentiableError, register_array_type
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.memory import register_memory
+from chainrules_py.extend import (
+    kind_of,
+    register_memory,
+    register_owner,
+)
 
 __all__ = ["check_known"]
 

@@ -17,8 +17,12 @@ import dask.config
 from dask.delayed import Delayed, delayed
 
 from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent, accumulate
-from chainrules_py.primitives.plugins import default_engine
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.extend import (
+    default_engine,
+    fields_of,
+    is_structure_type,
+    rebuild,
+)
 
 __all__ = ["map_reduce_grad", "row_blocks"]
 

@@ -13,13 +13,24 @@ import dask.array as da
 import numpy as np
 from dask.tokenize import normalize_token
 
-from chainrules_py import Tracer, TracerError, alias, linear_rule, primitive
-from chainrules_py.errors import describe, register_adviser
-from chainrules_py.primitives.plugins import see, see_all
-from chainrules_py.primitives.primitive import register_static
-from chainrules_py.primitives.rows.derive import derive, rows_of
-from chainrules_py.values.arrays import Array
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    Array,
+    Tracer,
+    TracerError,
+    alias,
+    linear_rule,
+    primitive,
+)
+from chainrules_py.extend import (
+    derive,
+    describe,
+    find_tracers,
+    register_adviser,
+    register_static,
+    rows_of,
+    see,
+    see_all,
+)
 
 __all__ = ["left_out", "rechunk"]
 

@@ -11,12 +11,16 @@ from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.engines.export import FlatLayout, Support, stated
-from chainrules_py.errors import describe
-from chainrules_py.primitives import plugins
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.structure import is_structure_type
+from chainrules_py.extend import (
+    FlatLayout,
+    Support,
+    default_engine,
+    describe,
+    is_structure_type,
+    kind_of,
+    name_of,
+    stated,
+)
 
 __all__ = ["export", "supports"]
 
@@ -81,7 +85,7 @@ class _Operation(Operation):
         if all([tensor.constant for tensor in input_vars]):
             y = call(*arrays)
         else:
-            y, self._pullback = plugins.default_engine().vjp(call, *arrays)
+            y, self._pullback = default_engine().vjp(call, *arrays)
         if is_structure_type(type(y)) or kind_of(y) == "none":
             msg = (
                 f"{name} gives {describe(y)}, and an operation of MyGrad's gives one array; export "

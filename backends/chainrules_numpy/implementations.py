@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import register_array_type, register_scalar_type
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.tangents.structural import register_mutable
-from chainrules_py.values.arrays import register_number_home
-from chainrules_py.values.finite import register_finite
+from chainrules_py.extend import (
+    register_finite,
+    register_mutable,
+    register_number_home,
+    register_owner,
+)
 
 register_array_type(np.ndarray, np)
 register_scalar_type(np.generic, np, array=np.ndarray, take=lambda x: x[()])

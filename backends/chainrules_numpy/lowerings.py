@@ -14,10 +14,18 @@ import numpy as np
 
 from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.rows.alias import AsOperand, AsOption, Call, Lowering
-from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.values.arrays import beside, is_array_type, is_python_number, is_tracer_type
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.extend import (
+    AsOperand,
+    AsOption,
+    Call,
+    Lowering,
+    beside,
+    find_tracers,
+    is_array_type,
+    is_python_number,
+    is_tracer_type,
+    parameters_of,
+)
 
 __all__ = [
     "as_array",

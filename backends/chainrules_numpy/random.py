@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.primitives.hints import advise
+from chainrules_py.extend import (
+    advise,
+)
 
 __all__ = ["MOVED", "OTHERS"]
 

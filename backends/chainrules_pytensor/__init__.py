@@ -14,9 +14,15 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.engines.export import FlatLayout, Kernel, Support, stated
-from chainrules_py.registry.table import name_of
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.extend import (
+    FlatLayout,
+    Kernel,
+    Support,
+    flatten,
+    name_of,
+    stated,
+    unflatten,
+)
 
 __all__ = ["KernelOp", "export", "supports"]
 

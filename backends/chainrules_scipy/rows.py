@@ -9,10 +9,14 @@ import numpy as np
 
 from chainrules_py import alias, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.hints import advise
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import is_array_type, is_python_number, is_tracer_type
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.extend import (
+    advise,
+    find_tracers,
+    is_array_type,
+    is_python_number,
+    is_tracer_type,
+    kind_of,
+)
 
 __all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
 

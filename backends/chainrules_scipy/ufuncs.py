@@ -11,8 +11,10 @@ import scipy.special
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, alias
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import (
+    UFUNC_KEYWORDS,
+    kind_of,
+)
 from chainrules_scipy.implementations import FUNCTIONS
 
 __all__: list[str] = []

@@ -17,11 +17,16 @@ from array_api_strict._array_object import Array as Strict
 
 from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.structural import register_mutable
-from chainrules_py.values.memory import memory_of, register_memory
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.extend import (
+    fields_of,
+    is_structure_type,
+    memory_of,
+    rebuild,
+    register_memory,
+    register_mutable,
+    register_owner,
+    see,
+)
 
 __all__ = ["Strict", "borrow", "is_of_the_standard"]
 

@@ -3,7 +3,10 @@
 It knows no function by name: what a call means is asked of `chainrules_py`.
 """
 
-from chainrules_py.tracing.creation import asarray, full
+from chainrules_py.extend import (
+    asarray,
+    full,
+)
 from chainrules_tape.checkpoint import checkpoint, checkpoint_chain
 from chainrules_tape.core.tape import Tape
 from chainrules_tape.core.variable import Variable

@@ -17,12 +17,15 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py import MutationError
-from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.freeze import frozen
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_py.extend import (
+    describe,
+    find_tracers,
+    frozen,
+    highest_tracer,
+    is_tracer_type,
+    kind_of,
+    name_of,
+)
 from chainrules_tape.core.tape import Notes, Tape
 from chainrules_tape.core.variable import Variable, wrap
 from chainrules_tape.folding import folded

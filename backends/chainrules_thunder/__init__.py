@@ -15,9 +15,13 @@ from thunder.core.transforms import register_augmented_forward, register_backwar
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.engines.export import Kernel, Support, stated
-from chainrules_py.errors import describe
-from chainrules_py.registry.table import name_of
+from chainrules_py.extend import (
+    Kernel,
+    Support,
+    describe,
+    name_of,
+    stated,
+)
 
 __all__ = ["executor", "export", "supports"]
 

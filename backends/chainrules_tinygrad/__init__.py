@@ -16,11 +16,23 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_py import bind, register_array_type
-from chainrules_py.engines.export import Support, resolved, stated
-from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.registry.table import demand_rule, name_of
-from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py import (
+    NotDifferentiableError,
+    ZeroTangent,
+    add_tangents,
+    bind,
+    is_zero,
+    register_array_type,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Support,
+    demand_rule,
+    describe,
+    name_of,
+    resolved,
+    stated,
+)
 
 __all__ = ["export", "supports", "words"]
 

@@ -17,14 +17,26 @@ from jax import lax
 from chainrules_jax.arrays.array_types import JaxArray
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
-from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent
+from chainrules_py import (
+    ForwardMode,
+    NoTangent,
+    ReverseMode,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.dense import Coordinates
-from chainrules_py.composites.solvers.operators import applied
-from chainrules_py.composites.solvers.stepping import METHODS, Tableau, rate_of
-from chainrules_py.composites.solvers.trees import Tree, mirrored, started
-from chainrules_py.registry.pens import register_frule, register_rrule
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.extend import (
+    METHODS,
+    Coordinates,
+    Tableau,
+    Tree,
+    applied,
+    mirrored,
+    rate_of,
+    register_frule,
+    register_rrule,
+    started,
+)
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__: list[str] = []

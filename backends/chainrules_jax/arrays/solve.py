@@ -17,10 +17,13 @@ from jax.scipy.sparse import linalg as sparse
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.dense import Coordinates
-from chainrules_py.composites.solvers.operators import Gradient, Residual
-from chainrules_py.composites.solvers.trees import Tree
-from chainrules_py.errors import describe
+from chainrules_py.extend import (
+    Coordinates,
+    Gradient,
+    Residual,
+    Tree,
+    describe,
+)
 
 __all__: list[str] = []
 

@@ -32,9 +32,12 @@ from chainrules_jax.engine.linear_pairs import (
 )
 from chainrules_jax.engine.pytrees import split
 from chainrules_py import TracerError
-from chainrules_py.engines.export import FlatLayout, exactly
-from chainrules_py.primitives.closures.convert import closed
-from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.extend import (
+    Cache,
+    FlatLayout,
+    closed,
+    exactly,
+)
 
 __all__ = ["Mapped", "call_p", "run"]
 

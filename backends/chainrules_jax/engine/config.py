@@ -11,13 +11,25 @@ import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
-from chainrules_py import Config, ForwardMode, NoTangent, ReverseMode, ZeroTangent
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.registry.bind.entries import dense as filled
-from chainrules_py.registry.bind.entries import densely
-from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import canonicalize, is_zero, unthunk
-from chainrules_py.values.structure import register_structure
+from chainrules_py import (
+    Config,
+    ForwardMode,
+    NoTangent,
+    ReverseMode,
+    ZeroTangent,
+    canonicalize,
+    is_zero,
+    register_structure,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    FlatLayout,
+    densely,
+)
+from chainrules_py.extend import (
+    dense as filled,
+)
 
 __all__ = ["JaxConfig", "config"]
 

@@ -19,18 +19,22 @@ from chainrules_jax.arrays.array_types import Concrete
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import OURS, as_values
-from chainrules_py import Primitive
+from chainrules_py import (
+    Primitive,
+    find_rule,
+    rules_for,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.primitives.plugins import Layer
-from chainrules_py.registry.bind.recipes import (
+from chainrules_py.extend import (
     BilinearRecipe,
     ConstantRecipe,
     ElementwiseRecipe,
+    HigherOrder,
+    Layer,
     LinearRecipe,
+    Rule,
+    register_host,
 )
-from chainrules_py.registry.table import Rule, find_rule, rules_for
-from chainrules_py.values.arrays import register_host
 
 __all__ = ["host", "host_of_arrays", "is_native"]
 

@@ -13,18 +13,24 @@ import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
-from chainrules_py import NoTangent, Primitive, namespace
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.engines.import_rule import (
+from chainrules_py import (
+    NoTangent,
+    Primitive,
+    canonicalize,
+    is_zero,
+    namespace,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    FlatLayout,
     declared,
+    is_array_type,
+    kind_of,
+    name_of,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import kind_of, zero_tangent
-from chainrules_py.tangents.structural import canonicalize, is_zero
-from chainrules_py.values.arrays import is_array_type
 
 __all__ = ["import_rule"]
 

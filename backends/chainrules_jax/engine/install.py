@@ -13,7 +13,11 @@ from chainrules_jax.arrays.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.install import Installed, chosen, original
+from chainrules_py.extend import (
+    Installed,
+    chosen,
+    original,
+)
 
 __all__ = ["Installed", "install"]
 

@@ -17,16 +17,27 @@ from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
-from chainrules_py import NoTangent, NotDifferentiableError, ZeroTangent
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.errors import RuleError, describe
-from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.primitives.plugins import hosted
-from chainrules_py.registry.bind.bind import bind, bind_both, shares_a_run
-from chainrules_py.registry.bind.recipes import ElementwiseRecipe
-from chainrules_py.registry.custom import CustomFunction
-from chainrules_py.registry.table import Rule, demand_rule, find_rule
-from chainrules_py.tangents.structural import unthunk
+from chainrules_py import (
+    CustomFunction,
+    NoTangent,
+    NotDifferentiableError,
+    RuleError,
+    ZeroTangent,
+    bind,
+    find_rule,
+    unthunk,
+)
+from chainrules_py.extend import (
+    ElementwiseRecipe,
+    FlatLayout,
+    HigherOrder,
+    Rule,
+    bind_both,
+    demand_rule,
+    describe,
+    hosted,
+    shares_a_run,
+)
 
 __all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "known", "no_tangent"]
 

@@ -11,9 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.arrays.array_types import Concrete
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.tangents.structural import is_zero, unthunk
-from chainrules_py.values.structure import fields_of, is_structure_type, register_structure
+from chainrules_py import (
+    is_zero,
+    register_structure,
+    unthunk,
+)
+from chainrules_py.extend import (
+    FlatLayout,
+    fields_of,
+    is_structure_type,
+)
 
 __all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
 

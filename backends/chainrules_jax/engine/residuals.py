@@ -11,9 +11,16 @@ from typing import Any, final
 
 from chainrules_jax.arrays.array_types import is_traced
 from chainrules_jax.engine.pytrees import is_value
-from chainrules_py.primitives.closures.convert import Closure, closed
-from chainrules_py.tangents.space import Space, StructureSpace
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py import (
+    Space,
+)
+from chainrules_py.extend import (
+    Closure,
+    StructureSpace,
+    closed,
+    flatten,
+    unflatten,
+)
 
 __all__ = ["Kept"]
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
-from chainrules_py.primitives.rows.alias import Call, Lowering
+from chainrules_py.extend import (
+    Call,
+    Lowering,
+)
 
 __all__ = ["axis", "ignored", "row", "shape"]
 

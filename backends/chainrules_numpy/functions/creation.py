@@ -15,7 +15,9 @@ from chainrules_numpy.functions.common import ignored, row, shape
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import creation as c
+from chainrules_py.extend import (
+    creation_composites as c,
+)
 
 __all__: list[str] = []
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_numpy.functions.common import row
-from chainrules_py.composites import mapping as m
+from chainrules_py.extend import (
+    mapping_composites as m,
+)
 
 __all__: list[str] = []
 

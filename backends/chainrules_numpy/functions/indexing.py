@@ -12,9 +12,13 @@ from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import indexing as i
-from chainrules_py.primitives.rows.alias import Call
-from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py.extend import (
+    Call,
+    is_tracer_type,
+)
+from chainrules_py.extend import (
+    indexing_composites as i,
+)
 
 __all__: list[str] = []
 

@@ -10,10 +10,14 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, ignored, row, shape
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import manipulation as m
-from chainrules_py.composites.padding import pad
-from chainrules_py.primitives.rows.alias import Call
-from chainrules_py.values.memory import has_known_layout
+from chainrules_py.extend import (
+    Call,
+    has_known_layout,
+    pad,
+)
+from chainrules_py.extend import (
+    manipulation_composites as m,
+)
 
 __all__: list[str] = []
 

@@ -11,8 +11,12 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import quantiles as q
-from chainrules_py.composites import statistics as s
+from chainrules_py.extend import (
+    quantiles_composites as q,
+)
+from chainrules_py.extend import (
+    statistics_composites as s,
+)
 
 __all__: list[str] = []
 

@@ -8,8 +8,10 @@ from scipy import sparse
 from scipy.sparse import linalg
 from scipy.sparse._base import _spbase
 
-from chainrules_py.errors import register_adviser
-from chainrules_py.primitives.hints import advise
+from chainrules_py.extend import (
+    advise,
+    register_adviser,
+)
 from chainrules_scipy.sparse.traced import CAN, TracedSparse
 
 __all__: list[str] = []

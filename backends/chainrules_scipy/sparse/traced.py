@@ -7,10 +7,16 @@ from typing import Any, NoReturn, final
 import numpy as np
 from scipy.sparse._base import _spbase
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import (
+    NotDifferentiableError,
+    register_structure,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.values.arrays import is_array_type, is_number_type, refuse_type
-from chainrules_py.values.structure import register_structure
+from chainrules_py.extend import (
+    is_array_type,
+    is_number_type,
+    refuse_type,
+)
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 

@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import LinearMap, bilinear_rule, primitive, rule
-from chainrules_py.values.arrays import Array
+from chainrules_py import (
+    Array,
+    LinearMap,
+    bilinear_rule,
+    primitive,
+    rule,
+)
 from chainrules_py.vocabulary import conj
 from chainrules_scipy.sparse.patterns import Pattern
 

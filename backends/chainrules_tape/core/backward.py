@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.errors import describe
-from chainrules_py.tangents.structural import accumulate, is_mutable_destination, is_zero
-from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py import (
+    accumulate,
+    is_mutable_destination,
+    is_zero,
+)
+from chainrules_py.extend import (
+    describe,
+    is_tracer_type,
+)
 from chainrules_tape.folding import unfolding
 from chainrules_tape.inspect.nans import trap_is_set, trapped
 

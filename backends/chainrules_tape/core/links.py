@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.registry.bind.bind import part
-from chainrules_py.tangents.space import Space, kind_of
-from chainrules_py.tangents.structural import AbstractTangent, is_zero, unthunk
-from chainrules_py.values.arrays import is_array_type, is_tracer_type
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    AbstractTangent,
+    Space,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    find_tracers,
+    is_array_type,
+    is_tracer_type,
+    kind_of,
+    part,
+)
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.memory.views import share
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from chainrules_py import NotDifferentiableError, TracerError
-from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.freeze import CapturedValues
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tracing.array_like import new_level
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py import (
+    NotDifferentiableError,
+    Primitive,
+    TracerError,
+)
+from chainrules_py.extend import (
+    CapturedValues,
+    describe,
+    fields_of,
+    is_structure_type,
+    kind_of,
+    new_level,
+    rebuild,
+)
 from chainrules_tape.core.backward import LEAF
 from chainrules_tape.core.variable import kept_class, reopen, variable_class
 from chainrules_tape.inspect.nans import check_value, source_line, trap_is_set

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from chainrules_py import Tangent, bind
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound
-from chainrules_py.registry.table import demand_rule
-from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.tracing.library_calls import Site
-from chainrules_py.tracing.operators import Classes
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.memory import memory_of
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, structure_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    Primitive,
+    Tangent,
+    bind,
+)
+from chainrules_py.extend import (
+    ArrayLike,
+    Bound,
+    Cache,
+    Classes,
+    Site,
+    demand_rule,
+    fields_of,
+    find_tracers,
+    is_structure_type,
+    is_tracer_type,
+    memory_of,
+    rebuild,
+    structure_of,
+)
 from chainrules_py.vocabulary.views import gives_views, read, subscripts
 from chainrules_tape.config import config
 from chainrules_tape.core.backward import LEAF

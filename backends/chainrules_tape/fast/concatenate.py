@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound, annotate
-from chainrules_py.tangents.space import kind_of
+from chainrules_py import (
+    Primitive,
+)
+from chainrules_py.extend import (
+    Bound,
+    annotate,
+    kind_of,
+)
 from chainrules_py.vocabulary.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
 

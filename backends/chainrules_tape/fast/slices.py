@@ -11,9 +11,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chainrules_py.registry.bind.batch import batched
-from chainrules_py.registry.bind.bind import Bound, annotate
-from chainrules_py.tangents.space import Space, fit, space
+from chainrules_py import (
+    Space,
+    space,
+)
+from chainrules_py.extend import (
+    Bound,
+    annotate,
+    batched,
+    fit,
+)
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,

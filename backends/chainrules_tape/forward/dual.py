@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import Tangent, ZeroTangent, bind
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound
-from chainrules_py.tangents.space import zero_tangent
-from chainrules_py.tangents.structural import is_zero, unthunk
-from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.tracing.library_calls import Site
-from chainrules_py.tracing.operators import Classes
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    Primitive,
+    Tangent,
+    ZeroTangent,
+    bind,
+    is_zero,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    ArrayLike,
+    Bound,
+    Cache,
+    Classes,
+    Site,
+    fields_of,
+    find_tracers,
+    is_structure_type,
+    is_tracer_type,
+    rebuild,
+)
 from chainrules_py.vocabulary.views import duplicate, gives_views, read
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import through

@@ -9,19 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_py import Tangent, TracerError, ZeroTangent, bind
-from chainrules_py.errors import describe
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.batch import batched
-from chainrules_py.tangents.structural import is_zero, unthunk
-from chainrules_py.tracing.array_like import ArrayLike, new_level
-from chainrules_py.tracing.library_calls import Site
-from chainrules_py.tracing.operators import Classes
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.memory import memory_of
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    Primitive,
+    Tangent,
+    TracerError,
+    ZeroTangent,
+    bind,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    ArrayLike,
+    Cache,
+    Classes,
+    Site,
+    batched,
+    describe,
+    fields_of,
+    find_tracers,
+    is_structure_type,
+    is_tracer_type,
+    memory_of,
+    new_level,
+    rebuild,
+)
 from chainrules_py.vocabulary.views import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import through

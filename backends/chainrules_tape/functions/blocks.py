@@ -8,12 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, final
 
-from chainrules_py import NoRuleError, NoTangent, NotDifferentiableError, ZeroTangent
-from chainrules_py.errors import describe
-from chainrules_py.registry.bind.batch import basis, block, column, conjugate, row, zero_block
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import Space, space
-from chainrules_py.tangents.structural import is_zero, unthunk
+from chainrules_py import (
+    NoRuleError,
+    NoTangent,
+    NotDifferentiableError,
+    Space,
+    ZeroTangent,
+    is_zero,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    basis,
+    block,
+    column,
+    conjugate,
+    describe,
+    name_of,
+    row,
+    zero_block,
+)
 from chainrules_tape.forward.linear_tape import Linearization
 from chainrules_tape.functions.arguments import Arguments
 from chainrules_tape.functions.results import can_vary, own_all, tangents_of

@@ -6,14 +6,26 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import ProjectionError, TracerError, ZeroTangent
-from chainrules_py.errors import describe
-from chainrules_py.tangents.space import Space, project, space
-from chainrules_py.tangents.structural import canonicalize, is_zero, unthunk
-from chainrules_py.tracing.array_like import new_level
-from chainrules_py.tracing.foreign_errors import DEEP, advise
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py import (
+    ProjectionError,
+    Space,
+    TracerError,
+    ZeroTangent,
+    canonicalize,
+    explain,
+    ignore_derivatives,
+    is_zero,
+    project,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    DEEP,
+    describe,
+    find_tracers,
+    is_tracer_type,
+    new_level,
+)
 from chainrules_tape.config import config
 from chainrules_tape.forward.dual import Dual, dual
 from chainrules_tape.forward.linear_tape import Linearization
@@ -133,7 +145,7 @@ def jvp(
     try:
         y = f(*values_of(tree, entered))
     except DEEP as error:
-        advise(error)
+        explain(error)
         raise
     check_unwritten(given, leaves)
     y, aux = split_aux(f, y) if has_aux else (y, None)

@@ -10,12 +10,17 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chainrules_py import NotDifferentiableError
-from chainrules_py.errors import describe
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import kind_of, zero_tangent
-from chainrules_py.tangents.structural import is_zero
-from chainrules_py.tracing.array_like import new_level
+from chainrules_py import (
+    NotDifferentiableError,
+    is_zero,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    describe,
+    kind_of,
+    name_of,
+    new_level,
+)
 from chainrules_tape.forward.dual import dual, open_dual
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.blocks import Blocks, Mode, blocks_of

@@ -6,22 +6,31 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
-from chainrules_py import NotDifferentiableError, Tangent
-from chainrules_py.engines.frule_rrule import own, owners
-from chainrules_py.errors import describe
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
-from chainrules_py.tangents.structural import (
+from chainrules_py import (
     AbstractTangent,
     AbstractZero,
-    deliver,
+    NotDifferentiableError,
+    Space,
+    Tangent,
     is_mutable_destination,
     is_zero,
+    space,
     unthunk,
+    zero_tangent,
 )
-from chainrules_py.values.arrays import is_number_type
-from chainrules_py.values.memory import memory_of
-from chainrules_py.values.structure import rebuild, structure_of, when_registered
+from chainrules_py.extend import (
+    deliver,
+    describe,
+    is_number_type,
+    kind_of,
+    memory_of,
+    name_of,
+    own,
+    owners,
+    rebuild,
+    structure_of,
+    when_registered,
+)
 
 __all__ = [
     "Tree",

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from chainrules_py import ProjectionError, Tangent, Tracer, ZeroTangent
-from chainrules_py.engines.frule_rrule import check_cotangent
-from chainrules_py.errors import describe
-from chainrules_py.registry.bind.batch import batched, count, direction, gather
-from chainrules_py.tangents.structural import is_zero, unthunk
-from chainrules_py.tracing.foreign_errors import DEEP, advise
+from chainrules_py import (
+    ProjectionError,
+    Tangent,
+    Tracer,
+    ZeroTangent,
+    explain,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    DEEP,
+    batched,
+    check_cotangent,
+    count,
+    describe,
+    direction,
+    gather,
+)
 from chainrules_tape.core.backward import Cotangents, backward
 from chainrules_tape.core.links import plain_links
 from chainrules_tape.core.tape import Tape
@@ -116,7 +128,7 @@ class ReverseRun:
         try:
             y = settled(f(*values_of(self.tree, traced)))
         except DEEP as error:
-            advise(error)
+            explain(error)
             raise
         finally:
             tape.close()

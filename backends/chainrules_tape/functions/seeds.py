@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py import NotDifferentiableError
-from chainrules_py.errors import describe
-from chainrules_py.tangents.space import Space, space
-from chainrules_py.values.arrays import is_number_type
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    NotDifferentiableError,
+    Space,
+    space,
+)
+from chainrules_py.extend import (
+    describe,
+    fields_of,
+    find_tracers,
+    is_number_type,
+    is_structure_type,
+    rebuild,
+)
 from chainrules_tape.core.variable import Variable
 from chainrules_tape.memory.write import handed_out
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py import TracerError, ZeroTangent
-from chainrules_py.engines.frule_rrule import check_cotangent, own
-from chainrules_py.tangents.space import project, space
-from chainrules_py.tangents.structural import deliver, is_zero, unthunk
-from chainrules_py.values.memory import memory_of
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    TracerError,
+    ZeroTangent,
+    is_zero,
+    project,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    check_cotangent,
+    deliver,
+    fields_of,
+    find_tracers,
+    is_structure_type,
+    memory_of,
+    own,
+    rebuild,
+)
 from chainrules_tape.core.backward import Cotangents, backward
 from chainrules_tape.core.variable import Variable
 from chainrules_tape.functions.seeds import check_scalar, lower, one

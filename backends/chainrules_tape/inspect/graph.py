@@ -6,8 +6,10 @@ import dataclasses
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.errors import describe
-from chainrules_py.values.arrays import is_number_type
+from chainrules_py.extend import (
+    describe,
+    is_number_type,
+)
 from chainrules_tape.inspect.nans import parents
 from chainrules_tape.inspect.text import name_of, operation, value_of
 

@@ -9,11 +9,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py import NanError
-from chainrules_py.errors import describe
-from chainrules_py.tangents.structural import unthunk
-from chainrules_py.values.arrays import dispatch_type, is_array_type, is_tracer_type, namespace_of
-from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py import (
+    NanError,
+    unthunk,
+)
+from chainrules_py.extend import (
+    describe,
+    dispatch_type,
+    fields_of,
+    is_array_type,
+    is_structure_type,
+    is_tracer_type,
+    namespace_of,
+)
 
 if TYPE_CHECKING:
     from chainrules_tape.core.tape import KeptCall

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py import bind
-from chainrules_py.tracing.library_calls import Site
-from chainrules_py.values.arrays import is_python_number
-from chainrules_py.values.structure import is_structure_type
+from chainrules_py.extend import (
+    Site,
+    is_python_number,
+    is_structure_type,
+)
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import reopen
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.errors import describe
-from chainrules_py.values.arrays import is_array_type, is_number_type
+from chainrules_py.extend import (
+    describe,
+    is_array_type,
+    is_number_type,
+)
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.folding import folded
 from chainrules_tape.inspect.nans import parents

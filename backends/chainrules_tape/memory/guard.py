@@ -17,9 +17,13 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py import MutationError
-from chainrules_py.errors import describe
-from chainrules_py.values.memory import Memory, memory_of
-from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.extend import (
+    Memory,
+    describe,
+    fields_of,
+    is_structure_type,
+    memory_of,
+)
 
 __all__ = ["MODES", "Guard", "Mode", "plain_arrays"]
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import bind
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.registry.table import find_rule
-from chainrules_py.tangents.space import space
-from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py import (
+    bind,
+    find_rule,
+    space,
+)
+from chainrules_py.extend import (
+    Cache,
+    is_tracer_type,
+)
 from chainrules_py.vocabulary.views import store
 from chainrules_tape.config import config
 from chainrules_tape.core.links import Overwrite

@@ -12,11 +12,14 @@ import weakref
 from typing import Any, final
 
 from chainrules_py import MutationError
-from chainrules_py.errors import describe
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.memory import memory_of, share_memory
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.extend import (
+    Cache,
+    describe,
+    find_tracers,
+    is_tracer_type,
+    memory_of,
+    share_memory,
+)
 from chainrules_py.vocabulary.views import (
     Index,
     always_views,

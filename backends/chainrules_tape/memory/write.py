@@ -11,13 +11,22 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import MutationError, TracerError, ignore_derivatives
-from chainrules_py.errors import describe
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.structural import is_mutable_destination
-from chainrules_py.values.arrays import Tracer, is_array_type, is_number_type, is_tracer_type
-from chainrules_py.values.memory import memory_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py import (
+    MutationError,
+    Tracer,
+    TracerError,
+    ignore_derivatives,
+    is_mutable_destination,
+)
+from chainrules_py.extend import (
+    describe,
+    find_tracers,
+    is_array_type,
+    is_number_type,
+    is_tracer_type,
+    kind_of,
+    memory_of,
+)
 from chainrules_py.vocabulary.views import (
     Index,
     converted,

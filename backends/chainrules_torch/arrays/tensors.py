@@ -10,10 +10,12 @@ import numpy as np
 import torch
 
 from chainrules_py import Scalar, register_array_type
-from chainrules_py.engines.frule_rrule import register_owner
-from chainrules_py.tangents.structural import register_mutable
-from chainrules_py.values.memory import register_memory
-from chainrules_py.values.structure import register_leaf
+from chainrules_py.extend import (
+    register_leaf,
+    register_memory,
+    register_mutable,
+    register_owner,
+)
 
 __all__ = [
     "TENSOR",

@@ -12,18 +12,28 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import torch
 
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.engines.reuse_value import ReusedValue, known_value
-from chainrules_py.errors import NoRuleError
-from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.primitives.plugins import hosted, see
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound, bind
-from chainrules_py.registry.table import demand_rule, find_rule
-from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import ZeroTangent, unthunk
-from chainrules_py.values import arrays
-from chainrules_py.values.structure import TreeDef, is_structure_type
+from chainrules_py import (
+    NoRuleError,
+    Primitive,
+    ZeroTangent,
+    bind,
+    find_rule,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Bound,
+    FlatLayout,
+    HigherOrder,
+    ReusedValue,
+    TreeDef,
+    demand_rule,
+    hosted,
+    is_array_type,
+    is_structure_type,
+    known_value,
+    see,
+)
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
@@ -241,7 +251,7 @@ class Plan(AnyCall):
 
 def _is_called(cls: type) -> bool:
     """Whether operands of a class are functions, rather than structures that can be called."""
-    if arrays.is_array_type(cls) or is_structure_type(cls):
+    if is_array_type(cls) or is_structure_type(cls):
         return False
     return any(["__call__" in vars(base) for base in cls.__mro__])
 

@@ -14,10 +14,18 @@ import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from chainrules_py.errors import NoRuleError, RuleError
-from chainrules_py.primitives.dispatch import Cache, where_defined
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_py import (
+    NoRuleError,
+    Primitive,
+    RuleError,
+)
+from chainrules_py.extend import (
+    Cache,
+    TreeDef,
+    flatten,
+    unflatten,
+    where_defined,
+)
 from chainrules_torch.arrays.tensors import entered
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import run_later

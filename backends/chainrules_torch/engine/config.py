@@ -11,13 +11,22 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_py import Config, ForwardMode, ReverseMode
-from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.registry.bind.entries import dense, densely
-from chainrules_py.tangents.pytree import Opened
-from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import ZeroTangent, is_zero
-from chainrules_py.values.structure import flatten
+from chainrules_py import (
+    Config,
+    ForwardMode,
+    NotDifferentiableError,
+    ReverseMode,
+    ZeroTangent,
+    is_zero,
+    space,
+)
+from chainrules_py.extend import (
+    Opened,
+    dense,
+    densely,
+    describe,
+    flatten,
+)
 
 __all__ = [
     "TorchConfig",

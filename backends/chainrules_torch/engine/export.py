@@ -11,14 +11,20 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+from chainrules_py import (
+    NotDifferentiableError,
+    Primitive,
+    find_rule,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import FlatLayout, resolved
-from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.primitives.closures.convert import closed
-from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.table import find_rule
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.extend import (
+    Cache,
+    FlatLayout,
+    closed,
+    flatten,
+    resolved,
+    unflatten,
+)
 from chainrules_torch.arrays.tensors import beside_tensors
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (

@@ -20,13 +20,22 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py.errors import NoRuleError
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.bind import Bound
-from chainrules_py.tangents.space import Space, StructureSpace, fit
-from chainrules_py.tangents.structural import AbstractZero, unthunk
-from chainrules_py.tangents.sum_to_shape import Unbroadcast
-from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_py import (
+    AbstractZero,
+    NoRuleError,
+    Primitive,
+    Space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Bound,
+    StructureSpace,
+    TreeDef,
+    Unbroadcast,
+    fit,
+    flatten,
+    unflatten,
+)
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
 from chainrules_torch.engine.config import computing, in_forward_mode, is_tensor, outside, watching

@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainrules_py import (
+    Primitive,
+    find_rule,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.reuse_value import anything_known, known_value
-from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.primitives.plugins import Layer
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.table import find_rule
-from chainrules_py.values.arrays import register_host
-from chainrules_py.values.structure import is_structure_type
+from chainrules_py.extend import (
+    HigherOrder,
+    Layer,
+    anything_known,
+    is_structure_type,
+    known_value,
+    register_host,
+)
 from chainrules_torch.arrays.tensors import beside_tensors
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching

@@ -13,13 +13,26 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from chainrules_py.engines.import_rule import state_imported, without_rule
-from chainrules_py.primitives.primitive import Primitive, primitive
-from chainrules_py.registry.bind.entries import assembled, canonical, flat, leaf_spaces
-from chainrules_py.tangents.space import Space, space
-from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values import arrays
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py import (
+    NoTangent,
+    Primitive,
+    Space,
+    ZeroTangent,
+    is_zero,
+    namespace,
+    primitive,
+    space,
+)
+from chainrules_py.extend import (
+    assembled,
+    canonical,
+    flat,
+    flatten,
+    leaf_spaces,
+    state_imported,
+    unflatten,
+    without_rule,
+)
 from chainrules_torch.engine.config import floats, is_tensor
 
 __all__ = ["import_rule"]
@@ -186,7 +199,7 @@ def _back(y: torch.Tensor, home: Any) -> Any:
     y = y.detach().resolve_conj().resolve_neg()
     if home is None:
         return y.item()
-    xp = arrays.namespace(home)
+    xp = namespace(home)
     if hasattr(home, "__array_interface__"):
         return y.numpy() if y.ndim else y.numpy()[()]
     return xp.from_dlpack(y.contiguous())

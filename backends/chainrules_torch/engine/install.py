@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_py.engines.install import Installed, chosen, original
+from chainrules_py.extend import (
+    Installed,
+    chosen,
+    original,
+)
 from chainrules_torch.engine.export import Exported, export
 
 __all__ = ["Installed", "install"]

@@ -7,10 +7,18 @@ from typing import Any
 
 import torch
 
-from chainrules_py.engines.export import FlatLayout
-from chainrules_py.tangents.space import Space
-from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
-from chainrules_py.values.structure import TreeDef, flatten, unflatten
+from chainrules_py import (
+    Space,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    FlatLayout,
+    TreeDef,
+    flatten,
+    unflatten,
+)
 from chainrules_torch.engine.config import floats
 
 __all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]

@@ -8,9 +8,16 @@ from typing import Any
 
 import torch
 
-from chainrules_py.engines.export import Support, resolved
-from chainrules_py.errors import NoRuleError
-from chainrules_py.registry.table import find_rule, primal_of, unbind
+from chainrules_py import (
+    NoRuleError,
+    find_rule,
+)
+from chainrules_py.extend import (
+    Support,
+    primal_of,
+    resolved,
+    unbind,
+)
 from chainrules_torch.engine.callback import is_compiled
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import is_program, plan_for

@@ -1,0 +1,137 @@
+"""Engine door: every name that engines and array libraries may import, beside the face.
+
+An engine or a backend imports `chainrules_py`, the words in `chainrules_py.vocabulary`, and this
+module; all else is private and may change. Names are resolved when they are first asked for
+(PEP 562), so that importing this module imports nothing. Type checkers read ``extend.pyi``, which
+lists the same names; a test compares the two. docs/extend.md tells what each is for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES: dict[str, str] = {
+    "chainrules_py.errors": "describe register_adviser",
+    "chainrules_py.values.arrays": (
+        "beside dispatch_type is_array_type is_number_type is_python_number is_tracer_type "
+        "namespace_of number_home refuse_type register_host register_number_home"
+    ),
+    "chainrules_py.values.finite": "register_finite",
+    "chainrules_py.values.fusing": "register_fuser",
+    "chainrules_py.values.memory": (
+        "Memory has_known_layout makers memory_of refuse_plain register_memory share_memory viewers"
+    ),
+    "chainrules_py.values.structure": (
+        "TreeDef fields_of flatten is_structure_type rebuild register_leaf structure_of "
+        "unflatten when_registered"
+    ),
+    "chainrules_py.values.tracers": "find_tracers highest_tracer",
+    "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
+    "chainrules_py.primitives.closures.freeze": "CapturedValues frozen global_names",
+    "chainrules_py.primitives.closures.search": "attributes content",
+    "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
+    "chainrules_py.primitives.hints": "advise",
+    "chainrules_py.primitives.plugins": ("Layer default_engine hosted later see see_all see_roots"),
+    "chainrules_py.primitives.primitive": "is_static register_static",
+    "chainrules_py.primitives.rows.alias": (
+        "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS aliases"
+    ),
+    "chainrules_py.primitives.rows.derive": "derive rows_of",
+    "chainrules_py.primitives.signature": "parameters_of",
+    "chainrules_py.tangents.pytree": "FlatLayout Opened exactly",
+    "chainrules_py.tangents.space": "StructureSpace fit kind_of",
+    "chainrules_py.tangents.structural": "deliver register_mutable",
+    "chainrules_py.tangents.sum_to_shape": "Unbroadcast register_sums",
+    "chainrules_py.registry.bind.batch": (
+        "basis batched block column conjugate count direction gather row zero_block"
+    ),
+    "chainrules_py.registry.bind.bind": "Bound annotate bind_both part shares_a_run",
+    "chainrules_py.registry.bind.elementwise": "ElementwiseRecipe",
+    "chainrules_py.registry.bind.entries": ("assembled canonical dense densely flat leaf_spaces"),
+    "chainrules_py.registry.bind.general": "register_half",
+    "chainrules_py.registry.bind.linear": (
+        "BilinearRecipe ConstantRecipe LinearRecipe register_adjoint"
+    ),
+    "chainrules_py.registry.pens": "register_frule register_rrule",
+    "chainrules_py.registry.table": "Rule demand_rule name_of primal_of unbind",
+    "chainrules_py.tracing.array_like": "ArrayLike new_level",
+    "chainrules_py.tracing.creation": "asarray full",
+    "chainrules_py.tracing.foreign_errors": "DEEP",
+    "chainrules_py.tracing.library_calls": "Site",
+    "chainrules_py.tracing.operators": "Classes",
+    "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
+    "chainrules_py.engines.frule_rrule": (
+        "check_cotangent own owners register_owner scalar_at_home"
+    ),
+    "chainrules_py.engines.import_rule": (
+        "declared parameters_of_imported state_imported without_rule"
+    ),
+    "chainrules_py.engines.install": "ABSENT Installed chosen found_below native_of original",
+    "chainrules_py.engines.reuse_value": "ReusedValue anything_known known_value",
+    "chainrules_py.composites.decompositions": "solve_triangular_standard",
+    "chainrules_py.composites.fallbacks.elementwise": (
+        "choose_standard nan_to_num_standard unwrap_standard"
+    ),
+    "chainrules_py.composites.fallbacks.manipulation": "vander_standard",
+    "chainrules_py.composites.fallbacks.matrices": (
+        "dot_standard inner_standard matrix_rank_standard outer_standard roots_standard"
+    ),
+    "chainrules_py.composites.fallbacks.reductions": "nanmax_standard nanmin_standard",
+    "chainrules_py.composites.fallbacks.statistics": "interp_standard",
+    "chainrules_py.composites.indexing": "compress",
+    "chainrules_py.composites.padding": "pad",
+    "chainrules_py.composites.products": "adjugate_by_svd",
+    "chainrules_py.composites.reductions": "array_of",
+    "chainrules_py.composites.solvers.dense": "Coordinates",
+    "chainrules_py.composites.solvers.operators": "Gradient Residual applied",
+    "chainrules_py.composites.solvers.solving": "root",
+    "chainrules_py.composites.solvers.stepping": "METHODS Tableau rate_of",
+    "chainrules_py.composites.solvers.trees": "Tree mirrored started",
+    "chainrules_py.rules.linalg.matrices": "adjoint",
+    "chainrules_py.rules.linalg.solving": "as_given columns",
+}
+"""Names, by the module that each is defined in."""
+
+_MODULES = {
+    "creation_composites": "chainrules_py.composites.creation",
+    "decompositions_composites": "chainrules_py.composites.decompositions",
+    "elementwise_composites": "chainrules_py.composites.elementwise",
+    "fourier_composites": "chainrules_py.composites.fourier",
+    "indexing_composites": "chainrules_py.composites.indexing",
+    "joining_composites": "chainrules_py.composites.joining",
+    "manipulation_composites": "chainrules_py.composites.manipulation",
+    "mapping_composites": "chainrules_py.composites.mapping",
+    "polynomials_composites": "chainrules_py.composites.polynomials",
+    "products_composites": "chainrules_py.composites.products",
+    "quantiles_composites": "chainrules_py.composites.quantiles",
+    "reductions_composites": "chainrules_py.composites.reductions",
+    "statistics_composites": "chainrules_py.composites.statistics",
+    "cholesky_rules": "chainrules_py.rules.decompositions.cholesky",
+    "product_rules": "chainrules_py.rules.linalg.products",
+    "solving_rules": "chainrules_py.rules.linalg.solving",
+    "reduction_rules": "chainrules_py.rules.reductions",
+}
+"""Modules that are handed out whole: NumPy's functions in words, and halves of rules."""
+
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [*_HOME_OF, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a name stands for, and keep it."""
+    if name in _HOME_OF:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(_MODULES[name])
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}; see docs/extend.md for what it has"
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List what can be imported from here."""
+    return sorted(__all__)

@@ -1,0 +1,493 @@
+# The names of extend.py for type checkers: written from the same table, and compared by a test.
+
+from chainrules_py.composites import creation as creation_composites
+from chainrules_py.composites import decompositions as decompositions_composites
+from chainrules_py.composites import elementwise as elementwise_composites
+from chainrules_py.composites import fourier as fourier_composites
+from chainrules_py.composites import indexing as indexing_composites
+from chainrules_py.composites import joining as joining_composites
+from chainrules_py.composites import manipulation as manipulation_composites
+from chainrules_py.composites import mapping as mapping_composites
+from chainrules_py.composites import polynomials as polynomials_composites
+from chainrules_py.composites import products as products_composites
+from chainrules_py.composites import quantiles as quantiles_composites
+from chainrules_py.composites import reductions as reductions_composites
+from chainrules_py.composites import statistics as statistics_composites
+from chainrules_py.composites.decompositions import (
+    solve_triangular_standard,
+)
+from chainrules_py.composites.fallbacks.elementwise import (
+    choose_standard,
+    nan_to_num_standard,
+    unwrap_standard,
+)
+from chainrules_py.composites.fallbacks.manipulation import (
+    vander_standard,
+)
+from chainrules_py.composites.fallbacks.matrices import (
+    dot_standard,
+    inner_standard,
+    matrix_rank_standard,
+    outer_standard,
+    roots_standard,
+)
+from chainrules_py.composites.fallbacks.reductions import (
+    nanmax_standard,
+    nanmin_standard,
+)
+from chainrules_py.composites.fallbacks.statistics import (
+    interp_standard,
+)
+from chainrules_py.composites.indexing import (
+    compress,
+)
+from chainrules_py.composites.padding import (
+    pad,
+)
+from chainrules_py.composites.products import (
+    adjugate_by_svd,
+)
+from chainrules_py.composites.reductions import (
+    array_of,
+)
+from chainrules_py.composites.solvers.dense import (
+    Coordinates,
+)
+from chainrules_py.composites.solvers.operators import (
+    Gradient,
+    Residual,
+    applied,
+)
+from chainrules_py.composites.solvers.solving import (
+    root,
+)
+from chainrules_py.composites.solvers.stepping import (
+    METHODS,
+    Tableau,
+    rate_of,
+)
+from chainrules_py.composites.solvers.trees import (
+    Tree,
+    mirrored,
+    started,
+)
+from chainrules_py.engines.export import (
+    Kernel,
+    Resolved,
+    Support,
+    resolved,
+    stated,
+)
+from chainrules_py.engines.frule_rrule import (
+    check_cotangent,
+    own,
+    owners,
+    register_owner,
+    scalar_at_home,
+)
+from chainrules_py.engines.import_rule import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
+from chainrules_py.engines.install import (
+    ABSENT,
+    Installed,
+    chosen,
+    found_below,
+    native_of,
+    original,
+)
+from chainrules_py.engines.reuse_value import (
+    ReusedValue,
+    anything_known,
+    known_value,
+)
+from chainrules_py.errors import (
+    describe,
+    register_adviser,
+)
+from chainrules_py.primitives.closures.convert import (
+    Closure,
+    HigherOrder,
+    Operator,
+    closed,
+)
+from chainrules_py.primitives.closures.freeze import (
+    CapturedValues,
+    frozen,
+    global_names,
+)
+from chainrules_py.primitives.closures.search import (
+    attributes,
+    content,
+)
+from chainrules_py.primitives.dispatch import (
+    Cache,
+    invalidate,
+    where_defined,
+)
+from chainrules_py.primitives.hints import (
+    advise,
+)
+from chainrules_py.primitives.plugins import (
+    Layer,
+    default_engine,
+    hosted,
+    later,
+    see,
+    see_all,
+    see_roots,
+)
+from chainrules_py.primitives.primitive import (
+    is_static,
+    register_static,
+)
+from chainrules_py.primitives.rows.alias import (
+    UFUNC_KEYWORDS,
+    Alias,
+    AsOperand,
+    AsOption,
+    Call,
+    Lowering,
+    aliases,
+)
+from chainrules_py.primitives.rows.derive import (
+    derive,
+    rows_of,
+)
+from chainrules_py.primitives.signature import (
+    parameters_of,
+)
+from chainrules_py.registry.bind.batch import (
+    basis,
+    batched,
+    block,
+    column,
+    conjugate,
+    count,
+    direction,
+    gather,
+    row,
+    zero_block,
+)
+from chainrules_py.registry.bind.bind import (
+    Bound,
+    annotate,
+    bind_both,
+    part,
+    shares_a_run,
+)
+from chainrules_py.registry.bind.elementwise import (
+    ElementwiseRecipe,
+)
+from chainrules_py.registry.bind.entries import (
+    assembled,
+    canonical,
+    dense,
+    densely,
+    flat,
+    leaf_spaces,
+)
+from chainrules_py.registry.bind.general import (
+    register_half,
+)
+from chainrules_py.registry.bind.linear import (
+    BilinearRecipe,
+    ConstantRecipe,
+    LinearRecipe,
+    register_adjoint,
+)
+from chainrules_py.registry.pens import (
+    register_frule,
+    register_rrule,
+)
+from chainrules_py.registry.table import (
+    Rule,
+    demand_rule,
+    name_of,
+    primal_of,
+    unbind,
+)
+from chainrules_py.rules import reductions as reduction_rules
+from chainrules_py.rules.decompositions import cholesky as cholesky_rules
+from chainrules_py.rules.linalg import products as product_rules
+from chainrules_py.rules.linalg import solving as solving_rules
+from chainrules_py.rules.linalg.matrices import (
+    adjoint,
+)
+from chainrules_py.rules.linalg.solving import (
+    as_given,
+    columns,
+)
+from chainrules_py.tangents.pytree import (
+    FlatLayout,
+    Opened,
+    exactly,
+)
+from chainrules_py.tangents.space import (
+    StructureSpace,
+    fit,
+    kind_of,
+)
+from chainrules_py.tangents.structural import (
+    deliver,
+    register_mutable,
+)
+from chainrules_py.tangents.sum_to_shape import (
+    Unbroadcast,
+    register_sums,
+)
+from chainrules_py.tracing.array_like import (
+    ArrayLike,
+    new_level,
+)
+from chainrules_py.tracing.creation import (
+    asarray,
+    full,
+)
+from chainrules_py.tracing.foreign_errors import (
+    DEEP,
+)
+from chainrules_py.tracing.library_calls import (
+    Site,
+)
+from chainrules_py.tracing.operators import (
+    Classes,
+)
+from chainrules_py.values.arrays import (
+    beside,
+    dispatch_type,
+    is_array_type,
+    is_number_type,
+    is_python_number,
+    is_tracer_type,
+    namespace_of,
+    number_home,
+    refuse_type,
+    register_host,
+    register_number_home,
+)
+from chainrules_py.values.finite import (
+    register_finite,
+)
+from chainrules_py.values.fusing import (
+    register_fuser,
+)
+from chainrules_py.values.memory import (
+    Memory,
+    has_known_layout,
+    makers,
+    memory_of,
+    refuse_plain,
+    register_memory,
+    share_memory,
+    viewers,
+)
+from chainrules_py.values.structure import (
+    TreeDef,
+    fields_of,
+    flatten,
+    is_structure_type,
+    rebuild,
+    register_leaf,
+    structure_of,
+    unflatten,
+    when_registered,
+)
+from chainrules_py.values.tracers import (
+    find_tracers,
+    highest_tracer,
+)
+
+__all__ = [
+    "ABSENT",
+    "Alias",
+    "ArrayLike",
+    "AsOperand",
+    "AsOption",
+    "BilinearRecipe",
+    "Bound",
+    "Cache",
+    "Call",
+    "CapturedValues",
+    "Classes",
+    "Closure",
+    "ConstantRecipe",
+    "Coordinates",
+    "DEEP",
+    "ElementwiseRecipe",
+    "FlatLayout",
+    "Gradient",
+    "HigherOrder",
+    "Installed",
+    "Kernel",
+    "Layer",
+    "LinearRecipe",
+    "Lowering",
+    "METHODS",
+    "Memory",
+    "Opened",
+    "Operator",
+    "Residual",
+    "Resolved",
+    "ReusedValue",
+    "Rule",
+    "Site",
+    "StructureSpace",
+    "Support",
+    "Tableau",
+    "Tree",
+    "TreeDef",
+    "UFUNC_KEYWORDS",
+    "Unbroadcast",
+    "adjoint",
+    "adjugate_by_svd",
+    "advise",
+    "aliases",
+    "annotate",
+    "anything_known",
+    "applied",
+    "array_of",
+    "as_given",
+    "asarray",
+    "assembled",
+    "attributes",
+    "basis",
+    "batched",
+    "beside",
+    "bind_both",
+    "block",
+    "canonical",
+    "check_cotangent",
+    "cholesky_rules",
+    "choose_standard",
+    "chosen",
+    "closed",
+    "column",
+    "columns",
+    "compress",
+    "conjugate",
+    "content",
+    "count",
+    "creation_composites",
+    "declared",
+    "decompositions_composites",
+    "default_engine",
+    "deliver",
+    "demand_rule",
+    "dense",
+    "densely",
+    "derive",
+    "describe",
+    "direction",
+    "dispatch_type",
+    "dot_standard",
+    "elementwise_composites",
+    "exactly",
+    "fields_of",
+    "find_tracers",
+    "fit",
+    "flat",
+    "flatten",
+    "found_below",
+    "fourier_composites",
+    "frozen",
+    "full",
+    "gather",
+    "global_names",
+    "has_known_layout",
+    "highest_tracer",
+    "hosted",
+    "indexing_composites",
+    "inner_standard",
+    "interp_standard",
+    "invalidate",
+    "is_array_type",
+    "is_number_type",
+    "is_python_number",
+    "is_static",
+    "is_structure_type",
+    "is_tracer_type",
+    "joining_composites",
+    "kind_of",
+    "known_value",
+    "later",
+    "leaf_spaces",
+    "makers",
+    "manipulation_composites",
+    "mapping_composites",
+    "matrix_rank_standard",
+    "memory_of",
+    "mirrored",
+    "name_of",
+    "namespace_of",
+    "nan_to_num_standard",
+    "nanmax_standard",
+    "nanmin_standard",
+    "native_of",
+    "new_level",
+    "number_home",
+    "original",
+    "outer_standard",
+    "own",
+    "owners",
+    "pad",
+    "parameters_of",
+    "parameters_of_imported",
+    "part",
+    "polynomials_composites",
+    "primal_of",
+    "product_rules",
+    "products_composites",
+    "quantiles_composites",
+    "rate_of",
+    "rebuild",
+    "reduction_rules",
+    "reductions_composites",
+    "refuse_plain",
+    "refuse_type",
+    "register_adjoint",
+    "register_adviser",
+    "register_finite",
+    "register_frule",
+    "register_fuser",
+    "register_half",
+    "register_host",
+    "register_leaf",
+    "register_memory",
+    "register_mutable",
+    "register_number_home",
+    "register_owner",
+    "register_rrule",
+    "register_static",
+    "register_sums",
+    "resolved",
+    "root",
+    "roots_standard",
+    "row",
+    "rows_of",
+    "scalar_at_home",
+    "see",
+    "see_all",
+    "see_roots",
+    "share_memory",
+    "shares_a_run",
+    "solve_triangular_standard",
+    "solving_rules",
+    "started",
+    "state_imported",
+    "stated",
+    "statistics_composites",
+    "structure_of",
+    "unbind",
+    "unflatten",
+    "unwrap_standard",
+    "vander_standard",
+    "viewers",
+    "when_registered",
+    "where_defined",
+    "without_rule",
+    "zero_block",
+]
