@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_tape import hvp, value_and_grad
-from chainrules_tape.core.backward import Cotangents
-from chainrules_tape.core.tape import Tape
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape import Tape
 
 __all__ = ["OPERATIONS", "calls", "of_argument", "of_operation", "of_product"]
 
@@ -61,7 +61,7 @@ def of_operation(name: str) -> dict[str, int]:
     operation = OPERATIONS[name]
     tape = Tape()
     xs = tape.inputs([X, W, B])
-    bars = Cotangents(tape)
+    bars = Cotangents(len(tape))
 
     def pull() -> None:
         """Pull the last record back."""

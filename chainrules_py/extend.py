@@ -56,9 +56,10 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.table": "Rule demand_rule name_of primal_of unbind",
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
+    "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
     "chainrules_py.tracing.foreign_errors": "DEEP",
-    "chainrules_py.tracing.library_calls": "Site",
+    "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
     "chainrules_py.engines.frule_rrule": (

@@ -243,6 +243,9 @@ from chainrules_py.tracing.array_like import (
     ArrayLike,
     new_level,
 )
+from chainrules_py.tracing.conversions import (
+    refuse_exchange,
+)
 from chainrules_py.tracing.creation import (
     asarray,
     full,
@@ -252,6 +255,7 @@ from chainrules_py.tracing.foreign_errors import (
 )
 from chainrules_py.tracing.library_calls import (
     Site,
+    call_native,
 )
 from chainrules_py.tracing.operators import (
     Classes,
@@ -359,6 +363,7 @@ __all__ = [
     "beside",
     "bind_both",
     "block",
+    "call_native",
     "canonical",
     "check_cotangent",
     "cholesky_rules",
@@ -446,6 +451,7 @@ __all__ = [
     "rebuild",
     "reduction_rules",
     "reductions_composites",
+    "refuse_exchange",
     "refuse_plain",
     "refuse_type",
     "register_adjoint",

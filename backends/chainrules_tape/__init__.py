@@ -7,9 +7,8 @@ from chainrules_py.extend import (
     asarray,
     full,
 )
+from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint import checkpoint, checkpoint_chain
-from chainrules_tape.core.tape import Tape
-from chainrules_tape.core.variable import Variable
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian
 from chainrules_tape.functions.tape_grad import hook

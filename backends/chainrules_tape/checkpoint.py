@@ -20,18 +20,18 @@ from chainrules_py import MutationError
 from chainrules_py.extend import (
     describe,
     find_tracers,
-    frozen,
     highest_tracer,
     is_tracer_type,
     kind_of,
     name_of,
 )
-from chainrules_tape.core.tape import Notes, Tape
-from chainrules_tape.core.variable import Variable, wrap
-from chainrules_tape.folding import folded
+from chainrules_py.extend import frozen as frozen_function
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
+from chainrules_tape.core.variable import BareVariable, wrap
 from chainrules_tape.functions.results import Tree, flatten, values_of
 from chainrules_tape.memory.guard import Guard
-from chainrules_tape.memory.write import innermost, snapshot
+from chainrules_tape.memory.write import innermost
 
 __all__ = ["checkpoint", "checkpoint_chain"]
 
@@ -79,9 +79,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def checkpointed(*operands: Any, **keywords: Any) -> Any:
-        again, outside = frozen(f)
+        again, outside = frozen_function(f)
         tracer = highest_tracer((operands, keywords, outside))
-        tape = tracer.tape if isinstance(tracer, Variable) else None
+        tape = tracer.tape if isinstance(tracer, BareVariable) else None
         if tape is None or (tape.notes is not None and tape.notes.calls is not None):
             return f(*operands, **keywords)
         segment = Segment(f, again, (operands, keywords), tape)
@@ -139,7 +139,7 @@ def checkpoint_chain(
     return chain
 
 
-def _hooks(tape: Tape) -> int:
+def _hooks(tape: BareTape) -> int:
     return 0 if tape.notes is None else sum(map(len, tape.notes.hooks.values()))
 
 
@@ -152,18 +152,18 @@ class Stored:
 
     __slots__ = ("leaves", "tree")
 
-    def __init__(self, value: Any, tape: Tape) -> None:
+    def __init__(self, value: Any, tape: BareTape) -> None:
         leaves: list[Any] = []
         self.tree: Tree | None = flatten(value, leaves)
         self.leaves: list[tuple[Any, int | None]] = []
         for x in leaves:
-            x = snapshot(x) if is_tracer_type(type(x)) else x
-            mine = isinstance(x, Variable) and x.tape is tape
+            x = frozen(x) if is_tracer_type(type(x)) else x
+            mine = isinstance(x, BareVariable) and x.tape is tape
             self.leaves.append((x.payload, x.index) if mine else (x, None))
         if self.tree is not None:
             self.tree = flatten(values_of(self.tree, [x for x, _ in self.leaves]), [])
 
-    def value(self, tape: Tape) -> Any:
+    def value(self, tape: BareTape) -> Any:
         """The value again, with variables of its own."""
         leaves = [x if i is None else wrap(x, tape, i) for x, i in self.leaves]
         return values_of(self.tree, leaves)
@@ -175,7 +175,7 @@ class Segment:
 
     __slots__ = ("arguments", "cells", "function", "seen", "start", "stop")
 
-    def __init__(self, f: Any, function: Any, arguments: Any, tape: Tape) -> None:
+    def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
         self.function = function
         # Names that f assigns to itself are shared with it; cells compare by what is in them.
         shared = set(map(id, getattr(f, "__closure__", None) or ()))
@@ -189,7 +189,7 @@ class Segment:
         self.start = self.stop = len(tape)
         self.seen: Any = None
 
-    def fold(self, tape: Tape, y: Any, held: int) -> None:
+    def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop what was recorded since; ``held`` arrays were watched over before."""
         self.stop = len(tape)
         if self.stop == self.start:
@@ -201,7 +201,7 @@ class Segment:
         tape.folds = tape.folds or threading.RLock()
         tape.guard.settle(held)
 
-    def records(self, tape: Tape) -> list[tuple[Any, ...]]:
+    def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """The records once more, by running the function on the same variables."""
         with tape.folds:
             cls, guard, notes = type(tape), tape.guard, tape.notes
@@ -210,7 +210,7 @@ class Segment:
             # What it uses is watched over already, and hooks are hung where they were.
             tape.guard, tape.notes = Guard("off"), None if notes is None else Notes()
             tape.held = tape.guard.held
-            object.__setattr__(tape, "__class__", Tape)
+            object.__setattr__(tape, "__class__", tape.when_open)
             try:
                 for cell, kept in self.cells:
                     cell.cell_contents = kept.value(tape)
@@ -238,6 +238,67 @@ def _holds_tracers(cell: types.CellType) -> bool:
         return bool(find_tracers(cell.cell_contents))
     except ValueError:  # it is empty
         return False
+
+
+# ---------------------------------------------------------------- records that were dropped
+
+
+def folded(*_: Any) -> None:
+    """Stand for the pull of a record that was dropped: ``(folded, segment)``."""
+
+
+folded.shown = "checkpointed"  # type: ignore[attr-defined]  # in listings
+
+
+def unfolding(tape: BareTape, bars: list[Any], fetch: Fetch | None) -> Fetch:
+    """Return what gives the records of a tape backwards, those that were dropped among them.
+
+    A segment says where it starts, and ``segment.records(tape)`` makes its records again. It is
+    asked when the pass comes to it, if one of its values has a cotangent; each record goes as it is
+    played.
+    """
+    if fetch is None:
+        with tape.folds:  # while one pass makes records again, no other sees the tape
+            fetch = list(tape).__getitem__
+    made: dict[Any, list[Any] | None] = {}
+
+    def unfolded(index: int) -> tuple[Any, ...]:
+        record = fetch(index)
+        while record[0] is folded:
+            segment = record[1]
+            start = segment.start
+            if segment not in made:
+                flows = any([bar is not None for bar in bars[start : index + 1]])
+                made[segment] = segment.records(tape) if flows else None
+            records = made[segment]
+            if records is None:
+                return record
+            record, records[index - start] = records[index - start], None
+            if index == start:
+                del made[segment]
+        return record
+
+    return unfolded
+
+
+class Foldable(BareTape):
+    """Tapes of which records may be dropped, and made again on the way back."""
+
+    __slots__ = ()
+
+    def cotangents(self) -> Cotangents:
+        """Return a place for the cotangents of every record, while none are made again."""
+        if self.folds is None:
+            return Cotangents(len(self))
+        with self.folds:
+            return Cotangents(len(self))
+
+    def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
+        """Return what gives the records on the way back, those that were dropped among them."""
+        return unfolding(self, bars, fetch) if consume or fetch is None else fetch
+
+
+# ----------------------------------------------------------------------- whether it is the same
 
 
 _SAMPLES = 16

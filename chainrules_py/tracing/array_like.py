@@ -8,7 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.config import Config
+from chainrules_py.errors import TracerError
 from chainrules_py.tracing.conversions import PythonProtocols
 from chainrules_py.tracing.library_calls import (
     Site,
@@ -19,11 +20,9 @@ from chainrules_py.tracing.library_calls import (
     steps,
 )
 from chainrules_py.values.arrays import dispatch_type, home_of, inside, is_tracer_type
-from chainrules_py.values.memory import makers, memory_of, refuse_plain
+from chainrules_py.values.memory import makers, memory_of
 from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, gives_views, read
-from chainrules_tape.memory.views import current, view_of
-from chainrules_tape.memory.write import assign, innermost
 
 __all__ = ["ArrayLike", "new_level"]
 
@@ -38,12 +37,24 @@ def read_only(x: Any) -> Any:
 
 
 class ArrayLike(PythonProtocols):
-    """A tracer that can be used as the array, or number, that it stands for."""
+    """A tracer that can be used as the array, or number, that it stands for.
+
+    Attributes
+    ----------
+    engine : str
+        The name of the mode that it belongs to: calls of one engine alone take the short ways.
+    config : Config
+        What rules are found and bound with.
+    array_members : dict
+        Methods that its classes have for arrays, and not for numbers: those that write in place.
+    """
 
     __slots__ = ("__weakref__", "view")
     __hash__ = None  # type: ignore[assignment]
     engine: str
+    config: ClassVar[Config]
     home: ClassVar[Any] = None
+    array_members: ClassVar[dict[str, Any]] = {}
     payload: Any
     view: Any
     state: ClassVar[tuple[str, ...]]
@@ -70,7 +81,7 @@ class ArrayLike(PythonProtocols):
         if engines != {cls.engine}:
             return None
         site = Site(primitive)
-        rule = site.rule(tuple([dispatch_type(c) for c in classes]))
+        rule = site.rule(tuple([dispatch_type(c) for c in classes]), cls.config)
         statement = rule and (rule.reverse or rule.forward)
         if statement is not None and not gives_views(primitive, statement.recipe.pen):
             step = cls.make_step(site, classes)
@@ -84,12 +95,6 @@ class ArrayLike(PythonProtocols):
         """What traces a call, of its operands and all its options; None for the general way."""
         return None
 
-    @property
-    def has_known_layout(self) -> bool:
-        """Whether it lies in memory as the program's own array would."""
-        view = view_of(current(self))
-        return view is None or view.faithful
-
     def _reader(self) -> Callable[[Any, Any], Any]:
         """What reads tracers of its class by an index: ``(x, where)``."""
         return lambda x, where: x._read(*Index.split(where))
@@ -100,37 +105,23 @@ class ArrayLike(PythonProtocols):
             return index(self, pattern.join(arrays))
         return self.__trace__(read, (self,), {"index": pattern})
 
-    # -- what writing in place asks of an engine (`chainrules_tape.memory.write`)
+    # -- writing in place, for engines that allow it
 
-    def _leaf(self, value: Any) -> Any:
-        """A value at this level that no derivative is asked for."""
-        raise NotImplementedError
-
-    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
-        """Write a value into the memory itself; False, and nothing done, where others have it."""
-        return False
+    def frozen(self) -> Any:
+        """Return the tracer as it is now, for whoever keeps it: itself, where none is written to."""
+        return self
 
     def _constant(self, value: Any) -> Any:
-        """A plain value at this level, so that what is traced can be written into it."""
-        if kind_of(value) not in ("real", "complex"):
-            return value
-        inner = self.payload
-        return self._leaf(inner._constant(value) if isinstance(inner, ArrayLike) else value)
+        """Return a plain value at this level, so that what is traced can be written into it."""
+        return value
 
-    def _become(self, z: Any) -> None:
-        """Take over the value, and all that is known of it, of another tracer or a plain array."""
-        if not isinstance(z, ArrayLike) or z.level != self.level:
-            z = self._constant(z)
-        object.__setattr__(self, "__class__", type(z))
-        for name in self.state:
-            setattr(self, name, getattr(z, name))
-
-    def _snapshot(self) -> Any:
-        """What it is now, as a tracer that nobody writes to."""
-        made = object.__new__(type(self))
-        for name in self.state:
-            setattr(made, name, getattr(self, name))
-        return made
+    def _with_out(self, ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a ufunc that writes its result into ``out``."""
+        msg = (
+            f"np.{ufunc.__name__} is to write into an array, and {type(self).__name__} cannot be "
+            f"written to; use its result: y = np.{ufunc.__name__}(...)"
+        )
+        raise TracerError(msg)
 
     # -- what NumPy asks of an argument that is not its own
 
@@ -139,7 +130,7 @@ class ArrayLike(PythonProtocols):
             return call_method(ufunc, method, operands, keywords)
         if keywords:
             if any(o is not None for o in keywords.get("out", ())):
-                return _call_with_out(ufunc, operands, keywords)
+                return self._with_out(ufunc, operands, keywords)
             return call_native(ufunc, operands, keywords)
         if len(operands) == 1:
             (x,) = operands
@@ -185,20 +176,6 @@ class ArrayLike(PythonProtocols):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"
-
-
-def _call_with_out(ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of a ufunc that writes its result: also ``plain += x``, which NumPy makes one."""
-    if len(keywords["out"]) > 1:
-        return call_native(ufunc, operands, keywords)
-    (target,) = keywords["out"]
-    rest = {name: value for name, value in keywords.items() if name != "out"}
-    if not isinstance(target, ArrayLike):
-        refuse_plain(target, next(x for x in operands if is_tracer_type(type(x))))
-    z = ufunc(*operands, **rest)
-    plain = [innermost(x) for x in operands]
-    assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
-    return target
 
 
 # Every tracer has these; the properties read the payload, in which no derivative is taken.

@@ -10,11 +10,11 @@ import opcode
 import sys
 from typing import Any, NoReturn
 
-from chainrules_py import Tracer, TracerError, ignore_derivatives
-from chainrules_py.errors import describe
+from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.hints import advice_at
-from chainrules_py.values.arrays import is_array_type
+from chainrules_py.values.arrays import Tracer, is_array_type
 from chainrules_py.values.memory import refuse_plain
+from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.vocabulary.views import duplicate
 
 __all__ = ["PythonProtocols", "refuse_exchange"]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from chainrules_py import NotDifferentiableError, errors
-from chainrules_py.errors import ChainRulesError, describe
+from chainrules_py.errors import ChainRulesError, NotDifferentiableError, advise, describe
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.arrays import dispatch_type
@@ -46,7 +45,7 @@ def explain(error: BaseException) -> None:
             f"functions that {library} has, or give it an array of NumPy's"
         )
         raise NotDifferentiableError(msg) from error
-    errors.advise(error)
+    advise(error)
 
 
 def _call(error: BaseException) -> dict[str, Any] | None:

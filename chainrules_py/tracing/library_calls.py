@@ -11,8 +11,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import NoRuleError, NotDifferentiableError, TracerError
+from chainrules_py.config import Config
 from chainrules_py.engines.frule_rrule import scalar_at_home
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.plugins import failures, module_of, see
 from chainrules_py.primitives.primitive import Primitive, is_static
@@ -31,9 +32,7 @@ from chainrules_py.values.arrays import (
     registered_base,
 )
 from chainrules_py.values.memory import viewers
-from chainrules_py.values.tracers import highest_tracer
-from chainrules_tape.config import config
-from chainrules_tape.memory.views import current, forget_view
+from chainrules_py.values.tracers import find_tracers, highest_tracer
 
 __all__ = [
     "SEQUENCES",
@@ -44,6 +43,14 @@ __all__ = [
     "plans",
     "steps",
 ]
+
+
+def fresh(x: Any) -> Any:
+    """Return a tracer that is current: a view that was written to elsewhere is read again."""
+    read_again = getattr(type(x), "_read_again", None)
+    if read_again is not None:
+        read_again(x)
+    return x
 
 
 class Site:
@@ -68,7 +75,7 @@ class Site:
 
     def step(self, *operands: Any) -> Callable[..., Any]:
         """Find, and keep, what traces a call with operands of these types and no options."""
-        operands = tuple(map(current, operands))
+        operands = tuple(map(fresh, operands))
         table = self.cache.open()
         classes = tuple(map(type, operands))
         tracers = [x for x in operands if is_tracer_type(type(x))]
@@ -101,8 +108,8 @@ class Site:
         operands, options = self.primitive.normalise(operands, options)
         return tracer.__trace__(self.primitive, operands, options, self.primal)
 
-    def rule(self, payloads: tuple[type, ...]) -> Any:
-        """The rule for payloads of these types, or None."""
+    def rule(self, payloads: tuple[type, ...], config: Config) -> Any:
+        """Find the rule for payloads of these types; None where there is none."""
         return find_rule(self.primitive, payloads, config)
 
 
@@ -205,7 +212,18 @@ def _find_own(f: Any, plan: Any) -> Any:
     row = _natives.table.get(f, (None,))[0]
     if row is None or isinstance(row.word, Primitive) or f in viewers:
         return plan
-    return lambda operands, keywords: forget_view(plan(operands, keywords), operands)
+    return lambda operands, keywords: _unshared(plan(operands, keywords), operands)
+
+
+def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
+    """Return the result of a function that gives arrays of their own, whatever computes them.
+
+    Memory is counted, so nothing has to be copied for it: that it is a view is forgotten.
+    """
+    for x in find_tracers(result):
+        if getattr(x, "view", None) is not None and not any([x is y for y in operands]):
+            x.forget_view()  # type: ignore[attr-defined]
+    return result
 
 
 def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """What makes a tracer an array to Python: operators, subscripts, and the members of its class.
 
-Operators are put on the class of all tracers; subscripts, operators in place, and the methods and
-properties of an array class on the classes of the tracers of such arrays.
+Operators are put on the class of all tracers; subscripts, and the methods and properties of an
+array class, on the classes of the tracers of such arrays.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import ignore_derivatives
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.tracing.conversions import refuse_exchange
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import (
     dispatch_type,
@@ -30,10 +28,9 @@ from chainrules_py.values.arrays import (
     on_registration,
 )
 from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded
-from chainrules_tape.memory.views import view_of
-from chainrules_tape.memory.write import in_place, put
 
 __all__ = ["Classes"]
 
@@ -60,11 +57,6 @@ class Subscripts:
             table = readers.open()
             read_part = table[type(self)] = self._reader()
         return read_part(self, where)
-
-    def __setitem__(self: Any, where: Any, value: Any) -> None:
-        if is_tracer_type(type(value)) and view_of(value) is not None:
-            refuse_exchange(sys._getframe(1))
-        put(self, where, value)
 
 
 class Member:
@@ -111,7 +103,7 @@ class Member:
         return method
 
 
-def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
+def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:
     """The public members of a class of arrays, as its tracers', which have some themselves."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
     own = {name for base in tracer.__mro__ for name in vars(base)}
@@ -119,7 +111,7 @@ def members(payload: type, tracer: type = ArrayLike) -> dict[str, Any]:
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
     found["home"] = home_of(payload)
-    return found | _of_arrays if is_array_type(payload) else found
+    return found | _of_arrays | tracer.array_members if is_array_type(payload) else found
 
 
 class Classes(dict[type, Any]):
@@ -237,12 +229,10 @@ for _name, (_word, _primal) in unary_operators.items():
 _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }
-"""The methods that arrays have and numbers have not: subscripts, and operators in place."""
+"""The methods that arrays have and numbers have not: subscripts."""
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     setattr(ArrayLike, _name, _method)
     _native = getattr(operator, f"__i{_name[2:]}", None)
-    if _native is not None:
-        _of_arrays[f"__i{_name[2:]}"] = in_place(_method, _native)
     if _native is not None or _name == "__divmod__":  # those that Python reflects
         setattr(ArrayLike, _reflected.__name__, _reflected)

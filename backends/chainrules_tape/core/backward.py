@@ -1,99 +1,20 @@
-"""Playing a tape backwards: where a record sends its cotangents, and how they are collected."""
+"""Backward pass: the records of a tape played back, each pulling its cotangent to its parents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
-from chainrules_py import (
-    accumulate,
-    is_mutable_destination,
-    is_zero,
-)
-from chainrules_py.extend import (
-    describe,
-    is_tracer_type,
-)
-from chainrules_tape.folding import unfolding
-from chainrules_tape.inspect.nans import trap_is_set, trapped
+from chainrules_py.extend import describe
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.tape import BareTape
 
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import Tape
-
-__all__ = ["LEAF", "Cotangents", "Leaf", "backward"]
-
-
-class Cotangents(list[Any]):
-    """The cotangents collected for the records of a tape, None where there is none yet.
-
-    Cotangents are added in reverse order of record, so the same inputs give the same bits. The
-    only arrays written to are sums that were made here; ``plain`` says where they are.
-    """
-
-    __slots__ = ("owned", "plain", "waiting")
-
-    def __init__(self, tape: Sequence[tuple[Any, ...]]) -> None:
-        if getattr(tape, "folds", None) is None:
-            super().__init__([None] * len(tape))
-        else:
-            with tape.folds:  # type: ignore[attr-defined]  # while no records are made again
-                super().__init__([None] * len(tape))
-        self.plain: set[int] = set()
-        self.owned: dict[int, Any] = {}
-        self.waiting: dict[int, list[Any]] = {}
-
-    def add(self, link: int, bar: Any) -> None:
-        """Add to what was collected, in place where it is a sum of our own."""
-        total = self[link]
-        if total is None:
-            self[link] = bar
-            return
-        self[link], token = accumulate(total, bar, self.owned.get(link, False))
-        self.owned[link] = token
-        if token is True and is_mutable_destination(self[link]):
-            self.plain.add(link)
-        else:  # a traced cotangent was added to a plain one
-            self.plain.discard(link)
-
-    def replace(self, link: int, bar: Any) -> None:
-        """Put another cotangent in place of what was collected; None leaves it."""
-        if bar is not None:
-            self[link] = None if is_zero(bar) else bar
-            self.plain.discard(link)
-            self.owned.pop(link, None)
-
-    def release(self, link: int) -> bool:
-        """Whether what was collected is an array of our own, which nobody writes to from now on."""
-        self_made = self.owned.pop(link, False) is True
-        plain = link in self.plain
-        self.plain.discard(link)
-        return self_made and (plain or is_tracer_type(type(self[link])))
-
-    def flush(self, *indices: int) -> None:
-        """Add what has waited for more of its kind at these."""
-        for index in indices:
-            if index in self.waiting:
-                (_, (_, links, *_)), *_ = self.waiting[index]
-                links.add(self)
-
-    def adopt(self, link: int, buffer: Any) -> None:
-        """Collect into a buffer of our own from now on."""
-        self[link], self.owned[link] = buffer, True
-        if is_mutable_destination(buffer):
-            self.plain.add(link)
-
-
-class Leaf:
-    """The link of an input: what was collected for it stays."""
-
-    __slots__ = ()
-
-
-LEAF = Leaf()
+__all__ = ["backward", "play"]
 
 
 def backward(
-    tape: Tape,
+    tape: BareTape,
     bars: Cotangents,
     start: int,
     *,
@@ -105,7 +26,7 @@ def backward(
 
     Parameters
     ----------
-    tape : Tape
+    tape : BareTape
         The records.
     bars : Cotangents
         The cotangents so far: the seeds.
@@ -126,28 +47,23 @@ def backward(
     if consume:
         del tape[start + 1 :]
         fetch = tape.pop
-    if tape.folds is not None and (consume or fetch is None):
-        fetch = unfolding(tape, bars, fetch)
+    if tape.folds is not None:
+        fetch = tape.fetching(bars, fetch, consume)
 
     def records(top: int, stop: int) -> Iterable[Any]:
         if fetch is not None:
             return map(fetch, range(top, stop, -1))
         return tape[stop + 1 : top + 1][::-1]
 
-    notes = tape.notes
-    hooks: dict[int, Any] = {}
+    hooks: dict[int, Any] = {} if tape.notes is None else tape.notes.hooks
     found: dict[int, Any] = {}
-    play = _play
-    if notes is not None:
-        hooks = notes.hooks
-        if notes.calls is not None and trap_is_set():
-            play = trapped(play, notes.calls)
+    run = play if tape.notes is None else tape.player()
     top = start
     # A record that somebody watches ends one stretch and begins another: the loop asks nothing.
     for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
-        play(records(top, index), bars, top, index)
+        run(records(top, index), bars, top, index)
         bars.flush(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
@@ -156,14 +72,14 @@ def backward(
                 bars.replace(index, hook(bars[index]))
             if index in watch:
                 found[index] = bars[index]
-    play(records(top, -1), bars, top, -1)
+    run(records(top, -1), bars, top, -1)
     if bars.waiting:
         bars.flush(*bars.waiting)
     return found
 
 
 # One loop: a call of our own for each record would be much of what playing it back costs.
-def _play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> None:  # noqa: C901
+def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> None:  # noqa: C901
     """Play records backwards from the one at ``start`` to the one before ``stop``."""
     plain = bars.plain
     record: Any = None

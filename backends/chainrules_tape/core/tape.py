@@ -1,97 +1,133 @@
-"""The tape: the records of one differentiation, and what people ask of them."""
+"""Tape: the records of one differentiation, in the order of the calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
 
-from chainrules_py import (
-    NotDifferentiableError,
-    Primitive,
-    TracerError,
-)
+from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     CapturedValues,
     describe,
     fields_of,
     is_structure_type,
+    is_tracer_type,
     kind_of,
+    memory_of,
     new_level,
     rebuild,
 )
-from chainrules_tape.core.backward import LEAF
-from chainrules_tape.core.variable import kept_class, reopen, variable_class
-from chainrules_tape.inspect.nans import check_value, source_line, trap_is_set
-from chainrules_tape.memory.guard import Guard, Mode
-from chainrules_tape.memory.write import snapshot
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.links import LEAF
 
-if TYPE_CHECKING:
-    from chainrules_tape.core.variable import Variable
+__all__ = ["BareTape", "Closed", "Notes", "Watcher", "frozen", "plain_arrays"]
 
-__all__ = ["KeptCall", "ClosedTape", "ConsumedTape", "Notes", "Tape"]
+Fetch = Callable[[int], tuple[Any, ...]]
+"""Gives the record at an index."""
 
 
-class Tape(list[tuple[Any, ...]]):
-    """The records of one differentiation, in the order of the calls.
+class Watcher(Protocol):
+    """Guard over arrays that a gradient depends on, while people could write to them."""
+
+    held: dict[int, Any]
+
+    def hold(self, x: Any, name: Any = None) -> None:
+        """Watch over an array from now on."""
+
+    def capture(self, x: Any, record: tuple[Any, ...]) -> None:
+        """Watch over an array that was an operand, if the record of the call saved it."""
+
+    def check(self, name_of: Callable[[Any], str | None] = ...) -> None:
+        """Raise if an array was written to since it is held."""
+
+    def settle(self, since: int) -> None:
+        """Keep no array that nobody else has: the records that saved them were dropped."""
+
+    def unlock(self) -> None:
+        """Let people write to the arrays again."""
+
+    def release(self) -> None:
+        """Watch over nothing any more."""
+
+    def unlock_when_dropped(self) -> None:
+        """Let people write to the arrays again when the guard is gone, at the latest."""
+
+
+class Notes:
+    """Facts about a tape beside its records.
+
+    Attributes
+    ----------
+    names : dict
+        From the index of a record to the name of its value.
+    hooks : dict
+        From the index of a record to what its cotangent is handed to.
+    calls : dict or None
+        From the index of a record to the call, on tapes that keep them.
+    differentiable : bool
+        Whether gradients are recorded as well.
+    """
+
+    __slots__ = ("calls", "differentiable", "hooks", "names")
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.hooks: dict[int, list[Callable[[Any], Any]]] = {}
+        self.differentiable = False
+        self.calls: dict[int, Any] | None = None
+
+    def keep(self, index: int, *call: Any) -> None:
+        """Keep a call, if that is what this tape does."""
+
+
+class BareTape(list[tuple[Any, ...]]):
+    """Records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
-    the records at ``links``, an index or a tuple of them.
+    the records at ``links``.
 
     Parameters
     ----------
+    guard : Watcher
+        What watches over the arrays that the gradient depends on.
+    classes : mapping
+        From the type of a value to the class of its variables.
     persistent : bool
-        Whether more than one gradient can be asked for; without it the first consumes the tape,
-        so that memory goes as the pass goes.
-    differentiable : bool
-        Whether the gradients are variables of this tape, to be differentiated again, to any
-        order. Such a tape keeps all values that it saw, shows them, and is persistent.
-    guard : {"lock", "fingerprint", "full", "off"}
-        How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: they are read-only meanwhile, and compared by a sample of their elements; only
-        compared; compared byte by byte; or not watched.
-
-    Examples
-    --------
-    >>> with Tape() as tape:
-    ...     x = tape.variable(3.0, "x")
-    ...     loss = x * x
-    >>> tape.grad(loss, x)
-    6.0
-
-    Several losses, and a gradient of a gradient:
-
-    >>> with Tape(differentiable=True) as tape:
-    ...     x = tape.variable(3.0, "x")
-    ...     slope = tape.grad(x * x * x, x)
-    ...     bend = tape.grad(slope, x)
-    >>> slope.value, bend.value
-    (27.0, 18.0)
+        Whether more than one gradient can be asked for.
+    notes : Notes, optional
+        Facts beside the records.
     """
 
     state: ClassVar[str] = "open"
+    when_open: ClassVar[type[BareTape]]
+    when_closed: ClassVar[type[BareTape]]
+    when_consumed: ClassVar[type[BareTape]]
     __slots__ = ("classes", "folds", "guard", "held", "level", "notes", "persistent")
 
     def __init__(
-        self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
+        self,
+        guard: Watcher,
+        classes: Mapping[type, Any],
+        persistent: bool = False,
+        notes: Notes | None = None,
     ) -> None:
-        self.guard = Guard(guard)
-        self.held = self.guard.held
+        self.guard = guard
+        self.held = guard.held
         self.level = new_level()
-        self.persistent = persistent or differentiable
-        self.notes: Notes | None = None
-        self.folds: Any = None  # a lock, if records were dropped that can be made again
-        self.classes = variable_class
-        if differentiable or trap_is_set():
-            self.notes = Notes(differentiable, keeps=True)
-            self.classes = kept_class
+        self.classes = classes
+        self.persistent = persistent
+        self.notes = notes
+        self.folds: Any = None  # for tapes that drop records and make them again
 
-    def leaf(self, value: Any, name: object = None) -> Variable:
-        """A variable that nothing flows out of: an input."""
-        (made,) = self.inputs((snapshot(value),), name)
+    # -- recording
+
+    def leaf(self, value: Any, name: object = None) -> Any:
+        """Return a variable that nothing flows out of: an input."""
+        (made,) = self.inputs((frozen(value),), name)
         return made
 
-    def inputs(self, values: Sequence[Any], name: object = None) -> list[Variable]:
-        """The same of several values, of which none is a variable that may be written to."""
+    def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
+        """Return variables of several values, of which none is a variable that may be written to."""
         first, classes = len(self), self.classes
         self.extend([(None, LEAF)] * len(values))
         hold = self.guard.hold
@@ -113,16 +149,38 @@ class Tape(list[tuple[Any, ...]]):
             for x in record[-1]:
                 self.guard.hold(x, record[:1])
 
+    def note(self) -> Notes:
+        """Return the facts that are noted beside the records, to add to them."""
+        if self.notes is None:
+            self.notes = Notes()
+        return self.notes
+
+    # -- playing back, where it is not the plain loop over plain records
+
+    def cotangents(self) -> Cotangents:
+        """Return a place for the cotangents of every record."""
+        return Cotangents(len(self))
+
+    def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
+        """Return what gives the records on the way back; asked of tapes with ``folds``."""
+        raise NotImplementedError
+
+    def player(self) -> Callable[[Iterable[Any], Cotangents, int, int], None]:
+        """Return the loop that plays records back; asked of tapes with ``notes``."""
+        raise NotImplementedError
+
+    # -- its state
+
     def close(self) -> None:
-        """From now on recording a call is an error: a variable has escaped its differentiation."""
+        """Make recording a call an error from now on: a variable has escaped its differentiation."""
         # By changing the class, so that no record on an open tape asks whether it is open.
-        object.__setattr__(self, "__class__", ClosedTape)
+        object.__setattr__(self, "__class__", self.when_closed)
 
     def consume(self) -> None:
         """Drop the records; what is asked of the tape from now on is an error."""
         self.guard.release()
         self.clear()
-        object.__setattr__(self, "__class__", ConsumedTape)
+        object.__setattr__(self, "__class__", self.when_consumed)
 
     # -- what people call
 
@@ -138,7 +196,7 @@ class Tape(list[tuple[Any, ...]]):
             self.consume()
 
     def variable(self, value: Any, name: str | None = None) -> Any:
-        """A value to differentiate in: an array, a number, or a structure of them.
+        """Return a value to differentiate in: an array, a number, or a structure of them.
 
         Parameters
         ----------
@@ -174,69 +232,15 @@ class Tape(list[tuple[Any, ...]]):
             self.note().names[made.index] = name
         return made
 
-    def note(self) -> Notes:
-        """What is known of this tape beside its records."""
-        if self.notes is None:
-            self.notes = Notes()
-        return self.notes
-
-    def grad(self, loss: Any, sources: Any, seed: Any = None) -> Any:
-        """The gradient of a number, or the cotangents for a seed, at values on this tape.
-
-        Parameters
-        ----------
-        loss
-            A variable of this tape with one real number; with a seed, any variable, or a structure
-            of them.
-        sources
-            Variables of this tape, inputs or intermediates, in any structure.
-        seed, optional
-            The cotangent of the loss, in its structure.
-
-        Returns
-        -------
-        In the structure of the sources, a tuple, list or dict for one; ``ZeroTangent()`` where
-        nothing flows. Plain arrays, except on a differentiable tape: there, variables of it.
-
-        Raises
-        ------
-        TracerError
-            If the tape was consumed, or a value does not belong to it.
-        NotDifferentiableError
-            If the loss is not one real number, and no seed was given.
-        """
-        from chainrules_tape.functions.tape_grad import gradient
-
-        return gradient(self, loss, sources, seed)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {len(self)} records>"
 
-    def __str__(self) -> str:
-        from chainrules_tape.inspect.text import listing
 
-        return listing(self)
-
-    def to_dot(self) -> str:
-        """The graph of the calls, in the language of Graphviz."""
-        from chainrules_tape.inspect.graph import graphviz
-
-        return graphviz(self)
-
-    def to_svg(self) -> str:
-        """The graph of the calls, drawn: shapes, and the values that the tape keeps."""
-        from chainrules_tape.inspect.graph import svg
-
-        return svg(self)
-
-    _repr_svg_ = to_svg
-
-
-class ClosedTape(Tape):
-    """A tape whose differentiation is over."""
+class Closed:
+    """State of a tape whose differentiation is over."""
 
     __slots__ = ()
-    state = "closed"
+    state: ClassVar[str] = "closed"
 
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
@@ -250,77 +254,14 @@ class ClosedTape(Tape):
     extend = append
 
 
-class ConsumedTape(ClosedTape):
-    """A tape whose gradient was taken: its records are gone."""
-
-    __slots__ = ()
-    state = "consumed"
+def frozen(x: Any) -> Any:
+    """Return a tracer as it is now, whatever is written to it later; other values as they are."""
+    return x.frozen() if is_tracer_type(type(x)) else x
 
 
-class Notes:
-    """What a tape knows beside its records.
-
-    Attributes
-    ----------
-    names : dict
-        From the index of a record to the name of its value.
-    hooks : dict
-        From the index of a record to what its cotangent is handed to.
-    calls : dict or None
-        From the index of a record to the call, on tapes that keep them.
-    differentiable : bool
-        Whether gradients are recorded as well.
-    """
-
-    __slots__ = ("calls", "differentiable", "hooks", "names")
-
-    def __init__(self, differentiable: bool = False, *, keeps: bool = False) -> None:
-        self.names: dict[int, str] = {}
-        self.hooks: dict[int, list[Callable[[Any], Any]]] = {}
-        self.differentiable = differentiable
-        self.calls: dict[int, KeptCall] | None = {} if keeps else None
-
-    def keep(
-        self,
-        index: int,
-        primitive: Primitive[..., Any],
-        primal: Callable[..., Any] | None,
-        opened: list[tuple[Any, Any]],
-        options: dict[str, Any],
-        value: Any,
-    ) -> None:
-        """Keep a call, if that is what this tape does; under `debug_nans` look at its value."""
-        if self.calls is not None:
-            where = source_line((value, *[payload for payload, _ in opened]))
-            self.calls[index] = KeptCall(primitive, primal, opened, options, value, where)
-            if trap_is_set():
-                check_value(self.calls[index])
-
-
-class KeptCall:
-    """A call as it was recorded: enough to show it, and to record it once more.
-
-    Operands are kept as pairs of payload and link, not as variables: they would hold the tape.
-    """
-
-    __slots__ = ("opened", "options", "primal", "primitive", "value", "where")
-
-    def __init__(
-        self,
-        primitive: Primitive[..., Any],
-        primal: Callable[..., Any] | None,
-        opened: list[tuple[Any, Any]],
-        options: dict[str, Any],
-        value: Any,
-        where: str,
-    ) -> None:
-        self.primitive = primitive
-        self.primal = primal
-        self.opened = opened
-        self.options = options
-        self.value = value
-        self.where = where
-
-    def operands(self, tape: Tape) -> list[Any]:
-        """The operands, as variables again."""
-        return [reopen(payload, link, tape) for payload, link in self.opened]
+def plain_arrays(x: Any) -> list[Any]:
+    """Return the arrays with memory to watch over that a value is, or holds in its fields."""
+    cls = type(x)
+    if is_structure_type(cls):
+        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
+    return [x] if memory_of(cls) is not None else []

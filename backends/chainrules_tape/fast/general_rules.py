@@ -21,7 +21,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.views import always_views, depends_on_layout
 from chainrules_tape.core.links import OneMaybeZero
-from chainrules_tape.memory.views import note_view, own_copy
+from chainrules_tape.memory.view import note_view, own_copy
 
 __all__ = ["may_read", "recorder_of_rule"]
 

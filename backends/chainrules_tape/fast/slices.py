@@ -31,9 +31,9 @@ from chainrules_py.vocabulary.views import (
     shape_back,
     subscripts,
 )
-from chainrules_tape.core.backward import LEAF
-from chainrules_tape.core.links import AddInto, RowsOf, SliceOf
-from chainrules_tape.memory.views import View, own_copy, view_of
+from chainrules_tape.core.links import LEAF
+from chainrules_tape.fast.add_into import AddInto, RowsOf, SliceOf
+from chainrules_tape.memory.view import View, own_copy, view_of
 
 __all__ = ["Reader", "general", "reader"]
 

@@ -15,7 +15,6 @@ from chainrules_py import (
     zero_tangent,
 )
 from chainrules_py.extend import (
-    ArrayLike,
     Bound,
     Cache,
     Classes,
@@ -30,18 +29,19 @@ from chainrules_py.vocabulary.views import duplicate, gives_views, read
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import through
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
-from chainrules_tape.memory.views import note_view, own_copy
-from chainrules_tape.memory.write import alone, fits
+from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.write import Writable, alone, fits
 
 __all__ = ["Dual", "dual", "open_dual"]
 
 
-class Dual(ArrayLike):
+class Dual(Writable):
     """A value with its tangent, at one level. It has a subclass for each type of payload."""
 
     __slots__ = ("_level", "payload", "tangent")
     state = __slots__
     engine = "forward"
+    config = config
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, tangent: Any, level: int) -> None:
@@ -158,7 +158,7 @@ def _bound(
 ) -> Bound | None:
     """The rule of a call whose tangents are those of the duals; None if it has none."""
     payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
-    rule = Site(primitive, primal).rule(payloads)
+    rule = Site(primitive, primal).rule(payloads, config)
     if rule is None or rule.forward is None:
         return None
     return bind(rule, payloads, tuple(mine), "forward", primal=primal, config=config)
@@ -224,7 +224,7 @@ def _push(
     payloads = [payload for payload, _ in opened]
     wanted = tuple(not is_zero(t) for _, t in opened)
     classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes)
+    rule = Site(primitive, primal).rule(classes, config)
     if rule is None or rule.forward is None:
         return through(primitive, operands, options, classes, "forward")
     bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)

@@ -6,7 +6,7 @@ for each call, but played forwards, for one direction or for many at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
 from chainrules_py import (
@@ -19,7 +19,6 @@ from chainrules_py import (
     unthunk,
 )
 from chainrules_py.extend import (
-    ArrayLike,
     Cache,
     Classes,
     Site,
@@ -35,13 +34,13 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.views import gives_views
 from chainrules_tape.config import config
+from chainrules_tape.core.tape import frozen, plain_arrays
 from chainrules_tape.core.variable import through
-from chainrules_tape.functions.results import can_vary, flatten, lowered, split_aux, values_of
-from chainrules_tape.memory.guard import Guard, plain_arrays
-from chainrules_tape.memory.views import note_view, own_copy
-from chainrules_tape.memory.write import check_unwritten, handed_out, snapshot
+from chainrules_tape.memory.guard import Guard
+from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.write import Writable
 
-__all__ = ["LinearVariable", "Linearization", "LinearTape"]
+__all__ = ["LinearTape", "LinearVariable"]
 
 
 class LinearTape(list[tuple[Any, ...]]):
@@ -59,7 +58,7 @@ class LinearTape(list[tuple[Any, ...]]):
     def leaf(self, value: Any) -> Any:
         """A value that tangents come in at."""
         self.guard.hold(value)
-        return self.record(snapshot(value), (None, ()))
+        return self.record(frozen(value), (None, ()))
 
     def link_of(self, x: Any) -> int | None:
         """Where the tangent of a value comes from; None where it has none here."""
@@ -175,63 +174,13 @@ def _note(error: Exception, record: tuple[Any, ...], tangents: tuple[Any, ...]) 
         )
 
 
-@final
-class Linearization:
-    """One run of a function of leaves, and the program of its pushes.
-
-    Attributes
-    ----------
-    y, aux
-        What the function gave, without tracers of this level.
-    y_leaves, y_tree
-        y, taken apart.
-    outputs : list of int or None
-        Where the tangents of the leaves of y come from; None for those that are constant.
-    """
-
-    __slots__ = ("aux", "inputs", "outputs", "program", "y", "y_leaves", "y_tree")
-
-    def __init__(
-        self, f: Callable[..., Any], leaves: Sequence[Any], *, has_aux: bool = False
-    ) -> None:
-        program = self.program = LinearTape()
-        given, leaves = list(leaves), [snapshot(x) for x in leaves]
-        traced = [program.leaf(x) if can_vary(x) else x for x in leaves]
-        self.inputs = [program.link_of(x) for x in traced]
-        found: list[Any] = []
-        try:
-            y = f(*traced)
-            check_unwritten(given, leaves)
-            y, aux = split_aux(f, y) if has_aux else (y, None)
-            self.y_tree = flatten(y, found)
-            self.outputs = [program.link_of(x) for x in found]
-        finally:
-            program.closed = True
-        program.close([i for i in self.outputs if i is not None])
-        self.y_leaves = [self._payload(x) for x in found]
-        self.y = y
-        if any([i is not None for i in self.outputs]):
-            self.y = values_of(self.y_tree, self.y_leaves)
-            self.y_tree = flatten(self.y, [])
-        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
-
-    def _payload(self, x: Any) -> Any:
-        return x if self.program.link_of(x) is None else handed_out(x)
-
-    def push(self, ts: Sequence[Any], *, many: bool = False) -> list[Any]:
-        """The tangents of the leaves of y; with ``many`` a leading axis counts directions."""
-        pairs = zip(self.inputs, ts, strict=True)
-        dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
-        outputs = [-1 if i is None else i for i in self.outputs]
-        return self.program.push(dots, outputs, many=many)
-
-
-class LinearVariable(ArrayLike):
+class LinearVariable(Writable):
     """A value whose tangent comes later. It has a subclass for each type of payload."""
 
     __slots__ = ("index", "payload", "program")
     state = __slots__
     engine = "linear"
+    config = config
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, program: LinearTape, index: int) -> None:
@@ -310,7 +259,7 @@ def _recorder(
         return record_any
     mine = tuple([issubclass(cls, LinearVariable) for cls in classes])
     payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
-    rule = Site(primitive, primal).rule(payloads)
+    rule = Site(primitive, primal).rule(payloads, config)
     if rule is None or rule.forward is None:
         return record_any
     bound = bind(rule, payloads, mine, "linearize", primal=primal, config=config)
@@ -331,7 +280,7 @@ def _recorder(
                 return record_any(program, operands, options)
             payloads[i] = x.payload
         for i in others:
-            payloads[i] = snapshot(operands[i])
+            payloads[i] = frozen(operands[i])
         y, record = run(tuple([operands[i].index for i in linked]), *payloads, **options)
         for i in plain:
             program.guard.hold(operands[i], record[:1])
@@ -355,7 +304,7 @@ def _record(
     payloads = [payload for payload, _ in opened]
     wanted = tuple([link is not None for _, link in opened])
     classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes)
+    rule = Site(primitive, primal).rule(classes, config)
     if rule is None or rule.forward is None:
         return through(primitive, operands, options, classes, "forward")
     bound = bind(rule, classes, wanted, "linearize", primal=primal, config=config)
@@ -379,7 +328,7 @@ def _open(x: Any, program: LinearTape) -> tuple[Any, Any]:
     cls = type(x)
     if is_tracer_type(cls):
         mine = isinstance(x, LinearVariable) and x.program is program
-        return (x.payload, x.index) if mine else (snapshot(x), None)
+        return (x.payload, x.index) if mine else (frozen(x), None)
     if is_structure_type(cls) and any(
         isinstance(t, LinearVariable) and t.program is program for t in find_tracers(x)
     ):

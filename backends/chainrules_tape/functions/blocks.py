@@ -28,8 +28,8 @@ from chainrules_py.extend import (
     row,
     zero_block,
 )
-from chainrules_tape.forward.linear_tape import Linearization
 from chainrules_tape.functions.arguments import Arguments
+from chainrules_tape.functions.linearize import Linearization
 from chainrules_tape.functions.results import can_vary, own_all, tangents_of
 from chainrules_tape.functions.run import ReverseRun
 

@@ -27,9 +27,10 @@ from chainrules_py.extend import (
     new_level,
 )
 from chainrules_tape.config import config
+from chainrules_tape.core.tape import frozen
 from chainrules_tape.forward.dual import Dual, dual
-from chainrules_tape.forward.linear_tape import Linearization
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
+from chainrules_tape.functions.linearize import Linearization
 from chainrules_tape.functions.results import (
     flatten,
     flatten_tangent,
@@ -39,9 +40,8 @@ from chainrules_tape.functions.results import (
     tangents_of,
     values_of,
 )
-from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.functions.seeds import unit
-from chainrules_tape.memory.write import check_unwritten, handed_out, snapshot
+from chainrules_tape.functions.run import ReverseRun, unit
+from chainrules_tape.memory.write import check_unwritten, handed_out
 
 __all__ = [
     "entering_tangents",
@@ -140,8 +140,8 @@ def jvp(
     tree = flatten(primals, leaves)
     ts = entering_tangents("jvp", tree, primals, tangents)
     level = new_level()
-    given, leaves = leaves, [snapshot(x) for x in leaves]
-    entered = [dual(x, snapshot(t), level) for x, t in zip(leaves, ts, strict=True)]
+    given, leaves = leaves, [frozen(x) for x in leaves]
+    entered = [dual(x, frozen(t), level) for x, t in zip(leaves, ts, strict=True)]
     try:
         y = f(*values_of(tree, entered))
     except DEEP as error:

@@ -26,8 +26,7 @@ from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.blocks import Blocks, Mode, blocks_of
 from chainrules_tape.functions.grad import entering_tangents, jvp, vjp
 from chainrules_tape.functions.results import flatten, own_all, tangents_of, values_of
-from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.functions.seeds import check_scalar, one
+from chainrules_tape.functions.run import ReverseRun, check_scalar, one
 
 __all__ = ["gauss_newton_vp", "hessian", "hvp", "jacobian"]
 

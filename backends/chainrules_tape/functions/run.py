@@ -1,17 +1,20 @@
-"""A function run once on a tape, and pulled back: what all of reverse mode is made of."""
+"""Reverse runs: a function run once on a tape, and pulled back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from chainrules_py import (
+    NotDifferentiableError,
     ProjectionError,
+    Space,
     Tangent,
     Tracer,
     ZeroTangent,
     explain,
     is_zero,
+    space,
     unthunk,
 )
 from chainrules_py.extend import (
@@ -21,13 +24,18 @@ from chainrules_py.extend import (
     count,
     describe,
     direction,
+    fields_of,
+    find_tracers,
     gather,
+    is_number_type,
+    is_structure_type,
+    rebuild,
 )
-from chainrules_tape.core.backward import Cotangents, backward
+from chainrules_tape.core.backward import backward
+from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import plain_links
-from chainrules_tape.core.tape import Tape
-from chainrules_tape.core.variable import Variable
-from chainrules_tape.folding import unfolding
+from chainrules_tape.core.tape import BareTape, frozen
+from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.results import (
     Tree,
     can_vary,
@@ -41,9 +49,9 @@ from chainrules_tape.functions.results import (
     values_of,
 )
 from chainrules_tape.memory.guard import Mode
-from chainrules_tape.memory.write import check_unwritten, handed_out, settled, snapshot
+from chainrules_tape.memory.write import check_unwritten, handed_out, settled
 
-__all__ = ["ReverseRun"]
+__all__ = ["ReverseRun", "check_scalar", "lower", "one", "unit"]
 
 
 @final
@@ -77,6 +85,7 @@ class ReverseRun:
         Where the leaves of y are on the tape; None for those that do not depend on the primals.
     """
 
+    new_tape: ClassVar[Callable[..., BareTape]]  # with all that is plugged into a tape
     __slots__ = (
         "aux",
         "inputs",
@@ -103,9 +112,9 @@ class ReverseRun:
         self.tree = flatten(primals, given)
         self.leaves = given
         if any([issubclass(type(x), Tracer) for x in given]):
-            self.leaves = [snapshot(x) for x in given]
+            self.leaves = [frozen(x) for x in given]
         self.names = names
-        tape = self.tape = Tape(guard=guard)
+        tape = self.tape = self.new_tape(guard=guard)
         try:
             self._run(f, has_aux)
             if self.leaves is not given:
@@ -133,7 +142,7 @@ class ReverseRun:
         finally:
             tape.close()
         y, aux = split_aux(f, y) if has_aux else (y, None)
-        if isinstance(y, Variable) and y.tape is tape:  # as most functions give
+        if isinstance(y, BareVariable) and y.tape is tape:  # as most functions give
             self.y_tree: Tree | None = None
             self.outputs: list[int | None] = [y.index]
             self.y = handed_out(y)
@@ -145,7 +154,7 @@ class ReverseRun:
     def _take_apart(self, y: Any) -> None:
         self.y_leaves = []
         self.y_tree = flatten(y, self.y_leaves)
-        mine = [isinstance(x, Variable) and x.tape is self.tape for x in self.y_leaves]
+        mine = [isinstance(x, BareVariable) and x.tape is self.tape for x in self.y_leaves]
         self.outputs = [x.index if m else None for x, m in zip(self.y_leaves, mine, strict=True)]
         if any(mine):
             self.y_leaves = [self._payload(x) for x in self.y_leaves]
@@ -154,7 +163,7 @@ class ReverseRun:
         self.y = y
 
     def _payload(self, x: Any) -> Any:
-        return handed_out(x) if isinstance(x, Variable) and x.tape is self.tape else x
+        return handed_out(x) if isinstance(x, BareVariable) and x.tape is self.tape else x
 
     def seeds(self, y_bar: Any) -> list[Any]:
         """A cotangent of y that a person gave, leaf by leaf."""
@@ -177,7 +186,7 @@ class ReverseRun:
             return list(gather(each, tuple(seeds)))
         bars, first = self._started(seeds)
 
-        plain = tape.__getitem__ if tape.folds is None else unfolding(tape, bars, None)
+        plain = tape.__getitem__ if tape.folds is None else tape.fetching(bars, None)
 
         def fetch(index: int) -> tuple[Any, ...]:
             record = plain(index)
@@ -190,7 +199,9 @@ class ReverseRun:
         return self._collected(bars)
 
     def _started(self, seeds: list[Any]) -> tuple[Cotangents, int]:
-        bars, first = Cotangents(self.tape), -1
+        tape = self.tape
+        bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
+        first = -1
         for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and not is_zero(bar):
                 if bars[index] is None:
@@ -242,3 +253,54 @@ def _holds_tangents(tree: Tree | None) -> bool:
     if tree is None:
         return False
     return isinstance(tree.like, Tangent) or any(map(_holds_tangents, tree.children))
+
+
+# ------------------------------------------------------------- from a result to where it starts
+
+
+def lower(
+    y: Any, tape: BareTape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]
+) -> Any:
+    """Return a result without its variables, and note where they were."""
+    if isinstance(y, BareVariable) and y.tape is tape:
+        starts.append((path, y.index))
+        return handed_out(y)
+    if is_structure_type(type(y)) and find_tracers(y):
+        return rebuild(y, [lower(field, tape, (*path, key), starts) for key, field in fields_of(y)])
+    return y
+
+
+def check_scalar(y: Any) -> None:
+    """Raise unless a result is one real number."""
+    of = space(y)
+    if type(of) is Space and of.kind == "real" and of.size == 1:
+        return
+    msg = (
+        f"grad is of a function with one real number for a result, and this one gave "
+        f"{describe(y)}; vjp takes a cotangent of any result, jacobian gives all partial "
+        f"derivatives"
+    )
+    raise NotDifferentiableError(msg)
+
+
+def one(y: Any) -> Any:
+    """Return the cotangent of a number: one, in its shape and dtype."""
+    of = space(y)
+    if of.dtype is None or is_number_type(of.like):
+        return 1.0 if of.dtype is None else of.like(1)
+    return of.zeros() + 1
+
+
+def unit(y: Any) -> Any:
+    """Return the cotangent of a result that has to be one real number, which is checked."""
+    cls = type(y)
+    found = _units.get(cls)
+    if found is None:
+        check_scalar(y)
+        found = one(y)
+        if is_number_type(cls):  # all of a class are alike, and the one cannot be written to
+            _units[cls] = found
+    return found
+
+
+_units: dict[type, Any] = {}

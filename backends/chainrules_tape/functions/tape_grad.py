@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py import (
     TracerError,
@@ -23,18 +23,50 @@ from chainrules_py.extend import (
     own,
     rebuild,
 )
-from chainrules_tape.core.backward import Cotangents, backward
-from chainrules_tape.core.variable import Variable
-from chainrules_tape.functions.seeds import check_scalar, lower, one
+from chainrules_tape.core.backward import backward
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.tape import BareTape
+from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.functions.run import check_scalar, lower, one
 from chainrules_tape.inspect.replay import replayed
 
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import Tape
-
-__all__ = ["gradient", "hook"]
+__all__ = ["HasGradients", "hook"]
 
 
-def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
+class HasGradients(BareTape):
+    """Tapes that people ask for gradients themselves."""
+
+    __slots__ = ()
+
+    def grad(self, loss: Any, sources: Any, seed: Any = None) -> Any:
+        """Return the gradient of a number, or the cotangents for a seed, at values on this tape.
+
+        Parameters
+        ----------
+        loss
+            A variable of this tape with one real number; with a seed, any variable, or a structure
+            of them.
+        sources
+            Variables of this tape, inputs or intermediates, in any structure.
+        seed, optional
+            The cotangent of the loss, in its structure.
+
+        Returns
+        -------
+        In the structure of the sources, a tuple, list or dict for one; ``ZeroTangent()`` where
+        nothing flows. Plain arrays, except on a differentiable tape: there, variables of it.
+
+        Raises
+        ------
+        TracerError
+            If the tape was consumed, or a value does not belong to it.
+        NotDifferentiableError
+            If the loss is not one real number, and no seed was given.
+        """
+        return gradient(self, loss, sources, seed)
+
+
+def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
     """`Tape.grad`."""
     differentiable = tape.notes is not None and tape.notes.differentiable
     if tape.state == "consumed":
@@ -58,7 +90,7 @@ def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
         seed = one(y)
     elif not find_tracers(seed):
         seed = check_cotangent(y, seed)
-    bars = Cotangents(tape)
+    bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
     first = -1
     for path, index in starts:
         bar = seed
@@ -82,7 +114,7 @@ def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
             tape.consume()
     given: set[int] = set()
 
-    def bar_of(x: Variable) -> Any:
+    def bar_of(x: BareVariable) -> Any:
         bar = unthunk(found.get(x.index, ZeroTangent()))
         if is_zero(bar):
             return bar
@@ -97,11 +129,11 @@ def gradient(tape: Tape, loss: Any, sources: Any, seed: Any) -> Any:
     return _visit(tape, sources, bar_of)
 
 
-def _visit(tape: Tape, sources: Any, f: Callable[[Variable], Any]) -> Any:
+def _visit(tape: BareTape, sources: Any, f: Callable[[BareVariable], Any]) -> Any:
     """A function of every source, in the container they came in."""
     if is_structure_type(type(sources)):
         return rebuild(sources, [_visit(tape, x, f) for _, x in fields_of(sources)])
-    if isinstance(sources, Variable) and sources.tape is tape:
+    if isinstance(sources, BareVariable) and sources.tape is tape:
         return f(sources)
     msg = (
         f"a gradient is asked for at {sources!r}, which is no variable of this tape; "
@@ -110,8 +142,8 @@ def _visit(tape: Tape, sources: Any, f: Callable[[Variable], Any]) -> Any:
     raise TracerError(msg)
 
 
-def _checked(tape: Tape, loss: Any, what: str) -> Any:
-    if isinstance(loss, Variable) and loss.tape is not tape and loss.level > tape.level:
+def _checked(tape: BareTape, loss: Any, what: str) -> Any:
+    if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
         msg = f"{what} {loss!r} belongs to another tape, begun inside this one; ask that one"
         raise TracerError(msg)
     return loss
@@ -140,7 +172,7 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
     passing 3.0
     12.0
     """
-    if not isinstance(x, Variable):
+    if not isinstance(x, BareVariable):
         return
     of = space(x.payload)
 

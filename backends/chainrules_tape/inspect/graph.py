@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py.extend import (
     describe,
     is_number_type,
 )
-from chainrules_tape.inspect.nans import parents
-from chainrules_tape.inspect.text import name_of, operation, value_of
+from chainrules_tape.core.links import parents
+from chainrules_tape.core.tape import BareTape
+from chainrules_tape.inspect.text import listing, name_of, operation, value_of
 
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import Tape
-
-__all__ = ["graphviz", "svg"]
+__all__ = ["Drawable", "graphviz", "svg"]
 
 WIDTH_OF_LETTER, HEIGHT, GAP, STEP, MARGIN = 7.2, 40, 24, 76, 16
 SMALL = 6
@@ -51,7 +49,7 @@ class Node:
         return max(WIDTH_OF_LETTER * max(len(self.title), len(self.detail)) + 20, HEIGHT)
 
 
-def nodes_of(tape: Tape) -> list[Node]:
+def nodes_of(tape: BareTape) -> list[Node]:
     """What there is to draw."""
     nodes = []
     for index, record in enumerate(tape):
@@ -73,7 +71,7 @@ def _value(value: Any) -> str:
     return shown
 
 
-def graphviz(tape: Tape) -> str:
+def graphviz(tape: BareTape) -> str:
     """The graph in the language of Graphviz, one node for each record."""
     lines = ["digraph tape {", "  node [shape=box, fontname=monospace];"]
     for index, node in enumerate(nodes_of(tape)):
@@ -85,7 +83,7 @@ def graphviz(tape: Tape) -> str:
     return "\n".join([*lines, "}"])
 
 
-def svg(tape: Tape) -> str:
+def svg(tape: BareTape) -> str:
     """The graph as a picture: inputs on top, each record below what it was computed from."""
     nodes = nodes_of(tape)
     rows = place(nodes)
@@ -145,3 +143,22 @@ def _box(node: Node) -> str:
         for i, text in enumerate(lines)
     ]
     return box + "".join(texts)
+
+
+class Drawable(BareTape):
+    """Tapes that show themselves: as text, and as a graph."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return listing(self)
+
+    def to_dot(self) -> str:
+        """Return the graph of the calls, in the language of Graphviz."""
+        return graphviz(self)
+
+    def to_svg(self) -> str:
+        """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
+        return svg(self)
+
+    _repr_svg_ = to_svg

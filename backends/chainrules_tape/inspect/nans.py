@@ -7,7 +7,7 @@ import contextvars
 import linecache
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py import (
     NanError,
@@ -22,18 +22,17 @@ from chainrules_py.extend import (
     is_tracer_type,
     namespace_of,
 )
-
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import KeptCall
+from chainrules_tape.core.backward import play
+from chainrules_tape.core.links import parents
 
 __all__ = ["check_pushed", "check_value", "debug_nans", "source_line", "trap_is_set", "trapped"]
 
-_trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
+trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
 
 
 def trap_is_set() -> bool:
     """Whether differentiation that begins now is inside `debug_nans`."""
-    return _trap.get()
+    return trap.get()
 
 
 @contextlib.contextmanager
@@ -58,11 +57,11 @@ def debug_nans() -> Iterator[None]:
     ...
     chainrules_py.errors.NanError: log(float64[2]) gave NaN...
     """
-    token = _trap.set(True)
+    token = trap.set(True)
     try:
         yield
     finally:
-        _trap.reset(token)
+        trap.reset(token)
 
 
 def has_nan(x: Any) -> bool:
@@ -77,7 +76,7 @@ def has_nan(x: Any) -> bool:
     return is_array_type(cls) and bool(namespace_of(cls).any(x != x))
 
 
-def check_value(call: KeptCall) -> None:
+def check_value(call: Any) -> None:
     """Raise if a call made a NaN of what was none."""
     payloads = [payload for payload, _ in call.opened]
     if has_nan(call.value) and not any(map(has_nan, payloads)):
@@ -114,7 +113,7 @@ def source_line(values: tuple[Any, ...]) -> str:
     return f"{file}:{number}: {linecache.getline(file, number).strip()}"
 
 
-def trapped(play: Callable[..., None], calls: dict[int, KeptCall]) -> Callable[..., None]:
+def trapped(calls: dict[int, Any]) -> Callable[..., None]:
     """What plays records one by one, and looks at the cotangents that each sends on."""
 
     def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:
@@ -135,16 +134,3 @@ def trapped(play: Callable[..., None], calls: dict[int, KeptCall]) -> Callable[.
                 raise NanError(msg)
 
     return play_trapped
-
-
-def parents(links: Any) -> tuple[int, ...]:
-    """The indices of the records that a record sends cotangents to."""
-    if links is None:
-        return ()
-    if type(links) is int:
-        return (links,)
-    if type(links) is dict:
-        links = tuple(links.values())
-    if type(links) is not tuple:
-        return parents(getattr(links, "links", getattr(links, "index", None)))
-    return tuple([index for link in links for index in parents(link)])

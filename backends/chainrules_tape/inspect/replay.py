@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py import bind
 from chainrules_py.extend import (
@@ -12,10 +12,9 @@ from chainrules_py.extend import (
     is_structure_type,
 )
 from chainrules_tape.config import config
+from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import reopen
-
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import KeptCall, Tape
+from chainrules_tape.inspect.kept_calls import KeptCall
 
 __all__ = ["replayed"]
 
@@ -23,7 +22,7 @@ SAVES_VALUES = ("scalar_rule", "bilinear_rule", "linear_rule")
 """The pens whose records save operands and results as they are; the others save what they like."""
 
 
-def replayed(tape: Tape) -> Callable[[int], Any]:
+def replayed(tape: BareTape) -> Callable[[int], Any]:
     """What gives the records of a tape, with variables of the same tape for what they saved."""
     calls = (tape.notes and tape.notes.calls) or {}
 
@@ -48,12 +47,12 @@ def is_ambiguous(payload: Any) -> bool:
     return is_python_number(type(payload)) or is_structure_type(type(payload))
 
 
-def recorded_again(tape: Tape, record: Any, call: KeptCall) -> Any:
+def recorded_again(tape: BareTape, record: Any, call: KeptCall) -> Any:
     """The record of the same call on variables; what its rule computes is recorded as well."""
     operands = [reopen(payload, link, tape) for payload, link in call.opened]
     classes = tuple(map(type, operands))
     wanted = tuple([link is not None for _, link in call.opened])
-    rule = Site(call.primitive, call.primal).rule(classes)
+    rule = Site(call.primitive, call.primal).rule(classes, config)
     bound = bind(rule, classes, wanted, "reverse", primal=call.primal, config=config)
     assert bound is not None  # as it was when the call was recorded
     return bound.run(record[1], *operands, **call.options)[1]

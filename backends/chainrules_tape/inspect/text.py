@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chainrules_py.extend import (
     describe,
@@ -11,13 +11,11 @@ from chainrules_py.extend import (
     is_number_type,
 )
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
-from chainrules_tape.folding import folded
-from chainrules_tape.inspect.nans import parents
+from chainrules_tape.core.links import parents
+from chainrules_tape.core.tape import BareTape
+from chainrules_tape.core.variable import BareVariable
 
-if TYPE_CHECKING:
-    from chainrules_tape.core.tape import Tape
-
-__all__ = ["listing", "name_of", "operation", "value_of"]
+__all__ = ["Named", "listing", "name_of", "operation", "value_of"]
 
 _SIGNS = {
     "__add__": "+",
@@ -36,7 +34,18 @@ _UNKNOWN = "…"
 """What stands for a constant operand, where the tape does not keep the calls."""
 
 
-def listing(tape: Tape) -> str:
+class Named(BareVariable):
+    """Variables that have a name in listings of their tape."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name that it was given, or v and its number."""
+        return name_of(self.tape, self.index)
+
+
+def listing(tape: BareTape) -> str:
     """The records of a tape, a line for each, with values where the tape keeps them."""
     lines = []
     for index in range(len(tape)):
@@ -46,7 +55,7 @@ def listing(tape: Tape) -> str:
     return "\n".join(lines) or repr(tape)
 
 
-def name_of(tape: Tape, index: int) -> str:
+def name_of(tape: BareTape, index: int) -> str:
     """The name of a record: the one it was given, or v and its number among the unnamed."""
     names = tape.notes.names if tape.notes is not None else {}
     if index in names:
@@ -54,19 +63,19 @@ def name_of(tape: Tape, index: int) -> str:
     return f"v{index - sum(1 for named in names if named < index)}"
 
 
-def value_of(tape: Tape, index: int) -> Any:
+def value_of(tape: BareTape, index: int) -> Any:
     """The value of a record, on tapes that keep them; else None."""
     calls = tape.notes.calls if tape.notes is not None else None
     return calls[index].value if calls and index in calls else None
 
 
-def operation(tape: Tape, index: int) -> str:
+def operation(tape: BareTape, index: int) -> str:
     """What a record computes, as its line says it."""
     pull, links = tape[index][:2]
     if pull is None:
         return "input"
-    if pull is folded:
-        return f"{_UNKNOWN}  (checkpointed)"
+    if isinstance(said := getattr(pull, "shown", None), str):  # by a record that was dropped
+        return f"{_UNKNOWN}  ({said})"
     statement = getattr(pull, "statement", None)
     calls = tape.notes.calls if tape.notes is not None else None
     if statement is None:  # a field of a structure, which is kept as its key
@@ -84,7 +93,7 @@ def operation(tape: Tape, index: int) -> str:
     return _written(primitive, shown, options)
 
 
-def _operand(tape: Tape, payload: Any, link: Any) -> str:
+def _operand(tape: BareTape, payload: Any, link: Any) -> str:
     if type(link) is int:
         return name_of(tape, link)
     if link is not None:

@@ -20,12 +20,10 @@ from chainrules_py import MutationError
 from chainrules_py.extend import (
     Memory,
     describe,
-    fields_of,
-    is_structure_type,
     memory_of,
 )
 
-__all__ = ["MODES", "Guard", "Mode", "plain_arrays"]
+__all__ = ["MODES", "Guard", "Mode"]
 
 Mode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
 MODES: tuple[Mode, ...] = ("lock", "fingerprint", "full", "off")
@@ -182,14 +180,6 @@ def _role(name: Any) -> str:
         return str(name)
     statement = getattr(name[0], "statement", None)
     return f"which {statement.primal.__name__} saved" if statement else "which was saved"
-
-
-def plain_arrays(x: Any) -> list[Any]:
-    """The arrays with memory to watch over that a value is, or holds in its fields."""
-    cls = type(x)
-    if is_structure_type(cls):
-        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
-    return [x] if memory_of(cls) is not None else []
 
 
 def covers(x: Any, owner: Any) -> bool:

@@ -11,14 +11,66 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Cache,
+    is_array_type,
     is_tracer_type,
+    part,
 )
-from chainrules_py.vocabulary.views import store
+from chainrules_py.vocabulary.views import duplicate, store
 from chainrules_tape.config import config
-from chainrules_tape.core.links import Overwrite
-from chainrules_tape.memory.write import alone, fits
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.memory.view import share
+from chainrules_tape.memory.write import Writable, alone, fits
 
-__all__ = ["put_in_place"]
+__all__ = ["Overwrite", "WritableOnTape", "put_in_place"]
+
+
+class Overwrite:
+    """Link of a write into memory of our own: what was written over gets no cotangent.
+
+    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
+    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
+    cost n on the way back as well.
+    """
+
+    __slots__ = ("links",)
+
+    def __init__(self, x: int, y: int | None) -> None:
+        self.links = (x, y)
+
+    @property
+    def plain(self) -> int | tuple[int, int]:
+        """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
+        x, y = self.links
+        return x if y is None else (x, y)
+
+    parents = plain
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Read what goes to the value, and pass the rest on."""
+        (x, y), pull, saved = self.links, record[0], record[2:]
+        mine = bars.release(index)
+        bars[index] = None
+        if y is not None:
+            bar = part(pull, 1, y_bar, saved)
+            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
+        if mine:
+            y_bar[saved[0]["index"].join(saved[3:])] = 0
+        else:
+            y_bar = part(pull, 0, y_bar, saved)
+        if bars[x] is None and is_array_type(type(y_bar)):
+            bars.adopt(x, y_bar)
+        else:
+            bars.add(x, y_bar)
+
+
+class WritableOnTape(Writable):
+    """A variable that can be written to: the write is recorded, and done in its own memory."""
+
+    __slots__ = ()
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Record a write whose result is the memory that was written to."""
+        return put_in_place(self, pattern, arrays, value)
 
 
 def put_in_place(x: Any, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:

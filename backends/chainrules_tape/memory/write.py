@@ -7,9 +7,10 @@ once where somebody has. So n writes to one buffer cost n.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from chainrules_py import (
     MutationError,
@@ -19,6 +20,8 @@ from chainrules_py import (
     is_mutable_destination,
 )
 from chainrules_py.extend import (
+    ArrayLike,
+    call_native,
     describe,
     find_tracers,
     is_array_type,
@@ -26,7 +29,10 @@ from chainrules_py.extend import (
     is_tracer_type,
     kind_of,
     memory_of,
+    refuse_exchange,
+    refuse_plain,
 )
+from chainrules_py.vocabulary import binary_operators
 from chainrules_py.vocabulary.views import (
     Index,
     converted,
@@ -37,7 +43,10 @@ from chainrules_py.vocabulary.views import (
     stacked,
     store,
 )
-from chainrules_tape.memory.views import check_writable, current, replace_value, view_of, write_back
+from chainrules_tape.core.tape import frozen
+from chainrules_tape.memory.outdated import Outdated, current
+from chainrules_tape.memory.view import View, note_view, view_of
+from chainrules_tape.memory.write_back import check_writable, replace_value, write_back
 
 __all__ = [
     "alone",
@@ -49,7 +58,7 @@ __all__ = [
     "innermost",
     "put",
     "settled",
-    "snapshot",
+    "Writable",
 ]
 
 
@@ -188,12 +197,93 @@ def fits(array: Any, value: Any) -> bool:
     return is_tracer_type(type(array)) and bool(value.level <= array.level)
 
 
+# ------------------------------------------------------------- tracers that can be written to
+
+
+def set_item(self: Any, where: Any, value: Any) -> None:
+    """Write ``self[where] = value``, as Python says it."""
+    if is_tracer_type(type(value)) and view_of(value) is not None:
+        refuse_exchange(sys._getframe(1))
+    put(self, where, value)
+
+
+def _in_place_members() -> dict[str, Any]:
+    """Make the methods that write in place, of the operators that have such."""
+    made: dict[str, Any] = {"__setitem__": set_item}
+    for name in binary_operators:
+        native = getattr(operator, f"__i{name[2:]}", None)
+        if native is not None:
+            made[f"__i{name[2:]}"] = in_place(getattr(ArrayLike, name), native)
+    return made
+
+
+class Writable(ArrayLike):
+    """A tracer that can be written to: its view, and what it takes over from what is written."""
+
+    __slots__ = ()
+    array_members = _in_place_members()
+    payload: Any
+    state: ClassVar[tuple[str, ...]]
+    _leaf: Callable[[Any], Any]
+
+    @property
+    def has_known_layout(self) -> bool:
+        """Whether it lies in memory as the program's own array would."""
+        view = view_of(current(self))
+        return view is None or view.faithful
+
+    def frozen(self) -> Any:
+        """Return it as it is now; the memory is shared until one of the two is written to."""
+        if isinstance(self, Outdated):
+            self._read_again()
+        made = object.__new__(type(self))
+        for name in self.state:
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def forget_view(self) -> None:
+        """Forget whose view it is: the function that gave it gives arrays of their own."""
+        if view_of(self) is not None:
+            self.view = View()
+
+    def note_view(self, *call: Any) -> None:
+        """Note that it is a view of the first operand of a call, if it is."""
+        note_view(self, *call)
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Write a value into the memory itself; False, and nothing done, where others have it."""
+        return False
+
+    def _constant(self, value: Any) -> Any:
+        """Return a plain value at this level, so that what is traced can be written into it."""
+        if kind_of(value) not in ("real", "complex"):
+            return value
+        inner = self.payload
+        return self._leaf(inner._constant(value) if isinstance(inner, ArrayLike) else value)
+
+    def _become(self, z: Any) -> None:
+        """Take over the value, and all that is known of it, of another tracer or a plain array."""
+        if not isinstance(z, ArrayLike) or z.level != self.level:
+            z = self._constant(z)
+        object.__setattr__(self, "__class__", type(z))
+        for name in self.state:
+            setattr(self, name, getattr(z, name))
+
+    def _with_out(self, ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a ufunc that writes its result: also ``plain += x``, which NumPy makes one."""
+        if len(keywords["out"]) > 1:
+            return call_native(ufunc, operands, keywords)
+        (target,) = keywords["out"]
+        rest = {name: value for name, value in keywords.items() if name != "out"}
+        if not isinstance(target, ArrayLike):
+            refuse_plain(target, next(x for x in operands if is_tracer_type(type(x))))
+        z = ufunc(*operands, **rest)
+        plain = [innermost(x) for x in operands]
+        assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
+        return target
+
+
 # ------------------------------------------------------------------- what writes shall not change
-
-
-def snapshot(x: Any) -> Any:
-    """A tracer as it is now, for whoever keeps it; the memory is shared until one is written to."""
-    return current(x)._snapshot() if is_tracer_type(type(x)) else x
 
 
 def settled(y: Any) -> Any:
@@ -228,7 +318,7 @@ def handed_out(x: Any) -> Any:
     payload = current(x).payload
     cls = type(payload)
     if issubclass(cls, Tracer):
-        return snapshot(payload)
+        return frozen(payload)
     if memory_of(cls) is None:
         return payload
     del payload

@@ -1,0 +1,112 @@
+"""Assembly of the tape: what is plugged into its core, and in which order.
+
+The core records calls and plays them back. Everything else is plugged in here: writing in place
+and views (`memory`), short ways for frequent calls (`fast`), kept calls, names, text and graphs
+(`inspect`), gradients that people ask a tape for (`functions`), and records that are dropped and
+made again (`checkpoint`). A room that is left out here is not missed by the others.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from chainrules_py.extend import Classes
+from chainrules_tape.checkpoint import Foldable
+from chainrules_tape.core.tape import Closed, Notes
+from chainrules_tape.core.variable import BareVariable, wrap_fields
+from chainrules_tape.fast.recorders import FastCalls
+from chainrules_tape.functions.run import ReverseRun
+from chainrules_tape.functions.tape_grad import HasGradients
+from chainrules_tape.inspect.graph import Drawable
+from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
+from chainrules_tape.inspect.nans import trap
+from chainrules_tape.inspect.text import Named
+from chainrules_tape.memory.guard import Guard, Mode
+from chainrules_tape.memory.record_write import WritableOnTape
+
+__all__ = ["KeptVariable", "Tape", "Variable"]
+
+
+class Variable(FastCalls, Named, WritableOnTape, BareVariable):
+    """Value on a tape. It has a subclass for each type of payload."""
+
+    __slots__ = ()
+
+
+class KeptVariable(KeepsCalls, Variable):
+    """Value on a tape that keeps the calls themselves, to show them or to record them again."""
+
+    __slots__ = ()
+
+
+Variable.results = Classes(Variable, wrap_fields)
+KeptVariable.results = Classes(KeptVariable, wrap_fields)
+
+
+class Tape(HasGradients, Drawable, Trapped, Foldable):
+    """Tape: the records of one differentiation, in the order of the calls.
+
+    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
+    the records at ``links``, an index or a tuple of them.
+
+    Parameters
+    ----------
+    persistent : bool
+        Whether more than one gradient can be asked for; without it the first consumes the tape,
+        so that memory goes as the pass goes.
+    differentiable : bool
+        Whether the gradients are variables of this tape, to be differentiated again, to any
+        order. Such a tape keeps all values that it saw, shows them, and is persistent.
+    guard : {"lock", "fingerprint", "full", "off"}
+        How arrays that the gradient depends on are watched, so that none is written to before it is
+        taken: they are read-only meanwhile, and compared by a sample of their elements; only
+        compared; compared byte by byte; or not watched.
+
+    Examples
+    --------
+    >>> with Tape() as tape:
+    ...     x = tape.variable(3.0, "x")
+    ...     loss = x * x
+    >>> tape.grad(loss, x)
+    6.0
+
+    Several losses, and a gradient of a gradient:
+
+    >>> with Tape(differentiable=True) as tape:
+    ...     x = tape.variable(3.0, "x")
+    ...     slope = tape.grad(x * x * x, x)
+    ...     bend = tape.grad(slope, x)
+    >>> slope.value, bend.value
+    (27.0, 18.0)
+    """
+
+    __slots__ = ()
+    when_open: ClassVar[type[Tape]]
+    when_closed: ClassVar[type[Tape]]
+    when_consumed: ClassVar[type[Tape]]
+
+    def __init__(
+        self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
+    ) -> None:
+        notes: Notes | None = None
+        classes = Variable.results
+        if differentiable or trap.get():
+            notes, classes = KeptNotes(differentiable), KeptVariable.results
+        super().__init__(Guard(guard), classes, persistent or differentiable, notes)
+
+
+class ClosedTape(Closed, Tape):
+    """Tape whose differentiation is over."""
+
+    __slots__ = ()
+
+
+class ConsumedTape(ClosedTape):
+    """Tape whose gradient was taken: its records are gone."""
+
+    __slots__ = ()
+    state = "consumed"
+
+
+Tape.when_open, Tape.when_closed, Tape.when_consumed = Tape, ClosedTape, ConsumedTape
+ReverseRun.new_tape = Tape

@@ -1,0 +1,66 @@
+"""Cotangents that a backward pass has collected so far, and whose memory they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py import accumulate, is_mutable_destination, is_zero
+from chainrules_py.extend import is_tracer_type
+
+__all__ = ["Cotangents"]
+
+
+class Cotangents(list[Any]):
+    """Cotangents collected for the records of a tape, None where there is none yet.
+
+    Cotangents are added in reverse order of record, so the same inputs give the same bits. The
+    only arrays written to are sums that were made here; ``plain`` says where they are.
+    """
+
+    __slots__ = ("owned", "plain", "waiting")
+
+    def __init__(self, n: int) -> None:
+        super().__init__([None] * n)
+        self.plain: set[int] = set()
+        self.owned: dict[int, Any] = {}
+        self.waiting: dict[int, list[Any]] = {}
+
+    def add(self, link: int, bar: Any) -> None:
+        """Add to what was collected, in place where it is a sum of our own."""
+        total = self[link]
+        if total is None:
+            self[link] = bar
+            return
+        self[link], token = accumulate(total, bar, self.owned.get(link, False))
+        self.owned[link] = token
+        if token is True and is_mutable_destination(self[link]):
+            self.plain.add(link)
+        else:  # a traced cotangent was added to a plain one
+            self.plain.discard(link)
+
+    def replace(self, link: int, bar: Any) -> None:
+        """Put another cotangent in place of what was collected; None leaves it."""
+        if bar is not None:
+            self[link] = None if is_zero(bar) else bar
+            self.plain.discard(link)
+            self.owned.pop(link, None)
+
+    def release(self, link: int) -> bool:
+        """Whether what was collected is an array of our own, which nobody writes to from now on."""
+        self_made = self.owned.pop(link, False) is True
+        plain = link in self.plain
+        self.plain.discard(link)
+        return self_made and (plain or is_tracer_type(type(self[link])))
+
+    def flush(self, *indices: int) -> None:
+        """Add what has waited for more of its kind at these."""
+        for index in indices:
+            if index in self.waiting:
+                (_, (_, links, *_)), *_ = self.waiting[index]
+                links.add(self)
+
+    def adopt(self, link: int, buffer: Any) -> None:
+        """Collect into a buffer of our own from now on."""
+        self[link], self.owned[link] = buffer, True
+        if is_mutable_destination(buffer):
+            self.plain.add(link)

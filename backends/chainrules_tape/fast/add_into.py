@@ -1,0 +1,207 @@
+"""Links of records whose pulls add in place: to a buffer, to a part of one, or to rows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import AbstractTangent, Space
+from chainrules_py.extend import find_tracers, is_tracer_type, kind_of
+from chainrules_py.vocabulary.views import duplicate
+from chainrules_tape.core.cotangents import Cotangents
+
+__all__ = ["AddInto", "RowsOf", "SliceOf"]
+
+
+class AddInto:
+    """Link of a record whose pull can add in place to what its parent has collected."""
+
+    __slots__ = ("index", "pull_into")
+
+    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
+        self.index = index
+        self.pull_into = pull_into
+
+    @property
+    def parents(self) -> int:
+        """The record that it sends to."""
+        return self.index
+
+    plain = parents
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add in place what the pull would return: n elements read one by one build no n arrays."""
+        bars[index] = None
+        link, saved = self.index, record[2:]
+        if link in bars.plain and type(y_bar) is type(bars[link]):
+            self.pull_into(bars[link], y_bar, *saved)
+            return
+        of = next((s for s in saved if type(s) is Space), None)
+        if _is_dense(y_bar) and of is not None and has_buffer(bars, link, of):
+            self.pull_into(bars[link], y_bar, *saved)
+            return
+        pattern = saved[0].get("index")
+        where = pattern.join(()) if pattern is not None and pattern.is_basic else None
+        if where is None or not _adds_traced(bars, link, y_bar, where):
+            _add_pulled(bars, link, record[0](y_bar, *saved), of)
+
+
+class SliceOf:
+    """Link of a record that read a part of an array: ``(pull, link, where, of)``.
+
+    Attributes
+    ----------
+    index : int
+        Where the array is on the tape.
+    of : Space
+        Its space.
+    element : type or None
+        What its elements are, if one was read: no tracer, and no array either.
+    rows : Rows or None
+        The link of the records that read rows of the same array.
+    """
+
+    __slots__ = ("element", "index", "of", "rows")
+
+    def __init__(self, index: int, of: Any) -> None:
+        self.index = index
+        self.of = of
+        self.element: type | None = None
+        self.rows: RowsOf | None = None
+
+    @property
+    def parents(self) -> int:
+        """The record that it sends to."""
+        return self.index
+
+    plain = parents
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add to the same part of a buffer."""
+        bars[index] = None
+        link = self.index
+        total, cls = bars[link], type(y_bar)
+        if link not in bars.plain or (cls is not type(total) and cls is not self.element):
+            if not _is_dense(y_bar) or not has_buffer(bars, link, self.of):
+                if not _adds_traced(bars, link, y_bar, record[2]):
+                    _add_pulled(bars, link, record[0](y_bar, *record[2:]), self.of)
+                return
+            total = bars[link]
+        where = record[2]
+        part = total[where]
+        if type(part) is type(total) is cls:
+            part += y_bar
+        else:  # an element, or of another library, for which += would name its sum
+            total[where] = part + y_bar
+
+
+class RowsOf(AddInto):
+    """Link of a record that read rows by an array: ``(pull, link, options, of, array)``.
+
+    What goes to the rows of an input is collected, as long as it is little, and added in one call:
+    of 32 rows the call is most of what it costs.
+
+    Attributes
+    ----------
+    join : callable or None
+        Joins a list of arrays along their first axis; None where nothing may wait, since the array
+        is no input, and its cotangent is used before all is played.
+    """
+
+    __slots__ = ("join",)
+
+    def __init__(self, index: int, pull_into: Callable[..., Any], join: Any) -> None:
+        super().__init__(index, pull_into)
+        self.join = join
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Keep what goes to the rows, or add it."""
+        link, array = self.index, record[4]
+        little = type(y_bar) is type(array) and y_bar.size < WAITING and array.ndim == 1
+        if not little or self.join is None:
+            super().pull(bars, index, y_bar, record)
+            return
+        waiting = bars.waiting.get(link)
+        if waiting is None:
+            if not has_buffer(bars, link, record[3]):
+                super().pull(bars, index, y_bar, record)
+                return
+            waiting = bars.waiting[link] = []
+        bars[index] = None
+        waiting.append((y_bar, record))
+        if len(waiting) * y_bar.size > 8 * WAITING:
+            self.add(bars)
+
+    def add(self, bars: Cotangents) -> None:
+        """Add what has waited, in the order in which it came."""
+        link, pull_into = self.index, self.pull_into
+        waiting = bars.waiting.pop(link)
+        total = bars[link]
+        if link not in bars.plain:
+            for y_bar, record in waiting:
+                bars.add(link, record[0](y_bar, *record[2:]))
+            return
+        # Arrays of several dtypes are not joined: integers with and without a sign give floats.
+        groups: dict[Any, list[tuple[Any, Any]]] = {}
+        for pair in waiting:
+            groups.setdefault(pair[1][4].dtype, []).append(pair)
+        for pairs in groups.values():
+            y_bar, record = pairs[0]
+            array = record[4]
+            if len(pairs) > 1 and kind_of(array) == "int":
+                y_bar = self.join([y_bar for y_bar, _ in pairs])
+                array = self.join([record[4] for _, record in pairs])
+                pull_into(total, y_bar, record[2], record[3], array)
+                continue
+            for y_bar, record in pairs:
+                pull_into(total, y_bar, *record[2:])
+
+
+WAITING = 2048
+"""From how many elements on it is not the call that adding rows costs."""
+
+
+def _is_dense(y_bar: Any) -> bool:
+    return not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
+
+
+def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
+    """Whether a record collects in a buffer of our own; from now on, where that can be."""
+    if link not in bars.plain:
+        total = bars[link]
+        if total is None:
+            bars.adopt(link, of.zeros())
+        elif is_tracer_type(type(total)):
+            pass
+        elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
+            bars.adopt(link, duplicate(total))
+        else:
+            bars.add(link, of.zeros())
+    return link in bars.plain
+
+
+def _add_pulled(bars: Cotangents, link: int, bar: Any, of: Any) -> None:
+    if bars[link] is None and of is not None and is_tracer_type(type(bar)):
+        bars.adopt(link, bar)
+    else:
+        bars.add(link, bar)
+
+
+def _adds_traced(bars: Cotangents, link: int, y_bar: Any, where: Any) -> bool:
+    """Add to a small part of a traced buffer of our own."""
+    total = bars[link]
+    if not is_tracer_type(type(total)):
+        return False
+    small = (
+        not isinstance(y_bar, AbstractTangent)
+        and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
+        and bars.owned.get(link) is True
+        and all([t.level <= total.level for t in find_tracers(y_bar)])
+    )
+    if small:
+        total[where] += y_bar
+    return small
+
+
+SMALL_PART = 8
+"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
