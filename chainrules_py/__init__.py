@@ -42,24 +42,24 @@ from chainrules_py.registry.pens import (
     scalar_rule,
 )
 from chainrules_py.registry.table import coverage, explain, find_rule, rules_for
+from chainrules_py.tangents.arithmetic import (
+    accumulate,
+    add_tangents,
+    canonicalize,
+    move,
+    scale,
+)
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import Space, project, space, zero_tangent
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,
     NoTangent,
     NotImplementedTangent,
-    Tangent,
-    Thunk,
     ZeroTangent,
-    accumulate,
-    add_tangents,
-    canonicalize,
-    is_mutable_destination,
     is_zero,
-    move,
-    scale,
-    unthunk,
 )
 from chainrules_py.values.arrays import (
     Array,
@@ -71,6 +71,7 @@ from chainrules_py.values.arrays import (
     register_array_type,
     register_scalar_type,
 )
+from chainrules_py.values.library import is_mutable_destination
 from chainrules_py.values.structure import register_structure
 from chainrules_py.values.tracers import ignore_derivatives
 

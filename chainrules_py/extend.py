@@ -17,8 +17,9 @@ _HOMES: dict[str, str] = {
         "beside dispatch_type is_array_type is_number_type is_python_number is_tracer_type "
         "namespace_of number_home refuse_type register_host register_number_home"
     ),
-    "chainrules_py.values.finite": "register_finite",
-    "chainrules_py.values.fusing": "register_fuser",
+    "chainrules_py.values.library": (
+        "owners register_finite register_fuser register_mutable register_owner"
+    ),
     "chainrules_py.values.memory": (
         "Memory has_known_layout makers memory_of refuse_plain register_memory share_memory viewers"
     ),
@@ -39,9 +40,9 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.rows.derive": "derive rows_of",
     "chainrules_py.primitives.signature": "parameters_of",
+    "chainrules_py.tangents.boundary": "check_cotangent deliver own",
     "chainrules_py.tangents.pytree": "FlatLayout Opened exactly",
     "chainrules_py.tangents.space": "StructureSpace fit kind_of",
-    "chainrules_py.tangents.structural": "deliver register_mutable",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast register_sums",
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
@@ -58,13 +59,11 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
-    "chainrules_py.tracing.foreign_errors": "DEEP",
+    "chainrules_py.tracing.foreign_errors": "DEEP explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
-    "chainrules_py.tracing.operators": "Classes",
+    "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
-    "chainrules_py.engines.frule_rrule": (
-        "check_cotangent own owners register_owner scalar_at_home"
-    ),
+    "chainrules_py.engines.frule_rrule": "scalar_at_home",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"
     ),

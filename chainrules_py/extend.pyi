@@ -79,10 +79,6 @@ from chainrules_py.engines.export import (
     stated,
 )
 from chainrules_py.engines.frule_rrule import (
-    check_cotangent,
-    own,
-    owners,
-    register_owner,
     scalar_at_home,
 )
 from chainrules_py.engines.import_rule import (
@@ -221,6 +217,11 @@ from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,
 )
+from chainrules_py.tangents.boundary import (
+    check_cotangent,
+    deliver,
+    own,
+)
 from chainrules_py.tangents.pytree import (
     FlatLayout,
     Opened,
@@ -230,10 +231,6 @@ from chainrules_py.tangents.space import (
     StructureSpace,
     fit,
     kind_of,
-)
-from chainrules_py.tangents.structural import (
-    deliver,
-    register_mutable,
 )
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
@@ -252,6 +249,7 @@ from chainrules_py.tracing.creation import (
 )
 from chainrules_py.tracing.foreign_errors import (
     DEEP,
+    explain_error,
 )
 from chainrules_py.tracing.library_calls import (
     Site,
@@ -259,6 +257,7 @@ from chainrules_py.tracing.library_calls import (
 )
 from chainrules_py.tracing.operators import (
     Classes,
+    in_place_operators,
 )
 from chainrules_py.values.arrays import (
     beside,
@@ -273,11 +272,12 @@ from chainrules_py.values.arrays import (
     register_host,
     register_number_home,
 )
-from chainrules_py.values.finite import (
+from chainrules_py.values.library import (
+    owners,
     register_finite,
-)
-from chainrules_py.values.fusing import (
     register_fuser,
+    register_mutable,
+    register_owner,
 )
 from chainrules_py.values.memory import (
     Memory,
@@ -391,6 +391,7 @@ __all__ = [
     "dot_standard",
     "elementwise_composites",
     "exactly",
+    "explain_error",
     "fields_of",
     "find_tracers",
     "fit",
@@ -405,6 +406,7 @@ __all__ = [
     "has_known_layout",
     "highest_tracer",
     "hosted",
+    "in_place_operators",
     "indexing_composites",
     "inner_standard",
     "interp_standard",

@@ -13,7 +13,9 @@ import pytest
 
 from chainrules_py import errors
 from chainrules_py.errors import ChainRulesError, describe, register_description
-from chainrules_py.tangents.structural import NoTangent, Tangent, Thunk, ZeroTangent
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import Thunk
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 
 CLASSES = [
     cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, Exception)

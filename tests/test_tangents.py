@@ -18,28 +18,27 @@ import numpy as np
 import pytest
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError
-from chainrules_py.tangents import structural
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents import arithmetic, structural
+from chainrules_py.tangents.arithmetic import (
+    accumulate,
+    add_tangents,
+    canonicalize,
+    move,
+    scale,
+)
+from chainrules_py.tangents.boundary import deliver
+from chainrules_py.tangents.structural import Tangent, map_fields
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,
     NoTangent,
     NotImplementedTangent,
-    Tangent,
-    Thunk,
     ZeroTangent,
-    accumulate,
-    add_tangents,
-    canonicalize,
-    deliver,
-    is_mutable_destination,
     is_zero,
-    map_fields,
-    move,
-    register_mutable,
-    scale,
-    unthunk,
 )
-from chainrules_py.values import structure
+from chainrules_py.values import library, structure
+from chainrules_py.values.library import is_mutable_destination, register_mutable
 from chainrules_py.values.structure import register_leaf, register_structure
 
 ZERO = ZeroTangent()
@@ -52,9 +51,10 @@ def registrations(monkeypatch):
     """Registrations of a test end with it; NumPy's arrays may be added into."""
     monkeypatch.setattr(structure, "_registered", dict(structure._registered))
     monkeypatch.setattr(structure, "_structures", {})
-    monkeypatch.setattr(structural, "_mutable", {})
+    monkeypatch.setattr(library, "mutable_tests", tests := {})
+    monkeypatch.setattr(arithmetic, "mutable_tests", tests)
     monkeypatch.setattr(structural, "_classes", dict(structural._classes))
-    monkeypatch.setattr(structural, "_plain_types", set())
+    monkeypatch.setattr(arithmetic, "_plain_types", set())
     register_mutable(
         np.ndarray, lambda x: x.flags.writeable and 0 not in x.strides and x.flags.owndata
     )

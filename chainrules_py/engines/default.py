@@ -11,7 +11,7 @@ from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.registry.table import Rule, demand_rule, find_rule
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.structural import NoTangent, is_zero
+from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.values import arrays
 
 __all__ = ["AnyEngine", "demand", "pull_through", "push_through"]

@@ -15,20 +15,18 @@ from chainrules_py.primitives.rows.alias import Alias, Call, aliases
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, primal_of, unbind
-from chainrules_py.tangents.space import Space, kind_of, project, space
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, held, own
+from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import (
     AbstractTangent,
     NoTangent,
-    Tangent,
     ZeroTangent,
-    canonicalize,
-    deliver,
     is_zero,
-    map_fields,
-    unthunk,
 )
 from chainrules_py.values import arrays
-from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.library import owners
 from chainrules_py.vocabulary.elementwise import lift
 
 __all__ = ["Pullback", "frule", "rrule"]
@@ -67,7 +65,7 @@ class _Frule:
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
-                tangents = tuple(map(_entering, operands, tangents))
+                tangents = tuple(map(check_tangent_of, operands, tangents))
                 found = plan.get(tuple([not is_zero(t) for t in tangents]))
                 if found is not None:
                     run, wanted, defaults = found
@@ -87,7 +85,7 @@ class _Frule:
                 f"got {len(tangents)}"
             )
             raise ProjectionError(msg)
-        tangents = tuple(map(_entering, operands, tangents))
+        tangents = tuple(map(check_tangent_of, operands, tangents))
         classes = tuple(map(type, operands))
         wanted = tuple(not is_zero(t) for t in tangents)
         rule, config = demand(f, classes, config, "forward")
@@ -358,69 +356,6 @@ def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
     )
 
 
-def _entering(x: Any, t: Any) -> Any:
-    """A tangent as a person gave it, checked against its operand and brought to its space."""
-    if type(t) is type(x) and kind_of(x) in ("real", "complex") and _agree(x, t):
-        return t
-    t = canonicalize(x, t)
-    if isinstance(t, (Tangent, AbstractTangent)):
-        return t
-    of = space(x)
-    return of if is_zero(of) else project_exactly(t, of)
-
-
-def _agree(x: Any, t: Any) -> bool:
-    """Whether two arrays or numbers of one type agree in dtype and shape."""
-    same_dtype = getattr(x, "dtype", None) is getattr(t, "dtype", None)
-    return same_dtype and getattr(x, "shape", ()) == getattr(t, "shape", ())
-
-
-def project_exactly(t: Any, of: Space) -> Any:
-    """Bring dtype, realness and device right; the shape has to be right already.
-
-    Raises
-    ------
-    ProjectionError
-        If the shape is another.
-    """
-    if (
-        getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
-        if of.dtype is not None
-        else type(t) is float
-    ):
-        return t
-    shape = getattr(t, "shape", ())
-    if shape != of.shape:
-        msg = f"a tangent of shape {shape} for {of!r}: the shapes have to be equal"
-        raise ProjectionError(msg)
-    return project(t, of)
-
-
-def check_cotangent(y: Any, y_bar: Any) -> Any:
-    """A cotangent as a person gave it, checked against the result and brought to its space.
-
-    Raises
-    ------
-    ProjectionError
-        If it does not belong to y: another shape, structure, or None.
-    """
-    if (
-        type(y_bar) is type(y)
-        and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0)
-        and y.shape == y_bar.shape
-    ):
-        return y_bar
-    y_bar = unthunk(canonicalize(y, y_bar))
-    if isinstance(y_bar, AbstractTangent):
-        if isinstance(y_bar, Tangent):
-            return project(y_bar, y)
-        return y_bar
-    of = space(y)
-    if type(of) is not Space:
-        return of if is_zero(of) else y_bar
-    return project_exactly(y_bar, of)
-
-
 def space_is_discrete(y: Any) -> bool:
     """Whether a result is an integer or a boolean, so that it has no tangent."""
     of = space(y)
@@ -434,43 +369,6 @@ def _nothing(x: Any) -> Any:
 def scalar_at_home(x: Any, home: Any) -> Any:
     """A Python number, or a tracer of one, as the scalar that a library's functions make of it."""
     return lift(x, to=home)
-
-
-owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
-
-
-def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
-    """Say how an array is made one that a person may write to: ``own(x, theirs)``.
-
-    It returns x itself, or a copy if x is read-only, broadcast, or shares memory with ``theirs``.
-    """
-    owners[cls] = own
-
-
-def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """An array that a person may keep and write to; copied only if it has to be."""
-    cls = type(x)
-    if cls in owners:
-        return owners[cls](x, theirs)
-    if isinstance(x, Tangent):
-        flat = held(*theirs)
-        return map_fields(lambda field: own(field, flat), x)
-    if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
-        return arrays.namespace(x).asarray(x, copy=True)
-    return x
-
-
-def held(*values: Any) -> tuple[Any, ...]:
-    """The values themselves, and what structures and their tangents hold in place of these."""
-    found: list[Any] = []
-    for x in values:
-        if isinstance(x, Tangent):
-            found.extend(held(*[t for _, t in x.fields()]))
-        elif is_structure_type(type(x)):
-            found.extend(held(*[field for _, field in fields_of(x)]))
-        else:
-            found.append(x)
-    return tuple(found)
 
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:

@@ -16,7 +16,7 @@ from chainrules_py.registry.pens import (
     scalar_rule,
 )
 from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.structural import NoTangent, ZeroTangent
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 from chainrules_py.vocabulary import (
     add,
     astype,

@@ -16,7 +16,7 @@ from chainrules_py.rules.support.leading import (
 )
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.vocabulary import (
     arange_like,
     astype,

@@ -9,7 +9,7 @@ not real on the real axis.
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.linalg.matrices import adjoint, dense
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.structural import NoTangent
+from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     argsort,

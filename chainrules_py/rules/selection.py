@@ -9,7 +9,7 @@ from chainrules_py.registry.pens import linear_rule, non_differentiable, rule, s
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
     arange_like,

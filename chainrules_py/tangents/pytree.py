@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
-from chainrules_py.tangents.structural import Tangent, ZeroTangent, canonicalize, is_zero, unthunk
+from chainrules_py.tangents.arithmetic import canonicalize
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.structure import (
     TreeDef,
     flatten,

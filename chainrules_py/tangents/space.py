@@ -11,17 +11,15 @@ from typing import Any, final
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.arithmetic import canonicalize
+from chainrules_py.tangents.checks import refuse_tangent
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,
     NoTangent,
-    Tangent,
-    Thunk,
-    canonicalize,
-    check_tangents_by,
     is_zero,
-    refuse_tangent,
-    unthunk,
 )
 from chainrules_py.values import arrays
 from chainrules_py.values.structure import (
@@ -326,9 +324,6 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
         return y_dot
     fields = dict(fields_of(y))
     return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
-
-
-check_tangents_by(arrays.check_tangent)
 
 
 def mirrored(t: Any, of: StructureSpace) -> Any:

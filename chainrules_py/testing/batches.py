@@ -12,7 +12,8 @@ from chainrules_py.registry.bind.batch import batched, count, gather
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import Tangent, is_zero
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import NotJudgedError, WrongError

@@ -10,7 +10,11 @@ import numpy as np
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import (
+    NoTangent,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.report import NotJudgedError

@@ -14,13 +14,12 @@ from chainrules_py.registry.bind.general import GeneralRecipe, RruleRecipe
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
     NoTangent,
-    Tangent,
-    Thunk,
     ZeroTangent,
     is_zero,
-    unthunk,
 )
 from chainrules_py.testing.backends import to_numpy
 from chainrules_py.testing.case import Case, scale_of

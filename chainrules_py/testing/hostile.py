@@ -15,10 +15,9 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from chainrules_py import vocabulary
-from chainrules_py.engines.frule_rrule import register_owner
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.tangents.structural import register_mutable
 from chainrules_py.values.arrays import Scalar, Tracer, register_array_type
+from chainrules_py.values.library import register_mutable, register_owner
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]

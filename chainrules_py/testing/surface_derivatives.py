@@ -13,7 +13,8 @@ import numpy as np
 from chainrules_py import frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives import plugins
-from chainrules_py.tangents.structural import Tangent, ZeroTangent, is_zero
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.surface import library_of, listed_as
 from chainrules_py.testing.surface_point import Point, dense, direct, leaves, parts, slope, vector

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import TracerError, frule, rrule
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.sample import Draw, Sample
 from chainrules_py.testing.surface import SurfaceCall
 from chainrules_py.testing.surface_derivatives import (

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.tangents.structural import ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.testing.build import draw
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.sample import Draw

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import describe
-from chainrules_py.tangents.space import project, space, zero_tangent
-from chainrules_py.tangents.structural import (
-    NoTangent,
-    Tangent,
-    Thunk,
-    ZeroTangent,
+from chainrules_py.tangents.arithmetic import (
     accumulate,
     add_tangents,
     canonicalize,
-    is_zero,
     move,
     scale,
-    unthunk,
+)
+from chainrules_py.tangents.space import project, space, zero_tangent
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
+    NoTangent,
+    ZeroTangent,
+    is_zero,
 )
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import Finding, Report, RuleCheckError, WrongError

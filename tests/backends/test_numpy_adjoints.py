@@ -18,7 +18,7 @@ from chainrules_py.rules.linalg import solving
 from chainrules_py.rules.linalg.products import dot_left, dot_right, matmul_left, matmul_right
 from chainrules_py.rules.reductions import mean_transpose, sum_transpose
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
-from chainrules_py.values.finite import finite_test
+from chainrules_py.values.library import finite_test
 from chainrules_tape import Tape, grad, hessian, jacobian, jvp, vjp
 
 # ------------------------------------------------------------------- sums over broadcast axes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, NoRuleError, ZeroTangent, frule, rrule
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_tape import grad, jvp, vjp
 
 X, Y = np.arange(3.0), np.ones(2)

@@ -25,7 +25,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.surface import names_with_calls, surface_calls
 from chainrules_py.testing.surface_point import Point
 from chainrules_py.values.structure import fields_of, is_structure_type

@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_py import DegeneracyWarning, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp
 

@@ -17,7 +17,7 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_py.tangents.structural import Thunk
+from chainrules_py.tangents.thunks import Thunk
 from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
 from chainrules_tape.core.links import OneMaybeZero, Structured
 from chainrules_tape.fast.general_rules import may_read

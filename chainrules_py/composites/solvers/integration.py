@@ -14,7 +14,7 @@ from chainrules_py.composites.solvers.trees import Tree, mirrored, plain, starte
 from chainrules_py.composites.solvers.vectors import Vector, combine, eps_of, norm, number
 from chainrules_py.errors import ConvergenceError
 from chainrules_py.primitives.closures.convert import refuse_traced
-from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.tangents.zeros import ZeroTangent
 
 __all__ = ["Integration"]
 

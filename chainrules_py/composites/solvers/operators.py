@@ -16,7 +16,7 @@ from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.convert import Operator
 from chainrules_py.tangents.space import Space, space, zero_tangent
-from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.tangents.zeros import ZeroTangent
 
 __all__ = [
     "Gradient",

@@ -22,10 +22,10 @@ from chainrules_py.composites.solvers.vectors import (
     norm,
     size,
 )
-from chainrules_py.engines.frule_rrule import project_exactly
 from chainrules_py.errors import ConvergenceError, NoRuleError, NotDifferentiableError, describe
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.convert import refuse_traced
+from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.values.structure import flatten
 

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, final
 
 from chainrules_py.errors import describe
+from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.space import kind_of, zero_tangent
-from chainrules_py.tangents.structural import NoTangent, Tangent, canonicalize, is_zero, unthunk
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.values.arrays import namespace_of
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, structure_of
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.tangents.space import Space, kind_of
-from chainrules_py.tangents.structural import Tangent, is_zero, map_fields, unthunk
+from chainrules_py.tangents.structural import Tangent, map_fields
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.arrays import is_tracer_type, namespace_of
 from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
 from chainrules_py.vocabulary.elementwise import conj, lift

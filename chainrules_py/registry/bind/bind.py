@@ -16,7 +16,7 @@ from typing import Any, final
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.registry.table import Rule, Statement
-from chainrules_py.tangents.structural import ZeroTangent
+from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values import arrays
 
 __all__ = ["Bound", "Request", "bind", "bind_both", "annotate", "part", "shares_a_run"]

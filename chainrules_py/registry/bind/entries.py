@@ -7,13 +7,12 @@ from typing import Any
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.tangents.space import Space, StructureSpace, kind_of, space
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.structural import Tangent, map_fields
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import (
     AbstractTangent,
     NoTangent,
-    Tangent,
     is_zero,
-    map_fields,
-    unthunk,
 )
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.vocabulary.elementwise import conj

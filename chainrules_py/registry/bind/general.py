@@ -10,18 +10,16 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleEr
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
 from chainrules_py.registry.table import Statement
+from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
-from chainrules_py.tangents.structural import (
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
     NoTangent,
-    Thunk,
     ZeroTangent,
-    add_tangents,
-    canonicalize,
     is_zero,
-    unthunk,
 )
-from chainrules_py.values.fusing import fuser_of
+from chainrules_py.values.library import fuser_of
 
 __all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "register_half"]
 

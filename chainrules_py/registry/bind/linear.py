@@ -8,8 +8,10 @@ from typing import Any
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
-from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import host_of, is_tracer_type
 from chainrules_py.vocabulary.creation import full_like
 

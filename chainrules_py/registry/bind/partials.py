@@ -16,7 +16,8 @@ from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
 from chainrules_py.registry.table import Statement
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
-from chainrules_py.tangents.structural import ZeroTangent, is_zero, unthunk
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values import arrays
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 

@@ -10,7 +10,7 @@ from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.space import project, promoted
 from chainrules_py.values import arrays
-from chainrules_py.values.fusing import fuser_of
+from chainrules_py.values.library import fuser_of
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
 __all__ = ["Pulls"]

@@ -40,7 +40,12 @@ from chainrules_py.registry.bind.entries import (
 )
 from chainrules_py.registry.table import Statement
 from chainrules_py.tangents.space import project, space, spread_all
-from chainrules_py.tangents.structural import NoTangent, ZeroTangent, is_zero, unthunk
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import (
+    NoTangent,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py.values.structure import flatten, is_structure_type, unflatten
 from chainrules_py.values.tracers import highest_tracer
 

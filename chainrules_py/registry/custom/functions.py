@@ -13,7 +13,8 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.checks import checked_types
 from chainrules_py.registry.custom.pairs import state_pair, state_push
 from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.structural import ZeroTangent, add_tangents, canonicalize, is_zero
+from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 
 __all__ = ["CustomFunction", "custom_jvp", "custom_vjp"]

@@ -19,7 +19,7 @@ from chainrules_py.rules.support.spectra import (
     unsettled,
 )
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     abs,

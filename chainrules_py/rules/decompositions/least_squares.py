@@ -10,8 +10,13 @@ from chainrules_py.rules.decompositions.cholesky import hermitian, read
 from chainrules_py.rules.linalg.matrices import adjoint
 from chainrules_py.rules.linalg.solving import as_given, columns
 from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
+from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.structural import NoTangent, ZeroTangent, add_tangents, is_zero
+from chainrules_py.tangents.zeros import (
+    NoTangent,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     conj,

@@ -12,7 +12,8 @@ from chainrules_py.composites.solvers.trees import Tree, mirrored, plain
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.primitives.closures.convert import Backward, settled
 from chainrules_py.registry.pens import register_frule, register_rrule
-from chainrules_py.tangents.structural import Tangent, ZeroTangent, is_zero
+from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
 
 

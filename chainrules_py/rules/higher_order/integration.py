@@ -13,8 +13,9 @@ from chainrules_py.composites.solvers.trees import Tree, mirrored, started
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.primitives.closures.convert import Backward, settled
 from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.structural import ZeroTangent, add_tangents, is_zero
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.vocabulary import index, odeint, stack, zeros_like
 from chainrules_py.vocabulary.higher_order import arrayed
 

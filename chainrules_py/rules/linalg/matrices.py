@@ -6,7 +6,7 @@ algorithmic differentiation" (2008), is the source where no other is named.
 
 from chainrules_py.registry.pens import linear_rule, rule
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.structural import ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     broadcast_to,

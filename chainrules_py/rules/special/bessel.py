@@ -15,7 +15,7 @@ from chainrules_py.rules.special.special import (
     unstated,
 )
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.structural import is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.vocabulary import (
     conj,
     cos,

@@ -11,7 +11,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.registry.pens import non_differentiable, rule, scalar_rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.structural import NoTangent
+from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.vocabulary import (
     astype,
     beta,

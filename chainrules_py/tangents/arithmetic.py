@@ -1,0 +1,413 @@
+"""Arithmetic of tangents: sums, multiples, and steps along one.
+
+These are *functions* that look at the tangents before they touch them. The operators of the classes
+call them and exist for people. Machinery never writes ``a + b`` where either may be one of these
+classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user's own class comes
+first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
+from chainrules_py.tangents.checks import (
+    check_is_tangent,
+    check_keys,
+    check_shape,
+    is_constant,
+    is_number_or_array,
+    not_a_tangent_of,
+    shape_of,
+)
+from chainrules_py.tangents.structural import (
+    Tangent,
+    check_fits,
+    class_for,
+    common_length,
+    map_fields,
+)
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import (
+    NONE,
+    ZERO,
+    AbstractTangent,
+    AbstractZero,
+    Algebra,
+    NoTangent,
+    NotImplementedTangent,
+    set_algebra,
+)
+from chainrules_py.values.library import mutable_tests
+from chainrules_py.values.structure import (
+    fields_of,
+    is_structure_type,
+    rebuild,
+    structure_of,
+    when_registered,
+)
+
+__all__ = ["Owned", "accumulate", "add_tangents", "canonicalize", "move", "scale"]
+
+Owned: TypeAlias = bool | dict[Any, Any]
+"""Which parts of a sum the engine made itself: all or nothing, or key by key."""
+
+
+def add_tangents(a: Any, b: Any) -> Any:
+    """Return the sum of two tangents of one primal, writing to neither.
+
+    Parameters
+    ----------
+    a, b : tangents
+        Arrays, numbers, or instances of the classes of this module.
+
+    Returns
+    -------
+    tangent
+        The other one, uncopied and unforced, where one is zero; ``NoTangent()`` only if nothing
+        but zeros meet; field by field for a `Tangent`; the first `NotImplementedTangent` if any.
+
+    Raises
+    ------
+    ProjectionError
+        If the two cannot belong to one primal, or if one is no tangent at all.
+
+    Examples
+    --------
+    >>> from chainrules_py import NoTangent, Tangent, ZeroTangent
+    >>> add_tangents(Tangent[tuple](1.0), Tangent[tuple](2.0, 3.0))
+    Tangent[tuple](3.0, 3.0)
+    >>> add_tangents(NoTangent(), ZeroTangent())
+    NoTangent()
+    """
+    if type(a) in _plain_types and type(b) in _plain_types:
+        return a + b
+    if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
+        return _add_special(a, b)
+    _check_plain(a)
+    _check_plain(b)
+    return a + b
+
+
+def _add_special(a: Any, b: Any) -> Any:
+    _check_plain(a)
+    _check_plain(b)
+    if isinstance(a, NotImplementedTangent):
+        return a
+    if isinstance(b, NotImplementedTangent):
+        return b
+    if isinstance(a, AbstractZero):
+        return a if isinstance(a, NoTangent) and isinstance(b, AbstractZero) else b
+    if isinstance(b, AbstractZero):
+        return a
+    if isinstance(a, Thunk) or isinstance(b, Thunk):
+        return add_tangents(unthunk(a), unthunk(b))
+    length = common_length(a, b)
+    entries = dict(a._entries)
+    for key, value in b._entries.items():
+        entries[key] = add_tangents(entries[key], value) if key in entries else value
+    return a._of(entries, length)
+
+
+def scale(t: Any, c: Any) -> Any:
+    """Return a tangent times a number, writing to nothing.
+
+    Parameters
+    ----------
+    t : tangent
+    c : number or 0-d array
+        A zero times anything is a zero; two zeros give ``ZeroTangent()`` unless both are
+        ``NoTangent()``.
+
+    Examples
+    --------
+    >>> from chainrules_py import Tangent, ZeroTangent
+    >>> scale(Tangent[list](1.0, ZeroTangent()), 3)
+    Tangent[list](3.0, ZeroTangent())
+    """
+    if isinstance(t, AbstractTangent) or isinstance(c, AbstractTangent):
+        return _scale_special(t, c)
+    _check_plain(t)
+    _check_plain(c)
+    return t * c
+
+
+def _scale_special(t: Any, c: Any) -> Any:
+    _check_plain(t)
+    _check_plain(c)
+    if isinstance(t, AbstractZero):
+        return c if isinstance(c, AbstractZero) and isinstance(t, NoTangent) else t
+    if isinstance(c, AbstractZero):
+        return c
+    if isinstance(t, NotImplementedTangent):
+        return t
+    if isinstance(c, NotImplementedTangent):
+        return c
+    if isinstance(t, Thunk) or isinstance(c, Thunk):
+        return scale(unthunk(t), unthunk(c))
+    if isinstance(c, Tangent):
+        t, c = c, t
+    _check_factor(t, c)
+    return map_fields(lambda entry: scale(entry, c), t)
+
+
+def _divide(t: Any, c: Any) -> Any:
+    """Return ``t / c``: not ``t * (1 / c)``, which rounds twice."""
+    t = unthunk(t)
+    if isinstance(c, AbstractTangent):
+        msg = f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
+        raise TypeError(msg)
+    if isinstance(t, (AbstractZero, NotImplementedTangent)):
+        return t
+    if isinstance(t, Tangent):
+        _check_factor(t, c)
+        return map_fields(lambda entry: _divide(entry, c), t)
+    return t / c
+
+
+def _negate(t: Any) -> Any:
+    t = unthunk(t)
+    if isinstance(t, (AbstractZero, NotImplementedTangent)):
+        return t
+    return map_fields(_negate, t) if isinstance(t, Tangent) else -t
+
+
+def move(primal: Any, t: Any) -> Any:
+    """Return the primal moved along a tangent: ``primal + t``, in the structure of the primal.
+
+    Parameters
+    ----------
+    primal : array, number, or structure
+    t : tangent
+        For a structure also a plain container of the same shape, see `canonicalize`.
+
+    Returns
+    -------
+    same type as primal
+        The primal itself along a zero; a structure is rebuilt, and shares with the primal the
+        fields that do not move.
+
+    Raises
+    ------
+    ProjectionError
+        If the tangent does not fit: structure, field names, length, or shape.
+    NotDifferentiableError
+        Along a `NotImplementedTangent`.
+
+    Examples
+    --------
+    >>> move({"w": 1.0, "b": 2.0}, Tangent[dict]({"w": 0.5}))
+    {'w': 1.5, 'b': 2.0}
+    """
+    t = unthunk(t)
+    if isinstance(t, AbstractZero):
+        return primal
+    if isinstance(t, NotImplementedTangent):
+        raise NotDifferentiableError(t.reason)
+    if isinstance(primal, AbstractTangent):
+        return add_tangents(primal, t)
+    if is_structure_type(type(primal)):
+        if not isinstance(t, Tangent):
+            t = canonicalize(primal, t)
+        items = fields_of(primal)
+        check_fits(primal, items, t)
+        return rebuild(primal, [move(value, t._entries.get(key, ZERO)) for key, value in items])
+    _check_leaf(primal, t)
+    check_shape(primal, t)
+    return primal + t
+
+
+def canonicalize(primal: Any, t: Any) -> Any:
+    """Return a tangent in the form that machinery expects: `Tangent[P]` for each structure.
+
+    Only structure is looked at; shape, dtype and device are the business of projection.
+
+    Parameters
+    ----------
+    primal : array, number, or structure
+    t : tangent
+        Or, for a structure, a plain container of the same shape: an instance of the same class, or
+        the plain tuple, list or dict that the class derives from. There, whatever cannot be
+        perturbed (None, strings, flags, functions) may stand for itself and becomes
+        ``NoTangent()``.
+
+    Raises
+    ------
+    ProjectionError
+        If the structures differ, naming both; or if a tangent is None.
+
+    Examples
+    --------
+    >>> canonicalize({"w": (1.0, 2.0), "b": 3.0}, {"w": (10.0, 20.0)})
+    Tangent[dict]({'w': Tangent[tuple](10.0, 20.0)})
+    >>> canonicalize((1.0, 2.0), [1.0, 2.0])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    chainrules_py.errors.ProjectionError: [float, float] is not a tangent of (float, float); ...
+    """
+    t = unthunk(t)
+    if isinstance(t, (AbstractZero, NotImplementedTangent)):
+        return t
+    structure = structure_of(type(primal))
+    if structure is None:
+        _check_leaf(primal, t)
+        return t
+    items = structure.items(primal)
+    if isinstance(t, Tangent):
+        check_fits(primal, items, t)
+        given, canonical = t._entries, canonicalize
+    else:
+        given, canonical = _plain_entries(primal, items, t), _canonicalize_mirrored
+    entries = {key: canonical(value, given[key]) for key, value in items if key in given}
+    length = len(items) if structure.kind == "positions" else None
+    return class_for(type(primal))._of(entries, length)
+
+
+def _canonicalize_mirrored(primal: Any, t: Any) -> Any:
+    """Canonicalise an entry of a plain container, which must hold something everywhere."""
+    if is_constant(primal) and type(t) is type(primal):
+        return NONE
+    if t is primal and not is_number_or_array(primal) and not is_structure_type(type(primal)):
+        return NONE
+    return canonicalize(primal, t)
+
+
+def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[Any, Any]:
+    """Return the entries of a plain container that mirrors a primal, by the keys of the primal."""
+    check_is_tangent(t)
+    same = type(t) is type(primal)
+    if not same and not (type(t) in (tuple, list, dict) and isinstance(primal, type(t))):
+        raise ProjectionError(not_a_tangent_of(primal, t))
+    given = fields_of(t)
+    if isinstance(t, (tuple, list)):
+        if len(given) != len(items):
+            raise ProjectionError(not_a_tangent_of(primal, t))
+        return {key: value for (key, _), (_, value) in zip(items, given, strict=True)}
+    entries = dict(given)
+    check_keys(type(primal), entries, dict(items))
+    return entries
+
+
+def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
+    """Add a cotangent to a running total, in place where the total is the engine's own sum.
+
+    The first addition allocates, later ones add into what it allocated. What a rule returned is
+    never written to, so that rules return cotangents, views and broadcasts freely.
+
+    Parameters
+    ----------
+    total : tangent
+        The sum so far; ``ZeroTangent()`` in the beginning.
+    t : tangent
+        What to add; never written to, though the total may be this very object from then on.
+    owned : bool or dict
+        What the last call returned for this total; False in the beginning. For a `Tangent` it says
+        key by key which entries are sums. Pass it on, and do not look into it.
+
+    Returns
+    -------
+    total : tangent
+        The new total; the old one is not to be used any more.
+    owned : bool or dict
+        To be passed to the next call.
+
+    Examples
+    --------
+    >>> from chainrules_py import Thunk, ZeroTangent
+    >>> total, owned = ZeroTangent(), False
+    >>> for t in (1.0, ZeroTangent(), Thunk(lambda: 2.0)):
+    ...     total, owned = accumulate(total, t, owned)
+    >>> total
+    3.0
+    """
+    if type(total) not in _plain_types or type(t) not in _plain_types:
+        if total is ZERO and type(t) in _plain_types:
+            return t, False
+        if isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent):
+            return _accumulate_special(total, t, owned)
+        _check_plain(total)
+        _check_plain(t)
+    if owned is True and type(t) is type(total):
+        test = mutable_tests.get(type(total))
+        # Shape and dtype: otherwise the sum would broadcast or promote, and in place it would not.
+        if test is not None and total.shape == t.shape and total.dtype == t.dtype and test(total):
+            total += t  # an array that adds in place returns itself
+            return total, True
+    return total + t, True
+
+
+def _accumulate_special(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
+    _check_plain(total)
+    _check_plain(t)
+    if isinstance(t, AbstractZero) and not isinstance(total, AbstractZero):
+        return total, owned
+    if isinstance(total, AbstractZero) or NotImplementedTangent in (type(total), type(t)):
+        return _add_special(total, t), False
+    if isinstance(total, Thunk) or isinstance(t, Thunk):
+        return accumulate(unthunk(total), unthunk(t), owned)
+    return _accumulate_fields(total, t, owned)
+
+
+def _accumulate_fields(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
+    """Add the entries of a `Tangent`, in time proportional to those of ``t`` once owned.
+
+    Reading the n items of a list one by one gives n tangents of one entry each, and must cost n.
+    """
+    length = common_length(total, t)
+    if isinstance(owned, dict):
+        total._length = length
+    else:
+        total, owned = total._of(dict(total._entries), length), {}
+    entries = total._entries
+    for key, value in t._entries.items():
+        if key in entries:
+            entries[key], owned[key] = accumulate(entries[key], value, owned.get(key, False))
+        else:
+            entries[key] = value
+    return total, owned
+
+
+def _check_plain(t: Any) -> None:
+    """Refuse what ``+`` would concatenate or move, and what is no tangent."""
+    if type(t) in _plain_types or isinstance(t, AbstractTangent):
+        return
+    if is_structure_type(type(t)):
+        msg = (
+            f"{describe(t)} is a structure, and its tangent a"
+            f" Tangent[{type(t).__qualname__}]; see canonicalize, or move for adding to a primal"
+        )
+        raise ProjectionError(msg)
+    check_is_tangent(t)
+    _plain_types.add(type(t))
+
+
+_plain_types: set[type] = set()
+"""Classes of arrays and numbers that have passed `_check_plain` once."""
+
+
+def _forget(cls: type) -> None:
+    for known in [known for known in _plain_types if issubclass(known, cls)]:
+        _plain_types.discard(known)
+
+
+when_registered("arithmetic of tangents", _forget)
+
+
+def _check_leaf(primal: object, t: object) -> None:
+    check_is_tangent(t)
+    if isinstance(t, Tangent) or is_structure_type(type(t)):
+        raise ProjectionError(not_a_tangent_of(primal, t))
+    if is_constant(primal):
+        what = describe(primal)
+        msg = f"{what} cannot be perturbed: its tangent is NoTangent(), not {describe(t)}"
+        raise ProjectionError(msg)
+
+
+def _check_factor(t: Tangent[Any], c: object) -> None:
+    _check_plain(c)
+    if isinstance(c, Tangent) or shape_of(c) not in (None, ()):
+        msg = f"{describe(t)} is scaled by numbers, not by {describe(c)}"
+        raise ProjectionError(msg)
+
+
+set_algebra(Algebra(add_tangents, scale, _divide, _negate, move))

@@ -1,0 +1,97 @@
+"""Checks of tangents, with the sentence that each says: what one is, and whose it can be."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NoReturn
+
+from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.values.arrays import check_tangent
+from chainrules_py.values.structure import is_structure_type
+
+__all__ = [
+    "check_is_tangent",
+    "check_keys",
+    "check_shape",
+    "is_constant",
+    "is_never_tangent",
+    "is_number_or_array",
+    "not_a_tangent_of",
+    "refuse_tangent",
+    "shape_of",
+    "unknown_keys",
+]
+
+
+def is_never_tangent(x: object) -> bool:
+    return x is None or isinstance(x, (str, bytes))
+
+
+def is_constant(primal: object) -> bool:
+    return primal is None or isinstance(primal, (bool, str, bytes))
+
+
+def is_number_or_array(x: object) -> bool:
+    return isinstance(x, (int, float, complex)) or (hasattr(x, "shape") and hasattr(x, "dtype"))
+
+
+def shape_of(x: object) -> tuple[int, ...] | None:
+    """Return the shape of an array or number, or None where it is not known in full."""
+    if isinstance(x, (int, float, complex)):
+        return ()
+    try:
+        shape = tuple(operator.index(n) for n in x.shape)  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        return None
+    return shape
+
+
+def check_is_tangent(t: object) -> None:
+    if t is None:
+        msg = "None is never a tangent; where nothing flows, write ZeroTangent()"
+        raise ProjectionError(msg)
+    if isinstance(t, (str, bytes)):
+        msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
+        raise ProjectionError(msg)
+    check_tangent(t)
+
+
+def refuse_tangent(t: object) -> NoReturn:
+    """Say that what a rule gave for a tangent is no number, array or tangent."""
+    check_is_tangent(t)
+    msg = (
+        f"{describe(t)} is never the tangent of an array or number; a rule has to give a number, "
+        f"an array or a tangent"
+    )
+    raise ProjectionError(msg)
+
+
+def not_a_tangent_of(primal: object, t: object) -> str:
+    if is_structure_type(type(primal)):
+        name = type(primal).__qualname__
+        remedy = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
+    else:
+        remedy = "the tangent of an array or number is an array or number"
+    return f"{describe(t)} is not a tangent of {describe(primal)}; {remedy}"
+
+
+def check_keys(primal_type: type, given: Any, known: Any) -> None:
+    if unknown := [key for key in given if key not in known]:
+        raise ProjectionError(unknown_keys(primal_type, unknown, known))
+
+
+def unknown_keys(primal_type: type, unknown: list[Any], known: Any) -> str:
+    what = f"field{'s' if len(unknown) > 1 else ''} {', '.join(map(repr, unknown))}"
+    return f"{primal_type.__qualname__} has no {what}; its fields are: {', '.join(map(str, known))}"
+
+
+def check_shape(primal: Any, t: Any) -> None:
+    try:
+        if primal.shape == t.shape:
+            return
+    except AttributeError:
+        pass  # a number
+    here, there = shape_of(primal), shape_of(t)
+    if here != there and here is not None and there is not None:
+        msg = f"{describe(t)} is not a tangent of {describe(primal)}: the shapes differ"
+        raise ProjectionError(msg)

@@ -1,0 +1,78 @@
+"""Thunks: tangents that are computed when they are asked for, once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.tangents.checks import check_is_tangent
+from chainrules_py.tangents.zeros import AbstractTangent
+
+__all__ = ["Thunk", "unthunk"]
+
+
+@final
+class Thunk(AbstractTangent):
+    """A tangent that is not computed until somebody asks, and then computed once.
+
+    Parameters
+    ----------
+    compute : callable
+        Called without arguments, by one thread only; let go once it has answered. An exception is
+        not remembered: the next call tries again.
+
+    Examples
+    --------
+    >>> from chainrules_py import ZeroTangent
+    >>> t = Thunk(lambda: print("computing") or 2.0)
+    >>> t + ZeroTangent() is t  # a zero does not ask
+    True
+    >>> t(), t()
+    computing
+    (2.0, 2.0)
+    """
+
+    __slots__ = ("_compute", "_lock", "_value")
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self._compute: Callable[[], Any] | None = compute
+        self._lock = threading.RLock()  # a thunk that asks for itself recurses instead of hanging
+
+    def __call__(self) -> Any:
+        """Return the tangent, computing it now if nobody has; it is never another thunk."""
+        if self._compute is not None:
+            with self._lock:
+                if self._compute is not None:
+                    value = unthunk(self._compute())
+                    check_is_tangent(value)
+                    self._value = value
+                    self._compute = None  # last: whoever sees None may read the value
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Thunk(...)" if self._compute is not None else f"Thunk({self._value!r})"
+
+    def __reduce__(self) -> tuple[Callable[[Any], Thunk], tuple[Any]]:
+        return _computed_thunk, (self(),)
+
+
+def _computed_thunk(value: Any) -> Thunk:
+    thunk = Thunk(lambda: value)
+    thunk()
+    return thunk
+
+
+def unthunk(t: Any) -> Any:
+    """Return what is behind a thunk, and any other tangent unchanged.
+
+    Thunks in the fields of a `Tangent` stay; `deliver` resolves them too.
+
+    Examples
+    --------
+    >>> unthunk(Thunk(lambda: 2.0)), unthunk(3.0)
+    (2.0, 3.0)
+    """
+    while isinstance(t, Thunk):
+        t = t()
+    return t

@@ -1,0 +1,220 @@
+"""Zeros, and what all tangents share that are neither arrays nor numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, final
+
+from chainrules_py.errors import describe
+from chainrules_py.tangents.checks import is_never_tangent
+from chainrules_py.values.structure import is_structure_type
+
+__all__ = [
+    "AbstractTangent",
+    "AbstractZero",
+    "Algebra",
+    "NoTangent",
+    "NotImplementedTangent",
+    "ZeroTangent",
+    "is_zero",
+    "set_algebra",
+]
+
+
+class Algebra(NamedTuple):
+    """Functions behind the operators of tangents; `chainrules_py.tangents.arithmetic` has them.
+
+    It stands above the classes, since it has to tell them apart.
+    """
+
+    add: Callable[[Any, Any], Any]
+    scale: Callable[[Any, Any], Any]
+    divide: Callable[[Any, Any], Any]
+    negate: Callable[[Any], Any]
+    move: Callable[[Any, Any], Any]
+
+
+_algebra: Algebra
+
+
+def set_algebra(algebra: Algebra) -> None:
+    """Have the operators of tangents call these functions."""
+    global _algebra
+    _algebra = algebra
+
+
+class AbstractTangent:
+    """Base of the tangents that are neither arrays nor numbers.
+
+    Its operators are the algebra of tangents, spelled for people: ``t + t``, ``2 * t``,
+    ``t / 3``, and ``params - lr * t``, which rebuilds ``params`` whatever structure it is.
+
+    Notes
+    -----
+    Arrays and numbers on the left hand over to these operators, with one exception: an array of
+    ``array_api_strict`` raises ``TypeError``, as the standard wants it to. Write the tangent first,
+    or call the function.
+
+    Examples
+    --------
+    >>> from chainrules_py import Tangent
+    >>> (1.0, 2.0) - 0.5 * Tangent[tuple](1.0, 4.0)
+    (0.5, 0.0)
+    """
+
+    __slots__ = ()
+
+    # NumPy and the libraries that follow it then leave the operation to the reflected methods here.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse, since NumPy would otherwise wrap the tangent in an array of objects."""
+        msg = (
+            f"{describe(self)} is not an array; call a function of chainrules_py on it (add_tangents,"
+            " scale, move), or look at its class first (is_zero, unthunk, Tangent)"
+        )
+        raise TypeError(msg)
+
+    def __add__(self, other: Any) -> Any:
+        if is_structure_type(type(other)):
+            return _algebra.move(other, self)
+        if is_never_tangent(other):
+            return NotImplemented
+        return _algebra.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.__add__(other)
+
+    def __sub__(self, other: Any) -> Any:
+        if is_structure_type(type(other)) or is_never_tangent(other):
+            return NotImplemented
+        return _algebra.add(self, _algebra.negate(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        if is_structure_type(type(other)):
+            return _algebra.move(other, _algebra.negate(self))
+        if is_never_tangent(other):
+            return NotImplemented
+        return _algebra.add(other, _algebra.negate(self))
+
+    def __neg__(self) -> Any:
+        return _algebra.negate(self)
+
+    def __mul__(self, other: Any) -> Any:
+        if is_structure_type(type(other)) or is_never_tangent(other):
+            return NotImplemented
+        return _algebra.scale(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if is_structure_type(type(other)) or is_never_tangent(other):
+            return NotImplemented
+        return _algebra.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        msg = (
+            f"cannot divide {describe(other)} by {describe(self)}: a tangent is linear, so it is"
+            " never a divisor; unthunk it if you mean the number behind a thunk"
+        )
+        raise TypeError(msg)
+
+
+class AbstractZero(AbstractTangent):
+    """Base of the two tangents that add nothing: `ZeroTangent` and `NoTangent`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+
+@final
+class ZeroTangent(AbstractZero):
+    """The tangent that changes nothing: nothing flows here.
+
+    There is one instance, so that ``t is ZeroTangent()`` holds after copying and pickling too.
+
+    Examples
+    --------
+    >>> ZeroTangent() + 2.0, 3 * ZeroTangent(), ZeroTangent() is ZeroTangent()
+    (2.0, ZeroTangent(), True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls) -> ZeroTangent:
+        """Return the one instance."""
+        return ZERO
+
+
+@final
+class NoTangent(AbstractZero):
+    """The tangent of what cannot be perturbed: an index, a mask, a string, a flag.
+
+    There is one instance. It adds nothing, as `ZeroTangent` does, and tells that nothing could be.
+
+    Examples
+    --------
+    >>> NoTangent() + ZeroTangent(), NoTangent() * ZeroTangent()
+    (NoTangent(), ZeroTangent())
+    """
+
+    __slots__ = ()
+
+    def __new__(cls) -> NoTangent:
+        """Return the one instance."""
+        return NONE
+
+
+ZERO: Final[ZeroTangent] = object.__new__(ZeroTangent)
+NONE: Final[NoTangent] = object.__new__(NoTangent)
+
+
+@final
+class NotImplementedTangent(AbstractTangent):
+    """A tangent that nobody has stated: it spreads, and raises where a person would read it.
+
+    So a rule may state what it knows, and the rest is an error only for those who need it.
+
+    Parameters
+    ----------
+    reason : str
+        A sentence for the error: which derivative, and what to do instead.
+
+    Examples
+    --------
+    >>> from chainrules_py.tangents.boundary import deliver
+    >>> t = NotImplementedTangent("besselj has no derivative in its order")
+    >>> 1.0 + 2 * t
+    NotImplementedTangent('besselj has no derivative in its order')
+    >>> deliver(t)
+    Traceback (most recent call last):
+        ...
+    chainrules_py.errors.NotDifferentiableError: besselj has no derivative in its order
+    """
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason: Final = reason
+
+    def __repr__(self) -> str:
+        return f"NotImplementedTangent({self.reason!r})"
+
+    def __reduce__(self) -> tuple[type[NotImplementedTangent], tuple[str]]:
+        return NotImplementedTangent, (self.reason,)
+
+
+def is_zero(t: object) -> bool:
+    """Say whether a tangent is one of the two zeros; arrays of zeros are not.
+
+    Examples
+    --------
+    >>> is_zero(ZeroTangent()), is_zero(NoTangent()), is_zero(0.0)
+    (True, True, False)
+    """
+    return isinstance(t, AbstractZero)
