@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_tape import hvp, value_and_grad
+from chainrules_tape import Tape, hvp, value_and_grad
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape import Tape
 
 __all__ = ["OPERATIONS", "calls", "of_argument", "of_operation", "of_product"]
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.extend import (
-    root,
-)
+from chainrules_py.composites.functional import root
 from chainrules_tape import grad, value_and_grad
 
 ENDS = np.array([[0.0, 0.0], [1.0, 0.2]])

@@ -5,13 +5,7 @@ import itertools
 
 import chainrules_py as cr
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    FlatLayout,
-    aliases,
-    check_cotangent,
-    demand_rule,
-    kind_of,
-)
+from chainrules_py.extend import FlatLayout, aliases, check_cotangent, demand_rule, kind_of
 
 numbers = itertools.count(1)  # an inner differentiation begins later, so its number is higher
 together = functools.partial(zip, strict=True)

@@ -11,20 +11,8 @@ import autograd.builtins
 import autograd.core
 
 from chainrules_autograd.boxes import boxed
-from chainrules_py import (
-    Config,
-    ForwardMode,
-    ReverseMode,
-    ZeroTangent,
-    is_zero,
-    space,
-)
-from chainrules_py.extend import (
-    Opened,
-    dense,
-    densely,
-    kind_of,
-)
+from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, is_zero, space
+from chainrules_py.extend import Opened, dense, densely, kind_of
 from chainrules_py.vocabulary import conj
 
 __all__ = [

@@ -12,14 +12,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
-from chainrules_py import (
-    NoTangent,
-    Primitive,
-    canonicalize,
-    is_zero,
-    namespace,
-    zero_tangent,
-)
+from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
 from chainrules_py.extend import (
     FlatLayout,
     declared,

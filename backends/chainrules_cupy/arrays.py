@@ -9,12 +9,7 @@ import cupy
 
 from chainrules_cupy import namespace
 from chainrules_py import register_array_type
-from chainrules_py.extend import (
-    makers,
-    register_memory,
-    register_mutable,
-    register_owner,
-)
+from chainrules_py.extend import makers, register_memory, register_mutable, register_owner
 
 __all__: list[str] = []
 

@@ -19,11 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import Primitive
-from chainrules_py.extend import (
-    attributes,
-    content,
-    global_names,
-)
+from chainrules_py.extend import attributes, content, global_names
 
 __all__ = ["Captured"]
 

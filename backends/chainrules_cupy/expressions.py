@@ -11,15 +11,9 @@ from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 
-from chainrules_py import (
-    RuleError,
-    register_array_type,
-)
+from chainrules_py import RuleError, register_array_type
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    aliases,
-    register_owner,
-)
+from chainrules_py.extend import aliases, register_owner
 
 __all__ = ["Expression", "Program", "trace"]
 

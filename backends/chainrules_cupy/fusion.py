@@ -10,19 +10,9 @@ import numpy as np
 
 from chainrules_cupy.expressions import trace
 from chainrules_cupy.kernels import fused
-from chainrules_py import (
-    RuleError,
-    Scalar,
-    ZeroTangent,
-    primitive,
-    scalar_rule,
-)
+from chainrules_py import RuleError, Scalar, ZeroTangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    default_engine,
-    is_array_type,
-    name_of,
-)
+from chainrules_py.extend import default_engine, is_array_type, name_of
 
 __all__ = ["fuse"]
 

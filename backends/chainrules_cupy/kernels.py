@@ -16,9 +16,7 @@ import numpy as np
 
 from chainrules_cupy.captured import Captured
 from chainrules_cupy.expressions import Expression, Program, trace
-from chainrules_py.extend import (
-    invalidate,
-)
+from chainrules_py.extend import invalidate
 from chainrules_py.vocabulary.reductions import sum
 
 __all__ = ["Fused", "Kernel", "fuse_pulls", "fused", "fused_sum", "kernel_for", "made"]

@@ -18,11 +18,7 @@ from chainrules_cupy.expressions import Expression, Program, words
 from chainrules_cupy.kernels import Kernel, kernel_for
 from chainrules_py import Primitive, Scalar, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    aliases,
-    is_tracer_type,
-    register_fuser,
-)
+from chainrules_py.extend import aliases, is_tracer_type, register_fuser
 
 __all__ = ["Waiting", "lazily"]
 

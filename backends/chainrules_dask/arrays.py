@@ -9,11 +9,7 @@ import dask.array as da
 
 from chainrules_dask import namespace
 from chainrules_py import NotDifferentiableError, register_array_type
-from chainrules_py.extend import (
-    kind_of,
-    register_memory,
-    register_owner,
-)
+from chainrules_py.extend import kind_of, register_memory, register_owner
 
 __all__ = ["check_known"]
 

@@ -17,12 +17,7 @@ import dask.config
 from dask.delayed import Delayed, delayed
 
 from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent, accumulate
-from chainrules_py.extend import (
-    default_engine,
-    fields_of,
-    is_structure_type,
-    rebuild,
-)
+from chainrules_py.extend import default_engine, fields_of, is_structure_type, rebuild
 
 __all__ = ["map_reduce_grad", "row_blocks"]
 

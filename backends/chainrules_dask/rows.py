@@ -13,14 +13,7 @@ import dask.array as da
 import numpy as np
 from dask.tokenize import normalize_token
 
-from chainrules_py import (
-    Array,
-    Tracer,
-    TracerError,
-    alias,
-    linear_rule,
-    primitive,
-)
+from chainrules_py import Array, Tracer, TracerError, alias, linear_rule, primitive
 from chainrules_py.extend import (
     derive,
     describe,

@@ -6,9 +6,7 @@ when something of it is first seen.
 
 from chainrules_numpy import broadcasting, implementations, linalg, masked, memory, ufuncs
 from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
-from chainrules_py.extend import (
-    later,
-)
+from chainrules_py.extend import later
 
 __all__ = [
     "broadcasting",

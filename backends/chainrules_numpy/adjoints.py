@@ -7,22 +7,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.decompositions import cotangent_of_small, solve_again_numpy
-from chainrules_py.extend import (
-    cholesky_rules as cholesky,
-)
-from chainrules_py.extend import (
-    product_rules as products,
-)
-from chainrules_py.extend import (
-    reduction_rules as reductions,
-)
-from chainrules_py.extend import (
-    register_adjoint,
-    register_half,
-)
-from chainrules_py.extend import (
-    solving_rules as solving,
-)
+from chainrules_py.extend import cholesky_rules as cholesky
+from chainrules_py.extend import product_rules as products
+from chainrules_py.extend import reduction_rules as reductions
+from chainrules_py.extend import register_adjoint, register_half
+from chainrules_py.extend import solving_rules as solving
 
 __all__: list[str] = []
 

@@ -14,9 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from chainrules_numpy.implementations import vdot
-from chainrules_py.extend import (
-    register_sums,
-)
+from chainrules_py.extend import register_sums
 
 __all__: list[str] = []
 

@@ -16,12 +16,7 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    array_of,
-    find_tracers,
-    is_array_type,
-    is_tracer_type,
-)
+from chainrules_py.extend import array_of, find_tracers, is_array_type, is_tracer_type
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

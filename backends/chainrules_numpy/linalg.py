@@ -9,9 +9,7 @@ import numpy as np
 from chainrules_numpy.rows import alias
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-)
+from chainrules_py.extend import Call
 
 __all__: list[str] = []
 

@@ -7,9 +7,7 @@ array and its mask, as two values. The classes are named, for to import ``numpy.
 
 from __future__ import annotations
 
-from chainrules_py.extend import (
-    refuse_type,
-)
+from chainrules_py.extend import refuse_type
 
 __all__ = ["INSTEAD"]
 

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.masked import INSTEAD
-from chainrules_py.extend import (
-    advise,
-)
+from chainrules_py.extend import advise
 
 __all__: list[str] = []
 

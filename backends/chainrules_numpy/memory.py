@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import (
-    makers,
-    register_memory,
-    viewers,
-)
+from chainrules_py.extend import makers, register_memory, viewers
 
 __all__: list[str] = []
 

@@ -15,16 +15,9 @@ from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    aliases,
-    compress,
-)
-from chainrules_py.extend import (
-    manipulation_composites as m,
-)
-from chainrules_py.extend import (
-    statistics_composites as s,
-)
+from chainrules_py.extend import aliases, compress
+from chainrules_py.extend import manipulation_composites as m
+from chainrules_py.extend import statistics_composites as s
 
 __all__: list[str] = []
 

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    adjugate_by_svd,
-)
+from chainrules_py.extend import adjugate_by_svd
 
 __all__: list[str] = []
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.extend import (
-    advise,
-)
+from chainrules_py.extend import advise
 
 __all__ = ["MOVED", "OTHERS"]
 

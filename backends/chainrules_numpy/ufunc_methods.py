@@ -12,14 +12,8 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    UFUNC_KEYWORDS,
-    Call,
-    Lowering,
-)
-from chainrules_py.extend import (
-    elementwise_composites as e,
-)
+from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering
+from chainrules_py.extend import elementwise_composites as e
 
 __all__: list[str] = []
 

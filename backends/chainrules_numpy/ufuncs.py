@@ -11,10 +11,7 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    UFUNC_KEYWORDS,
-    Lowering,
-)
+from chainrules_py.extend import UFUNC_KEYWORDS, Lowering
 
 __all__ = ["ARITHMETIC", "OTHERS"]
 

@@ -14,15 +14,7 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    FlatLayout,
-    Kernel,
-    Support,
-    flatten,
-    name_of,
-    stated,
-    unflatten,
-)
+from chainrules_py.extend import FlatLayout, Kernel, Support, flatten, name_of, stated, unflatten
 
 __all__ = ["KernelOp", "export", "supports"]
 

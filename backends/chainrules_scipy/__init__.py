@@ -5,9 +5,7 @@ in Python make plain arrays of their arguments first; `special` and `linalg` hav
 same names and parameters that take traced values as well.
 """
 
-from chainrules_py.extend import (
-    later,
-)
+from chainrules_py.extend import later
 from chainrules_scipy import implementations, linalg, special, ufuncs
 
 __all__ = ["implementations", "linalg", "special", "ufuncs"]

@@ -13,9 +13,7 @@ import scipy.special
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    kind_of,
-)
+from chainrules_py.extend import kind_of
 from chainrules_scipy.rows import array_of, stands_for, static
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has

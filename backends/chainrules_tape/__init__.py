@@ -3,10 +3,7 @@
 It knows no function by name: what a call means is asked of `chainrules_py`.
 """
 
-from chainrules_py.extend import (
-    asarray,
-    full,
-)
+from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint import checkpoint, checkpoint_chain
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp

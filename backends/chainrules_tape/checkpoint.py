@@ -174,6 +174,7 @@ class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
     __slots__ = ("arguments", "cells", "function", "seen", "start", "stop")
+    parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
         self.function = function

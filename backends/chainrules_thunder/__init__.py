@@ -15,13 +15,7 @@ from thunder.core.transforms import register_augmented_forward, register_backwar
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    Kernel,
-    Support,
-    describe,
-    name_of,
-    stated,
-)
+from chainrules_py.extend import Kernel, Support, describe, name_of, stated
 
 __all__ = ["executor", "export", "supports"]
 

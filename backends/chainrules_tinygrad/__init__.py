@@ -25,14 +25,7 @@ from chainrules_py import (
     register_array_type,
     unthunk,
 )
-from chainrules_py.extend import (
-    Support,
-    demand_rule,
-    describe,
-    name_of,
-    resolved,
-    stated,
-)
+from chainrules_py.extend import Support, demand_rule, describe, name_of, resolved, stated
 
 __all__ = ["export", "supports", "words"]
 

@@ -111,6 +111,9 @@ class ArrayLike(PythonProtocols):
         """Return the tracer as it is now, for whoever keeps it: itself, where none is written to."""
         return self
 
+    def note_view(self, *call: Any) -> None:
+        """Note that it may be a view of the first operand of the call that gave it."""
+
     def _constant(self, value: Any) -> Any:
         """Return a plain value at this level, so that what is traced can be written into it."""
         return value

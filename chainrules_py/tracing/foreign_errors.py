@@ -16,7 +16,7 @@ from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.arrays import dispatch_type
 from chainrules_py.values.tracers import find_tracers
 
-__all__ = ["DEEP", "explain"]
+__all__ = ["DEEP", "explain_error"]
 
 DEEP = (TypeError, ValueError, AttributeError, NotImplementedError)
 """The errors that are looked at."""
@@ -24,7 +24,7 @@ DEEP = (TypeError, ValueError, AttributeError, NotImplementedError)
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 
 
-def explain(error: BaseException) -> None:
+def explain_error(error: BaseException) -> None:
     """Note on an error of another library what to write instead, if anybody knows.
 
     Raises

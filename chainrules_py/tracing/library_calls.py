@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.config import Config
-from chainrules_py.engines.frule_rrule import scalar_at_home
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.plugins import failures, module_of, see
 from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
+from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import find_rule, name_of
 from chainrules_py.values.arrays import (
     dispatch_type,

@@ -32,7 +32,7 @@ from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded
 
-__all__ = ["Classes"]
+__all__ = ["Classes", "in_place_operators"]
 
 readers = Cache()
 """By the class of a tracer: what reads one by an index."""
@@ -230,9 +230,13 @@ _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }
 """The methods that arrays have and numbers have not: subscripts."""
+in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {}
+"""By the name of a method that writes in place: what computes it, and Python's own operator."""
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     setattr(ArrayLike, _name, _method)
     _native = getattr(operator, f"__i{_name[2:]}", None)
+    if _native is not None:
+        in_place_operators[f"__i{_name[2:]}"] = _method, _native
     if _native is not None or _name == "__divmod__":  # those that Python reflects
         setattr(ArrayLike, _reflected.__name__, _reflected)

@@ -16,9 +16,7 @@ from jax import lax
 
 from chainrules_py import Scalar, lazy_array_type, register_array_type
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    register_owner,
-)
+from chainrules_py.extend import register_owner
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__ = ["Concrete", "JaxArray", "is_traced", "silent"]

@@ -15,11 +15,7 @@ from jax import lax
 from chainrules_jax.arrays.array_types import JaxArray
 from chainrules_py import LinearMap, NoTangent, non_differentiable, primitive, rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    adjoint,
-    as_given,
-    columns,
-)
+from chainrules_py.extend import adjoint, as_given, columns
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 
 __all__ = ["factors", "solve_by"]

@@ -17,13 +17,7 @@ from jax import lax
 from chainrules_jax.arrays.array_types import JaxArray
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
-from chainrules_py import (
-    ForwardMode,
-    NoTangent,
-    ReverseMode,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     METHODS,

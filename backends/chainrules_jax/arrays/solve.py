@@ -17,13 +17,7 @@ from jax.scipy.sparse import linalg as sparse
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Coordinates,
-    Gradient,
-    Residual,
-    Tree,
-    describe,
-)
+from chainrules_py.extend import Coordinates, Gradient, Residual, Tree, describe
 
 __all__: list[str] = []
 

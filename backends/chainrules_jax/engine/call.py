@@ -32,12 +32,7 @@ from chainrules_jax.engine.linear_pairs import (
 )
 from chainrules_jax.engine.pytrees import split
 from chainrules_py import TracerError
-from chainrules_py.extend import (
-    Cache,
-    FlatLayout,
-    closed,
-    exactly,
-)
+from chainrules_py.extend import Cache, FlatLayout, closed, exactly
 
 __all__ = ["Mapped", "call_p", "run"]
 

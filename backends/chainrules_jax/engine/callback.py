@@ -12,17 +12,8 @@ import numpy as np
 
 from chainrules_jax.arrays.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
-from chainrules_py import (
-    NoRuleError,
-    Primitive,
-    RuleError,
-    Scalar,
-)
-from chainrules_py.extend import (
-    FlatLayout,
-    describe,
-    where_defined,
-)
+from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
+from chainrules_py.extend import FlatLayout, describe, where_defined
 
 __all__ = ["callback", "called_back", "compute_by", "like_one_element"]
 

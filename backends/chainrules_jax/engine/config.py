@@ -23,13 +23,8 @@ from chainrules_py import (
     space,
     unthunk,
 )
-from chainrules_py.extend import (
-    FlatLayout,
-    densely,
-)
-from chainrules_py.extend import (
-    dense as filled,
-)
+from chainrules_py.extend import FlatLayout, densely
+from chainrules_py.extend import dense as filled
 
 __all__ = ["JaxConfig", "config"]
 

@@ -14,18 +14,8 @@ from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, split
-from chainrules_py import (
-    Primitive,
-    rules_for,
-)
-from chainrules_py.extend import (
-    Resolved,
-    Support,
-    name_of,
-    primal_of,
-    resolved,
-    unbind,
-)
+from chainrules_py import Primitive, rules_for
+from chainrules_py.extend import Resolved, Support, name_of, primal_of, resolved, unbind
 
 __all__ = ["export", "supports"]
 

@@ -13,14 +13,7 @@ import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
-from chainrules_py import (
-    NoTangent,
-    Primitive,
-    canonicalize,
-    is_zero,
-    namespace,
-    zero_tangent,
-)
+from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
 from chainrules_py.extend import (
     FlatLayout,
     declared,

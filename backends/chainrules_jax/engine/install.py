@@ -13,11 +13,7 @@ from chainrules_jax.arrays.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Installed,
-    chosen,
-    original,
-)
+from chainrules_py.extend import Installed, chosen, original
 
 __all__ = ["Installed", "install"]
 

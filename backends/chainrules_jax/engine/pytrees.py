@@ -11,16 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.arrays.array_types import Concrete
-from chainrules_py import (
-    is_zero,
-    register_structure,
-    unthunk,
-)
-from chainrules_py.extend import (
-    FlatLayout,
-    fields_of,
-    is_structure_type,
-)
+from chainrules_py import is_zero, register_structure, unthunk
+from chainrules_py.extend import FlatLayout, fields_of, is_structure_type
 
 __all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
 

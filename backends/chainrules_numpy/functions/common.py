@@ -7,10 +7,7 @@ from typing import Any
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
-from chainrules_py.extend import (
-    Call,
-    Lowering,
-)
+from chainrules_py.extend import Call, Lowering
 
 __all__ = ["axis", "ignored", "row", "shape"]
 

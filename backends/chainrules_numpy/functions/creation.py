@@ -15,9 +15,7 @@ from chainrules_numpy.functions.common import ignored, row, shape
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    creation_composites as c,
-)
+from chainrules_py.extend import creation_composites as c
 
 __all__: list[str] = []
 

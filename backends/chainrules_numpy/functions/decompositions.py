@@ -17,12 +17,8 @@ from chainrules_py import (
     primitive,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-)
-from chainrules_py.extend import (
-    decompositions_composites as m,
-)
+from chainrules_py.extend import Call
+from chainrules_py.extend import decompositions_composites as m
 
 __all__: list[str] = []
 

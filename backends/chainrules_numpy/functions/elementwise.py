@@ -11,19 +11,10 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.rows import alias
-from chainrules_py import (
-    UnsupportedKeywordError,
-    ignore_derivatives,
-)
+from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-    is_python_number,
-    kind_of,
-)
-from chainrules_py.extend import (
-    elementwise_composites as e,
-)
+from chainrules_py.extend import Call, is_python_number, kind_of
+from chainrules_py.extend import elementwise_composites as e
 
 __all__: list[str] = []
 

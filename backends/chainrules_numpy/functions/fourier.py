@@ -8,12 +8,8 @@ import numpy as np
 
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    AsOption,
-)
-from chainrules_py.extend import (
-    fourier_composites as f,
-)
+from chainrules_py.extend import AsOption
+from chainrules_py.extend import fourier_composites as f
 
 __all__: list[str] = []
 

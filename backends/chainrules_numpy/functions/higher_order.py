@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_numpy.functions.common import row
-from chainrules_py.extend import (
-    mapping_composites as m,
-)
+from chainrules_py.extend import mapping_composites as m
 
 __all__: list[str] = []
 

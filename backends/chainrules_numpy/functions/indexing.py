@@ -12,13 +12,8 @@ from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-    is_tracer_type,
-)
-from chainrules_py.extend import (
-    indexing_composites as i,
-)
+from chainrules_py.extend import Call, is_tracer_type
+from chainrules_py.extend import indexing_composites as i
 
 __all__: list[str] = []
 

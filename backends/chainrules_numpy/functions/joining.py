@@ -9,12 +9,8 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-)
-from chainrules_py.extend import (
-    joining_composites as j,
-)
+from chainrules_py.extend import Call
+from chainrules_py.extend import joining_composites as j
 
 __all__: list[str] = []
 

@@ -10,14 +10,8 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, ignored, row, shape
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-    has_known_layout,
-    pad,
-)
-from chainrules_py.extend import (
-    manipulation_composites as m,
-)
+from chainrules_py.extend import Call, has_known_layout, pad
+from chainrules_py.extend import manipulation_composites as m
 
 __all__: list[str] = []
 

@@ -16,13 +16,8 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Call,
-    Lowering,
-)
-from chainrules_py.extend import (
-    polynomials_composites as p,
-)
+from chainrules_py.extend import Call, Lowering
+from chainrules_py.extend import polynomials_composites as p
 
 __all__: list[str] = []
 

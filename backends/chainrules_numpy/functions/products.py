@@ -11,9 +11,7 @@ from chainrules_numpy.functions.common import axis, ignored, row
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    products_composites as p,
-)
+from chainrules_py.extend import products_composites as p
 
 __all__: list[str] = []
 

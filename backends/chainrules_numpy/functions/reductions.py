@@ -11,9 +11,7 @@ from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    reductions_composites as r,
-)
+from chainrules_py.extend import reductions_composites as r
 
 __all__: list[str] = []
 

@@ -11,12 +11,8 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    quantiles_composites as q,
-)
-from chainrules_py.extend import (
-    statistics_composites as s,
-)
+from chainrules_py.extend import quantiles_composites as q
+from chainrules_py.extend import statistics_composites as s
 
 __all__: list[str] = []
 

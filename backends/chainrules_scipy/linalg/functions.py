@@ -7,9 +7,7 @@ from typing import Any
 import scipy.linalg
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    kind_of,
-)
+from chainrules_py.extend import kind_of
 from chainrules_scipy.rows import array_of, of_lapack, stands_for
 
 __all__ = ["coshm", "cosm", "expm", "logm", "sinhm", "sinm", "sqrtm", "tanhm", "tanm"]

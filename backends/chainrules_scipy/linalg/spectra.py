@@ -9,9 +9,7 @@ import scipy.linalg
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    kind_of,
-)
+from chainrules_py.extend import kind_of
 from chainrules_scipy.rows import adjoint, checked, stands_for
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]

@@ -8,10 +8,7 @@ from scipy import sparse
 from scipy.sparse import linalg
 from scipy.sparse._base import _spbase
 
-from chainrules_py.extend import (
-    advise,
-    register_adviser,
-)
+from chainrules_py.extend import advise, register_adviser
 from chainrules_scipy.sparse.traced import CAN, TracedSparse
 
 __all__: list[str] = []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from scipy.sparse._base import _spbase
 
-from chainrules_py.extend import (
-    advise,
-)
+from chainrules_py.extend import advise
 
 __all__: list[str] = []
 

@@ -9,9 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    register_static,
-)
+from chainrules_py.extend import register_static
 
 __all__ = ["Pattern"]
 

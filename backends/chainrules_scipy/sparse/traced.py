@@ -7,16 +7,9 @@ from typing import Any, NoReturn, final
 import numpy as np
 from scipy.sparse._base import _spbase
 
-from chainrules_py import (
-    NotDifferentiableError,
-    register_structure,
-)
+from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    is_array_type,
-    is_number_type,
-    refuse_type,
-)
+from chainrules_py.extend import is_array_type, is_number_type, refuse_type
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 

@@ -9,13 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import (
-    Array,
-    LinearMap,
-    bilinear_rule,
-    primitive,
-    rule,
-)
+from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
 from chainrules_py.vocabulary import conj
 from chainrules_scipy.sparse.patterns import Pattern
 

@@ -82,9 +82,6 @@ class BareVariable(ArrayLike):
         """Record a call on this tape, which is the highest of the call's."""
         return record_call(primitive, primal, self.tape, operands, options, self.links_of)
 
-    def note_view(self, *call: Any) -> None:
-        """Note that it is a view of the first operand of a call; for tapes that can be written to."""
-
     def _leaf(self, value: Any) -> Any:
         """Return an input that no gradient is asked for."""
         tape = self.tape

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py import (
-    Primitive,
-)
-from chainrules_py.extend import (
-    Bound,
-    annotate,
-    kind_of,
-)
+from chainrules_py import Primitive
+from chainrules_py.extend import Bound, annotate, kind_of
 from chainrules_py.vocabulary.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
 

@@ -10,15 +10,8 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
-from chainrules_py import (
-    Primitive,
-    Space,
-)
-from chainrules_py.extend import (
-    CapturedValues,
-    global_names,
-    memory_of,
-)
+from chainrules_py import Primitive, Space
+from chainrules_py.extend import CapturedValues, global_names, memory_of
 from chainrules_py.vocabulary.views import always_views, depends_on_layout
 from chainrules_tape.core.links import OneMaybeZero
 from chainrules_tape.memory.view import note_view, own_copy

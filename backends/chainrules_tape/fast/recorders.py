@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from chainrules_py import Primitive, bind
-from chainrules_py.extend import (
-    Bound,
-    Cache,
-    Site,
-    is_structure_type,
-    is_tracer_type,
-    memory_of,
-)
+from chainrules_py.extend import Bound, Cache, Site, is_structure_type, is_tracer_type, memory_of
 from chainrules_py.vocabulary.views import gives_views, read, subscripts
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen

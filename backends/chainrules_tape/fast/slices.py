@@ -11,16 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chainrules_py import (
-    Space,
-    space,
-)
-from chainrules_py.extend import (
-    Bound,
-    annotate,
-    batched,
-    fit,
-)
+from chainrules_py import Space, space
+from chainrules_py.extend import Bound, annotate, batched, fit
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import (
-    Primitive,
-    Tangent,
-    ZeroTangent,
-    bind,
-    is_zero,
-    unthunk,
-    zero_tangent,
-)
+from chainrules_py import Primitive, Tangent, ZeroTangent, bind, is_zero, unthunk, zero_tangent
 from chainrules_py.extend import (
     Bound,
     Cache,

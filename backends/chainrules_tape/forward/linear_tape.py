@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
-from chainrules_py import (
-    Primitive,
-    Tangent,
-    TracerError,
-    ZeroTangent,
-    bind,
-    is_zero,
-    unthunk,
-)
+from chainrules_py import Primitive, Tangent, TracerError, ZeroTangent, bind, is_zero, unthunk
 from chainrules_py.extend import (
     Cache,
     Classes,

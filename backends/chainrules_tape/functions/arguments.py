@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    name_of,
-)
+from chainrules_py.extend import name_of
 
 __all__ = ["Arguments", "Names", "Numbers"]
 

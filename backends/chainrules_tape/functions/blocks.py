@@ -18,16 +18,7 @@ from chainrules_py import (
     space,
     unthunk,
 )
-from chainrules_py.extend import (
-    basis,
-    block,
-    column,
-    conjugate,
-    describe,
-    name_of,
-    row,
-    zero_block,
-)
+from chainrules_py.extend import basis, block, column, conjugate, describe, name_of, row, zero_block
 from chainrules_tape.functions.arguments import Arguments
 from chainrules_tape.functions.linearize import Linearization
 from chainrules_tape.functions.results import can_vary, own_all, tangents_of

@@ -12,7 +12,6 @@ from chainrules_py import (
     TracerError,
     ZeroTangent,
     canonicalize,
-    explain,
     ignore_derivatives,
     is_zero,
     project,
@@ -22,6 +21,7 @@ from chainrules_py import (
 from chainrules_py.extend import (
     DEEP,
     describe,
+    explain_error,
     find_tracers,
     is_tracer_type,
     new_level,
@@ -145,7 +145,7 @@ def jvp(
     try:
         y = f(*values_of(tree, entered))
     except DEEP as error:
-        explain(error)
+        explain_error(error)
         raise
     check_unwritten(given, leaves)
     y, aux = split_aux(f, y) if has_aux else (y, None)

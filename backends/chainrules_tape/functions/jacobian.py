@@ -10,17 +10,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chainrules_py import (
-    NotDifferentiableError,
-    is_zero,
-    zero_tangent,
-)
-from chainrules_py.extend import (
-    describe,
-    kind_of,
-    name_of,
-    new_level,
-)
+from chainrules_py import NotDifferentiableError, is_zero, zero_tangent
+from chainrules_py.extend import describe, kind_of, name_of, new_level
 from chainrules_tape.forward.dual import dual, open_dual
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.blocks import Blocks, Mode, blocks_of

@@ -12,7 +12,6 @@ from chainrules_py import (
     Tangent,
     Tracer,
     ZeroTangent,
-    explain,
     is_zero,
     space,
     unthunk,
@@ -24,6 +23,7 @@ from chainrules_py.extend import (
     count,
     describe,
     direction,
+    explain_error,
     fields_of,
     find_tracers,
     gather,
@@ -137,7 +137,7 @@ class ReverseRun:
         try:
             y = settled(f(*values_of(self.tree, traced)))
         except DEEP as error:
-            explain(error)
+            explain_error(error)
             raise
         finally:
             tape.close()

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import (
-    TracerError,
-    ZeroTangent,
-    is_zero,
-    project,
-    space,
-    unthunk,
-)
+from chainrules_py import TracerError, ZeroTangent, is_zero, project, space, unthunk
 from chainrules_py.extend import (
     check_cotangent,
     deliver,

@@ -6,10 +6,7 @@ import dataclasses
 from html import escape
 from typing import Any
 
-from chainrules_py.extend import (
-    describe,
-    is_number_type,
-)
+from chainrules_py.extend import describe, is_number_type
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.inspect.text import listing, name_of, operation, value_of

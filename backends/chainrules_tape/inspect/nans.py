@@ -9,10 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from chainrules_py import (
-    NanError,
-    unthunk,
-)
+from chainrules_py import NanError, unthunk
 from chainrules_py.extend import (
     describe,
     dispatch_type,

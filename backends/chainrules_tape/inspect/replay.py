@@ -6,11 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import bind
-from chainrules_py.extend import (
-    Site,
-    is_python_number,
-    is_structure_type,
-)
+from chainrules_py.extend import Site, is_python_number, is_structure_type
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import reopen

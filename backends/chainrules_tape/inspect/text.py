@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chainrules_py.extend import (
-    describe,
-    is_array_type,
-    is_number_type,
-)
+from chainrules_py.extend import describe, is_array_type, is_number_type
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape

@@ -17,11 +17,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py import MutationError
-from chainrules_py.extend import (
-    Memory,
-    describe,
-    memory_of,
-)
+from chainrules_py.extend import Memory, describe, memory_of
 
 __all__ = ["MODES", "Guard", "Mode"]
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import (
-    bind,
-    find_rule,
-    space,
-)
-from chainrules_py.extend import (
-    Cache,
-    is_array_type,
-    is_tracer_type,
-    part,
-)
+from chainrules_py import bind, find_rule, space
+from chainrules_py.extend import Cache, is_array_type, is_tracer_type, part
 from chainrules_py.vocabulary.views import duplicate, store
 from chainrules_tape.config import config
 from chainrules_tape.core.cotangents import Cotangents

@@ -7,7 +7,6 @@ once where somebody has. So n writes to one buffer cost n.
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from chainrules_py.extend import (
     call_native,
     describe,
     find_tracers,
+    in_place_operators,
     is_array_type,
     is_number_type,
     is_tracer_type,
@@ -32,7 +32,6 @@ from chainrules_py.extend import (
     refuse_exchange,
     refuse_plain,
 )
-from chainrules_py.vocabulary import binary_operators
 from chainrules_py.vocabulary.views import (
     Index,
     converted,
@@ -210,10 +209,8 @@ def set_item(self: Any, where: Any, value: Any) -> None:
 def _in_place_members() -> dict[str, Any]:
     """Make the methods that write in place, of the operators that have such."""
     made: dict[str, Any] = {"__setitem__": set_item}
-    for name in binary_operators:
-        native = getattr(operator, f"__i{name[2:]}", None)
-        if native is not None:
-            made[f"__i{name[2:]}"] = in_place(getattr(ArrayLike, name), native)
+    for name, (operation, native) in in_place_operators.items():
+        made[name] = in_place(operation, native)
     return made
 
 

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    adjugate_by_svd,
-)
+from chainrules_py.extend import adjugate_by_svd
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors

@@ -10,12 +10,7 @@ import numpy as np
 import torch
 
 from chainrules_py import Scalar, register_array_type
-from chainrules_py.extend import (
-    register_leaf,
-    register_memory,
-    register_mutable,
-    register_owner,
-)
+from chainrules_py.extend import register_leaf, register_memory, register_mutable, register_owner
 
 __all__ = [
     "TENSOR",

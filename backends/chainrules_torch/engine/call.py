@@ -12,15 +12,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import torch
 
-from chainrules_py import (
-    NoRuleError,
-    Primitive,
-    ZeroTangent,
-    bind,
-    find_rule,
-    space,
-    unthunk,
-)
+from chainrules_py import NoRuleError, Primitive, ZeroTangent, bind, find_rule, space, unthunk
 from chainrules_py.extend import (
     Bound,
     FlatLayout,

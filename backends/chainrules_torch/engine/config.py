@@ -20,13 +20,7 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import (
-    Opened,
-    dense,
-    densely,
-    describe,
-    flatten,
-)
+from chainrules_py.extend import Opened, dense, densely, describe, flatten
 
 __all__ = [
     "TorchConfig",

@@ -11,20 +11,9 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
-from chainrules_py import (
-    NotDifferentiableError,
-    Primitive,
-    find_rule,
-)
+from chainrules_py import NotDifferentiableError, Primitive, find_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Cache,
-    FlatLayout,
-    closed,
-    flatten,
-    resolved,
-    unflatten,
-)
+from chainrules_py.extend import Cache, FlatLayout, closed, flatten, resolved, unflatten
 from chainrules_torch.arrays.tensors import beside_tensors
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (

@@ -20,13 +20,7 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py import (
-    AbstractZero,
-    NoRuleError,
-    Primitive,
-    Space,
-    unthunk,
-)
+from chainrules_py import AbstractZero, NoRuleError, Primitive, Space, unthunk
 from chainrules_py.extend import (
     Bound,
     StructureSpace,

@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_py import (
-    Primitive,
-    find_rule,
-)
+from chainrules_py import Primitive, find_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,

@@ -7,18 +7,8 @@ from typing import Any
 
 import torch
 
-from chainrules_py import (
-    Space,
-    ZeroTangent,
-    is_zero,
-    unthunk,
-)
-from chainrules_py.extend import (
-    FlatLayout,
-    TreeDef,
-    flatten,
-    unflatten,
-)
+from chainrules_py import Space, ZeroTangent, is_zero, unthunk
+from chainrules_py.extend import FlatLayout, TreeDef, flatten, unflatten
 from chainrules_torch.engine.config import floats
 
 __all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]

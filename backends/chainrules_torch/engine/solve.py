@@ -7,14 +7,9 @@ from typing import Any
 
 import torch
 
-from chainrules_py import (
-    NotDifferentiableError,
-)
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    flatten,
-    unflatten,
-)
+from chainrules_py.extend import flatten, unflatten
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import floats
 from chainrules_torch.engine.loops import Program
