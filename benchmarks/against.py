@@ -37,7 +37,7 @@ HEAVY = ("MLP 784", "logistic", "1000 uses", "chain of 1e+05", "n = 500", "N=100
 
 
 def workloads() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """What is compared: each builds what is timed."""
+    """Return the workloads to compare: each value builds the call that is timed."""
     from benchmarks import chain, families
     from benchmarks.programs import OURS, PROGRAMS, engine
 
@@ -59,7 +59,7 @@ def _program(engine: Any, by: str, program: Any) -> Callable[[], Any]:
 
 
 def counts() -> dict[str, float]:
-    """What needs no clock, per operation of the chain."""
+    """Return the measures that need no clock, such as calls and bytes, per operation."""
     from benchmarks import chain
 
     found = {
@@ -134,7 +134,7 @@ class Worker:
         return answer
 
     def ask(self, name: str, seconds: float = 0.01) -> dict[str, Any]:
-        """The time of one call of a workload."""
+        """Ask for the time of one call of a workload."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps({"name": name, "seconds": seconds}) + "\n")
@@ -154,7 +154,7 @@ class Worker:
 def pair(
     base: Path, new: Path, names: Iterable[str], *, rounds: int = 7, clock: str = "process"
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The ratio of each workload, new over base, of one pair of processes; and what failed."""
+    """Return each workload's ratio, new over base, from one pair of processes; and what failed."""
     workers = [Worker(base, clock), Worker(new, clock)]
     found, failed = {}, {}
     try:
@@ -182,7 +182,7 @@ def pair(
 
 
 def settled(ratios: list[float], width: float = WIDTH) -> bool:
-    """Whether enough is known."""
+    """Tell whether the measured ratios are enough for a verdict."""
     if len(ratios) < FEWEST:
         return False
     low, high = interval(ratios)
@@ -220,7 +220,7 @@ def collect(measure: Pair, names: Iterable[str], end: float) -> Iterator[tuple[s
 
 
 def line(name: str, values: list[float], said: str) -> str:
-    """One workload, for people."""
+    """Format the result of one workload as a line for people."""
     low, high = interval(values)
     median = statistics.median(values)
     mark = {"slower": "-", "faster": "+"}.get(said, " ")
@@ -249,7 +249,7 @@ def compare(measure: Pair, names: list[str], threshold: float, minutes: float) -
 
 
 def worse(base: dict[str, float], new: dict[str, float]) -> list[str]:
-    """What needs no clock and grew."""
+    """List the measures that need no clock and grew."""
     return [
         f"{name}: {base[name]:g} -> {value:g}"
         for name, value in new.items()

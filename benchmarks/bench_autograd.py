@@ -108,7 +108,7 @@ MODES = {"reverse": reverse, "forward": forward}
 
 
 class Exported:
-    """One call, of a chain of a hundred."""
+    """Cost of one call in a chain of a hundred calls."""
 
     params = (tuple(CASES), tuple(MODES))
     param_names = ("case", "mode")

@@ -20,7 +20,7 @@ Program = Callable[[], Any]
 
 
 class Size(NamedTuple):
-    """How large the two programs are."""
+    """Sizes of the two programs."""
 
     layers: tuple[int, ...] = (784, 512, 512, 10)
     batch: int = 1024
@@ -44,7 +44,7 @@ def library() -> Any:
 
 
 def network(cp: Any, size: Size) -> tuple[Any, Any, list[Any]]:
-    """Samples, their classes as rows of zeros with a one, and weights and biases by layer."""
+    """Make samples, their classes as rows of zeros with a one, and weights and biases by layer."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((size.batch, size.layers[0]))
     classes = np.eye(size.layers[-1])[rng.integers(0, size.layers[-1], size.batch)]
@@ -57,7 +57,7 @@ def network(cp: Any, size: Size) -> tuple[Any, Any, list[Any]]:
 
 
 def network_by_tape(cp: Any, size: Size) -> Program:
-    """By the tape."""
+    """Build the network's loss and gradient by the tape."""
     x, classes, parameters = network(cp, size)
 
     def loss(parameters: list[Any]) -> Any:
@@ -72,7 +72,7 @@ def network_by_tape(cp: Any, size: Size) -> Program:
 
 
 def network_by_hand(cp: Any, size: Size) -> Program:
-    """By CuPy alone."""
+    """Build the network's loss and gradient by CuPy alone."""
     x, classes, parameters = network(cp, size)
     weights, biases = parameters[::2], parameters[1::2]
 
@@ -97,7 +97,7 @@ def network_by_hand(cp: Any, size: Size) -> Program:
 
 
 def network_by_torch(cp: Any, size: Size) -> Program:
-    """By PyTorch, on the same device."""
+    """Build the network's loss and gradient by PyTorch, on the same device."""
     try:
         torch = importlib.import_module("torch")
     except ImportError as error:
@@ -133,7 +133,7 @@ def chain(x: Any) -> Any:
 
 
 def chain_by_tape(cp: Any, size: Size, *, fused: bool = True) -> Program:
-    """By the tape; fused, in one launch and one more for the gradient."""
+    """Build the chain by the tape; fused, it takes one launch and one more for the gradient."""
     x = cp.linspace(0.0, 1.0, size.elements, dtype=np.float32)
     f = importlib.import_module("chainrules_cupy").fuse(chain) if fused else chain
     both = value_and_grad(lambda x: np.sum(f(x)))
@@ -141,7 +141,7 @@ def chain_by_tape(cp: Any, size: Size, *, fused: bool = True) -> Program:
 
 
 def chain_by_hand(cp: Any, size: Size) -> Program:
-    """By CuPy alone, operation by operation."""
+    """Build the chain and its gradient by CuPy alone, operation by operation."""
     x = cp.linspace(0.0, 1.0, size.elements, dtype=np.float32)
 
     def both() -> Any:
@@ -169,7 +169,7 @@ CHAIN: dict[str, Any] = {
 
 
 def finished(program: Program) -> Program:
-    """A program that is over when the device is done."""
+    """Wrap a program so that it ends only when the device is done."""
     cp = library()
 
     def run() -> Any:

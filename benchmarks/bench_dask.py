@@ -1,4 +1,4 @@
-"""What Dask adds: a gradient by blocks beside the same blocks in a loop of hand-written NumPy."""
+"""Cost of Dask: a gradient by blocks beside the same blocks in a loop of hand-written NumPy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MapReduce:
 
 
 class Graph:
-    """What a block costs besides its computing: tasks that have nothing to do."""
+    """Cost of a block besides its computing: tasks that have nothing to do."""
 
     timeout = 300.0
 
@@ -71,7 +71,7 @@ class Graph:
             map_reduce_grad(lambda w, k: w * k, 1.0, range(1000), progress=False)
 
     def time_recording_a_program(self) -> None:
-        """Nothing is computed: the graph of loss and gradient is made, of 200 blocks."""
+        """Record the graph of loss and gradient, of 200 blocks, without computing anything."""
         import dask.array as da
 
         from chainrules_tape import value_and_grad

@@ -31,7 +31,7 @@ class Derivatives:
 
 
 class DerivativesOfPeers:
-    """The same where others are at home."""
+    """Derivatives of the same functions, computed by the peers."""
 
     params = (PEERS, CASES)
     param_names = ("peer", "case")

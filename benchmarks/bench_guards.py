@@ -9,7 +9,7 @@ from benchmarks.derivatives import X, rosenbrock
 
 
 class Operation:
-    """One operation on small arrays."""
+    """Calls and blocks of memory that one operation on small arrays costs."""
 
     params = (tuple(OPERATIONS),)
     param_names = ("operation",)
@@ -36,7 +36,7 @@ class Operation:
 
 
 class Boundary:
-    """What is paid once per argument, and per product with a Hessian."""
+    """Calls that an additional argument costs, and those of a product with a Hessian."""
 
     def track_calls_of_argument(self) -> int:
         return of_argument()

@@ -28,7 +28,7 @@ WAYS = (
 
 
 def ways(case: str) -> tuple[str, ...]:
-    """What is measured of a case."""
+    """Return the ways in which a case is measured."""
     return WAYS if case == "number" else tuple([w for w in WAYS if w.startswith("compiled")])
 
 
@@ -47,7 +47,7 @@ def _jax() -> Any:
 def functions(
     case: str, mode: str
 ) -> tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]:
-    """The exported function, JAX's, and the operands; ``mode`` is what JAX's own rule states."""
+    """Return the exported function, JAX's, and the operands; ``mode`` is that of JAX's own rule."""
     jax = _jax()
     import jax.numpy as jnp
     import numpy as np
@@ -84,7 +84,7 @@ def functions(
 
 
 def pair(case: str, way: str) -> Pair:
-    """A call that waits for its result: ours, and JAX's."""
+    """Build two calls that wait for their results: ours, and JAX's."""
     jax = _jax()
     ours, theirs, xs = functions(case, "forward" if "push" in way else "reverse")
     several = [jax.numpy.stack([x] * 4) for x in xs]
@@ -111,7 +111,7 @@ def pair(case: str, way: str) -> Pair:
 
 
 def routines(case: str, ours: bool) -> int:
-    """Calls of LAPACK's and BLAS's routines in the compiled value and gradient."""
+    """Count the calls of LAPACK's and BLAS's routines in the compiled value and gradient."""
     jax = _jax()
     f, theirs, xs = functions(case, "reverse")
     program = jax.jit(jax.value_and_grad(f if ours else theirs, tuple(range(len(xs)))))
@@ -151,7 +151,7 @@ class Exported:
 
 
 class Routines:
-    """What a compiled program calls."""
+    """Calls of LAPACK's and BLAS's routines in a compiled program."""
 
     params = (CASES[1:],)
     param_names = ("case",)

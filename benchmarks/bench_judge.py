@@ -1,4 +1,4 @@
-"""What one full check of one rule costs, over samples of the whole vocabulary."""
+"""Cost of one full check of one rule, over samples of the whole vocabulary."""
 
 from __future__ import annotations
 

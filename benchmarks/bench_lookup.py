@@ -1,4 +1,4 @@
-"""From a function and types to a rule: found, missed, the first time; registering."""
+"""Lookup of a rule by function and types: a hit, a miss, the first time; and registration."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Peak:
 
 
 class PerOperation:
-    """What one more operation adds to the peak of a deep program."""
+    """Growth of the peak memory of a deep program with each additional operation."""
 
     params = ((OURS, "autograd", "MyGrad"),)
     param_names = ("engine",)

@@ -14,7 +14,7 @@ from chainrules_py import NoRuleError, NotDifferentiableError
 
 
 def library(name: str) -> tuple[Any, Callable[[], None]]:
-    """A library and how to wait for it; NotImplementedError, by which asv skips, without it."""
+    """Return a library and its wait; without it raise NotImplementedError, by which asv skips."""
     if name == "numpy":
         return np, lambda: None
     try:

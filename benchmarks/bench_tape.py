@@ -31,7 +31,7 @@ class Chain:
 
 
 class PerOperation:
-    """What does not depend on the speed of the machine."""
+    """Measures per operation that do not depend on the speed of the machine."""
 
     params = (tuple(SHAPES),)
     param_names = ("case",)
@@ -58,7 +58,7 @@ class PerOperation:
 
 
 class ChainOfPeers:
-    """The same program where others are at home."""
+    """Chain of operations, differentiated by the peers."""
 
     params = (PEERS, tuple(SHAPES))
     param_names = ("peer", "case")

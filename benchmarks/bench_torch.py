@@ -29,7 +29,7 @@ scalar_rule(wave, lambda y, x: v.cos(x))
 
 
 class HandWave(Function):
-    """The same."""
+    """Sine, written by hand for PyTorch, whose partial is computed in the pullback."""
 
     @staticmethod
     def forward(x: Any) -> Any:
@@ -61,7 +61,7 @@ def blend_rule(x, y):  # type: ignore[no-untyped-def]
 
 
 class HandBlend(Function):
-    """The same."""
+    """Function x y + x, written by hand for PyTorch."""
 
     @staticmethod
     def forward(x: Any, y: Any) -> Any:
@@ -118,7 +118,7 @@ class HandCholesky(Function):
 
 
 def inputs(case: str) -> list[torch.Tensor]:
-    """What a case is called with."""
+    """Make the operands of a case."""
     generator = torch.Generator().manual_seed(0)
     if case == "cholesky":
         a = torch.randn(4, 4, dtype=torch.float64, generator=generator)
@@ -140,7 +140,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def value_and_gradient(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callable[[], Any]:
-    """One call of a function, and of its pullback."""
+    """Build one call of a function and of its pullback."""
     bar = torch.ones_like(f(*xs))
 
     def run() -> Any:
@@ -150,13 +150,13 @@ def value_and_gradient(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callabl
 
 
 def value_alone(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callable[[], Any]:
-    """One call where nothing is differentiated."""
+    """Build one call of a function in which nothing is differentiated."""
     plain = [x.detach() for x in xs]
     return lambda: f(*plain)
 
 
 def compiled(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A program around it, in machine code."""
+    """Compile a program around a function to machine code."""
     return torch.compile(lambda *xs: torch.tanh(f(*[2.0 * x for x in xs])), fullgraph=True)
 
 
@@ -179,7 +179,7 @@ class Eager:
 
 
 def shares(case: str, *, machine_code: bool = False, **keywords: Any) -> list[float]:
-    """How many times as long ours takes, turn by turn; the keywords are those of `turns`."""
+    """Return our time over theirs, turn by turn; the keywords are those of `turns`."""
     fs = [compiled(f) if machine_code else f for f in CASES[case]]
     ours, theirs = (value_and_gradient(f, inputs(case)) for f in fs)
     times = turns({"ours": ours, "theirs": theirs}, **keywords)

@@ -29,7 +29,7 @@ def inputs(case: str) -> tuple[Any, Any, Any]:
 
 
 def program(xp: Any, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> Any:
-    """The program in any library."""
+    """Run the chain of sine, multiply and add in any library, and sum up its result."""
     for _ in range(operations // 3):
         h = xp.sin(h)
         h = h * w
@@ -38,7 +38,7 @@ def program(xp: Any, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> An
 
 
 def by_tape(h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> tuple[Any, tuple[Any, ...]]:
-    """The value and the three gradients, by the tape."""
+    """Compute the value and the three gradients by the tape."""
     from chainrules_tape import vjp
 
     y, pullback = vjp(lambda h, w, b: program(np, h, w, b, operations), h, w, b)
@@ -46,7 +46,7 @@ def by_tape(h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> tuple[Any, 
 
 
 def by_hand(h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> tuple[Any, tuple[Any, ...]]:
-    """The same, as one would write it in NumPy knowing the program."""
+    """Compute value and gradients as one would write it in NumPy, knowing the program."""
     before: list[Any] = []
     keep, sin, cos = before.append, np.sin, np.cos
     for _ in range(operations // 3):
@@ -68,7 +68,7 @@ def by_hand(h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> tuple[Any, 
 
 
 def peer(name: str, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> Callable[[], Any]:
-    """What computes value and gradients in a peer.
+    """Build the computation of value and gradients by a peer.
 
     ImportError where it is not installed, NotImplementedError where it cannot be waited for.
     """
@@ -102,7 +102,7 @@ def peer(name: str, h: Any, w: Any, b: Any, operations: int = OPERATIONS) -> Cal
 
 
 def measure_tape(case: str, operations: int = OPERATIONS) -> dict[str, float]:
-    """What does not depend on the machine, per operation.
+    """Measure the costs per operation that do not depend on the machine.
 
     The bytes and the blocks that the tape holds when the forward pass is over, its records, and the
     Python functions called in the forward and the backward pass.

@@ -1,4 +1,4 @@
-"""What the tape pays, counted without a clock: the same on every machine, however busy it is.
+"""Costs of the tape, counted without a clock: the same on every machine, however busy it is.
 
 Counted are the Python functions of this project that are called, in both passes of one operation
 or for one argument more; those among them that rules are written in; and what the tape holds.
@@ -36,7 +36,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def calls(f: Callable[[], Any], among: str = "chainrules_") -> int:
-    """How many functions of files with such a name are called in a call of ``f``."""
+    """Count the functions called by ``f`` that are in files whose names contain ``among``."""
     number = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -52,7 +52,7 @@ def calls(f: Callable[[], Any], among: str = "chainrules_") -> int:
 
 
 def of_operation(name: str) -> dict[str, int]:
-    """What an operation on small arrays costs, when its rule is bound.
+    """Count what an operation on small arrays costs, when its rule is bound.
 
     Calls in the forward and in the backward pass, calls of rules in the latter, records, and blocks
     of memory that the tape holds for it.
@@ -97,7 +97,7 @@ def _total(*xs: Any) -> Any:
 
 
 def of_argument(n: int = 4) -> int:
-    """How many calls one argument more costs that is added to the others."""
+    """Count the calls that one more argument costs where it is added to the others."""
     xs = [X + i for i in range(n + 1)]
     both = [value_and_grad(_total, tuple(range(k))) for k in (n, n + 1)]
     for f, k in zip(both, (n, n + 1), strict=True):
@@ -106,6 +106,6 @@ def of_argument(n: int = 4) -> int:
 
 
 def of_product(f: Callable[[Any], Any], x: Any) -> int:
-    """How many calls a product with a Hessian costs."""
+    """Count the calls that a product with a Hessian costs."""
     hvp(f, (x,), (x,))
     return calls(lambda: hvp(f, (x,), (x,)))

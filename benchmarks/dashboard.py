@@ -42,7 +42,7 @@ for name in sys.argv[1:]:
 
 
 def configured(commit: str, folder: Path) -> Path:
-    """A configuration of asv for a commit: with the suites of now that its packages have all for.
+    """Write asv's configuration for a commit: with those of today's suites that it can import.
 
     One suite that cannot be imported would keep asv from running any.
     """
@@ -165,7 +165,7 @@ def _subject(name: str) -> dict[str, str]:
 
 
 def _labels(params: list[list[str]]) -> list[str]:
-    """The combinations of parameters in asv's order, as text."""
+    """List the combinations of parameters in asv's order, as text."""
     labels = [""]
     for values in params:
         plain = [value.strip("'") for value in values]
@@ -177,7 +177,7 @@ def _labels(params: list[list[str]]) -> list[str]:
 
 
 def page(data: dict[str, Any], measured: dict[str, Any] | None = None) -> str:
-    """The whole page: its data, its style and its script are in it."""
+    """Return the whole page, with its data, its style and its script in it."""
     if measured is not None:
         data = {
             **data,

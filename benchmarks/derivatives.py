@@ -59,7 +59,7 @@ def network(xp: Any, x: Any, a: Any, b: Any) -> Any:
 
 
 def hvp_by_hand(x: Any, v: Any) -> Any:
-    """The gradient and its derivative along v, line by line."""
+    """Compute the Hessian's product with v: the gradient and its derivative, line by line."""
     a, b, va, vb = x[:-1], x[1:], v[:-1], v[1:]
     d, vd = b - a**2, vb - 2.0 * a * va
     e, ve = 1.0 - a, -va
@@ -74,7 +74,7 @@ def hvp_by_hand(x: Any, v: Any) -> Any:
 
 
 def hessian_by_hand(x: Any) -> Any:
-    """The same for all directions at once."""
+    """Compute the Hessian: the derivatives of the gradient in all directions at once."""
     v = np.eye(x.size)
     a, b, va, vb = x[:-1], x[1:], v[:, :-1], v[:, 1:]
     d, vd = b - a * a, vb - 2.0 * a * va
@@ -85,14 +85,14 @@ def hessian_by_hand(x: Any) -> Any:
 
 
 def jacobian_by_hand(x: Any, a: Any, b: Any) -> Any:
-    """The product of the layers' Jacobians."""
+    """Compute the product of the layers' Jacobians."""
     h = np.tanh(a @ x)
     y = np.tanh(b @ h)
     return ((1.0 - y * y)[:, None] * b) @ ((1.0 - h * h)[:, None] * a)
 
 
 def by_hand(case: str) -> Callable[[], Any]:
-    """What computes a case in NumPy alone."""
+    """Build the computation of a case in NumPy alone."""
     if case == "hvp":
         return lambda: hvp_by_hand(X, V)
     return lambda: hessian_by_hand(X) if case == "Hessian" else jacobian_by_hand(X, A, B)
@@ -102,7 +102,7 @@ def by_hand(case: str) -> Callable[[], Any]:
 
 
 def by_tape(case: str) -> Callable[[], Any]:
-    """What computes a case by the tape."""
+    """Build the computation of a case by the tape."""
     if case == "hvp":
         return lambda: hvp(lambda x: rosenbrock(np, x), (X,), (V,))[0]
     if case == "Hessian":
@@ -113,7 +113,7 @@ def by_tape(case: str) -> Callable[[], Any]:
 
 
 def peer(name: str, case: str) -> Callable[[], Any]:
-    """What computes a case by a peer.
+    """Build the computation of a case by a peer.
 
     ImportError where it is not installed, NotImplementedError where it has no such function.
     """
@@ -183,7 +183,7 @@ CHAINS = {"1e5 numbers": 100_000, "1e3 numbers": 1000}
 
 
 def chain(case: str, *, checkpointed: bool) -> Callable[[], Any]:
-    """The gradient through a chain of a thousand sines, with and without checkpoints."""
+    """Build the gradient through a chain of a thousand sines, with or without checkpoints."""
     x = np.full(CHAINS[case], 0.5)
     step = lambda x, k: np.sin(x)
 
@@ -198,7 +198,7 @@ def chain(case: str, *, checkpointed: bool) -> Callable[[], Any]:
 
 
 def peak(run: Callable[[], Any], case: str) -> float:
-    """The most memory that a run holds at once, in arrays of one step."""
+    """Measure the most memory that a run holds at once, in arrays of one step."""
     run()
     tracemalloc.start()
     try:

@@ -35,7 +35,7 @@ class Family:
     options: dict[str, Any] = field(default_factory=dict)
 
     def value(self) -> Any:
-        """The value, without rules."""
+        """Compute the value, without rules."""
         return self.call(*self.operands, **self.options)
 
     def frule(self) -> tuple[Any, Any]:
@@ -48,7 +48,7 @@ class Family:
         return y, pullback(self.y_bar)
 
     def pullback(self) -> Callable[[], tuple[Any, ...]]:
-        """The pullback alone, to be called again and again."""
+        """Return the pullback alone, to be called again and again."""
         _, pullback = rrule(self.call, *self.operands, **self.options)
         return lambda: pullback(self.y_bar)
 
@@ -68,15 +68,15 @@ class Draws:
         self.mask = self.put(rng.normal(size=size) > 0)
 
     def put(self, x: Any) -> Any:
-        """An array of the library."""
+        """Convert an array to an array of the library."""
         return self.xp.asarray(x)
 
     def positive(self) -> Any:
-        """A positive definite matrix."""
+        """Make a positive definite matrix."""
         return self.a @ self.a.T / self.side + self.xp.eye(self.side)
 
     def of_determinant_one(self) -> Any:
-        """A matrix whose determinant does not overflow."""
+        """Make a positive definite matrix of determinant one, which does not overflow."""
         a = self.positive()
         return a / self.xp.exp(self.xp.linalg.slogdet(a)[1] / self.side)
 
@@ -207,7 +207,7 @@ Of = Callable[[Draws], Sequence[Any]]
 
 
 def _plain(call: Callable[..., Any], operands: Of, **options: Any) -> Callable[[Draws], Family]:
-    """A family whose tangents and cotangents are those of a smooth path through what is there."""
+    """Make a family's builder; (co)tangents are those of a smooth path through what is there."""
 
     def build(d: Draws) -> Family:
         given = tuple(operands(d))
@@ -243,5 +243,5 @@ FAMILIES = tuple(_BUILD)
 
 
 def family(name: str, size: int = 4, xp: Any = np) -> Family:
-    """A family on arrays of so many elements of a library."""
+    """Build a family on arrays of a library with ``size`` elements."""
     return _BUILD[name](Draws(size, xp))

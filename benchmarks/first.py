@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 def form(program: Program) -> str:
-    """How a program is compiled: a loop is not unrolled where there is a scan."""
+    """Name the way a program is compiled: a loop is not unrolled where there is a scan."""
     return "JAX, jit, scan" if program.scanned is not None else JIT
 
 
@@ -56,7 +56,7 @@ def once(by: str, name: str, patience: float = PATIENCE, clock: str = "wall") ->
 
 
 def said(seconds: float | None, digits: int = 1) -> str:
-    """A time for people."""
+    """Format a time for people."""
     if seconds is None:
         return "–"
     return f"> {PATIENCE:.0f} s" if seconds >= PATIENCE else f"{seconds:.{digits}f} s"

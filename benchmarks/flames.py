@@ -69,13 +69,13 @@ class Frame:
     calls: dict[str, Frame] = field(default_factory=dict)
 
     def depth(self, least: float) -> int:
-        """How many frames stand on each other, of those seen so often at least."""
+        """Count the frames that stand on each other, of those seen at least ``least`` times."""
         seen = [frame for frame in self.calls.values() if frame.count >= least]
         return 1 + max((frame.depth(least) for frame in seen), default=0)
 
 
 def record(name: str, seconds: float) -> str:
-    """The stacks that py-spy sees, one per line: frames and how often."""
+    """Record the stacks that py-spy sees, one per line: their frames and how often."""
     spy = Path(sys.executable).with_name("py-spy")
     found = str(spy) if spy.exists() else shutil.which("py-spy")
     if found is None:
@@ -94,7 +94,7 @@ def record(name: str, seconds: float) -> str:
 
 
 def parsed(text: str, below: str) -> Frame:
-    """The stacks as a tree, from the function called ``below`` on; lines of one function join."""
+    """Parse the stacks into a tree, from the function ``below`` on; lines of one function join."""
     root = Frame("all")
     for line in text.splitlines():
         stack, _, number = line.rpartition(" ")
@@ -112,7 +112,7 @@ def parsed(text: str, below: str) -> Frame:
 
 
 def shares(root: Frame) -> dict[str, float]:
-    """How much of the time a function itself takes, the largest first; callees are not counted."""
+    """Return the share of time of each function, largest first; callees are not counted."""
     found: dict[str, float] = {}
 
     def walk(frame: Frame) -> None:
@@ -128,12 +128,12 @@ def shares(root: Frame) -> dict[str, float]:
 
 
 def packages(own: dict[str, float], package: str) -> float:
-    """What the functions of a package take themselves, all together."""
+    """Sum up the shares of time that a package's functions take themselves."""
     return sum(share for label, share in own.items() if label.startswith(f"{package}: "))
 
 
 def svg(root: Frame, title: str) -> str:
-    """The tree as a picture: the wider, the more time; callers stand above what they call."""
+    """Draw the tree as a picture: the wider, the more time; callers stand above what they call."""
     height = (root.depth(SMALLEST * root.count) - 1) * HEIGHT + 50
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"',
@@ -174,7 +174,7 @@ def _drawn(frame: Frame, x: float, level: int, total: int) -> Iterator[str]:
 
 
 def measured_body(run: Callable[[], Any], seconds: float) -> None:
-    """What the profile is of: nothing but calls."""
+    """Run nothing but calls for so many seconds: the profile is of this function."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         for _ in range(10):

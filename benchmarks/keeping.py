@@ -1,4 +1,4 @@
-"""Where measurements are kept, and what they are read from."""
+"""Storage of measurements: the folders they are written to and read from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def keep(found: dict[str, Any], folder: Path = KEPT) -> Path:
 
 
 def latest(folder: Path = KEPT) -> dict[str, Any]:
-    """The last measurement that was kept."""
+    """Read the last measurement that was kept."""
     paths = sorted(folder.glob("????-??-??.json"))
     if not paths:
         msg = f"{folder} holds no measurement; `make bench ARGS=--keep` makes one"

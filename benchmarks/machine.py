@@ -1,4 +1,4 @@
-"""What a measurement depends on: when, which commit, which versions, which machine."""
+"""Circumstances of a measurement: the date, the commit, the versions and the machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def describe() -> dict[str, Any]:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Of what is installed, without what a build is called by."""
+    """List the versions of installed packages, without the suffix that names a build."""
     found = []
     for package, name in PACKAGES.items():
         try:
@@ -53,7 +53,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def commit() -> str:
-    """The commit, with a plus where files differ from it; empty outside of a repository."""
+    """Return the commit, with a plus where files differ from it; empty outside of a repository."""
     try:
         name = _git("rev-parse", "--short=10", "HEAD")
         changed = _git("status", "--porcelain", "--", "chainrules_py", "backends")
@@ -68,7 +68,7 @@ def _git(*arguments: str) -> str:
 
 
 def processor() -> str:
-    """What the processor calls itself."""
+    """Return the name that the processor gives itself."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -77,7 +77,7 @@ def processor() -> str:
 
 
 def memory() -> int | None:
-    """How much there is, in GiB."""
+    """Return the size of the memory in GiB, or None if it is not known."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (AttributeError, ValueError, OSError):
@@ -85,7 +85,7 @@ def memory() -> int | None:
 
 
 def sentence(found: dict[str, Any]) -> str:
-    """The same for people."""
+    """Describe the circumstances of a measurement in a line for people."""
     machine, versions = found["machine"], found["versions"]
     names = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (

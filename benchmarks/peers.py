@@ -32,7 +32,7 @@ EAGER = tuple(name for name in ENGINES if name not in (*COMPILED, HAND))
 
 
 def differs(program: Program, wanted: list[Any], answer: Any) -> str:
-    """How an answer differs from the one by hand; empty where it does not."""
+    """Describe how an answer differs from the one by hand; empty where it does not."""
     found = leaves(answer)
     if len(found) != len(wanted):
         return f"{len(found)} arrays instead of {len(wanted)}"
@@ -48,7 +48,7 @@ def differs(program: Program, wanted: list[Any], answer: Any) -> str:
 def prepared(
     program: Program, names: Iterable[str], patience: float, now: Callable[[], float]
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, dict[str, Any]]]:
-    """What runs, compared; and why the others do not."""
+    """Prepare the runs, their answers compared; and the reasons why other engines do not run."""
     arguments = program.inputs()
     wanted = leaves(program.by_hand(*arguments))
     runs, reasons = {}, {}
@@ -93,7 +93,7 @@ def compare(
     limit: float = 8.0,
     clock: str = "wall",
 ) -> dict[str, dict[str, Any]]:
-    """What each engine takes for a program; and why one does not run it."""
+    """Measure the time of each engine for a program; or tell why one does not run it."""
     now = CLOCKS[clock]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -128,19 +128,19 @@ def _short(x: float) -> float:
 
 
 def fastest(entries: dict[str, Any], names: Iterable[str]) -> tuple[str, float]:
-    """The first of some engines, and its ratio."""
+    """Find the fastest of some engines, and its ratio."""
     ran = {n: entries[n]["ratio"] for n in names if "ratio" in entries.get(n, {})}
     name = min(ran, key=lambda n: ran[n], default="")
     return name, ran.get(name, math.inf)
 
 
 def figure(x: float) -> str:
-    """A ratio with as many digits as mean something."""
+    """Format a ratio with as many digits as mean something."""
     return f"{x:.2f}" if x < 10 else f"{x:.0f}" if x >= 100 else f"{x:.1f}"
 
 
 def seconds(x: float) -> str:
-    """A time with its unit."""
+    """Format a time with its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if x >= size or unit == "µs":
             return f"{x / size:.3g} {unit}"
@@ -148,7 +148,7 @@ def seconds(x: float) -> str:
 
 
 def xla(entries: dict[str, Any]) -> str:
-    """What compiling changes: how far XLA is ahead of ours, or behind."""
+    """Describe what compiling changes: how far XLA is ahead of ours, or behind."""
     name, ratio = fastest(entries, COMPILED)
     if not name:
         return "–"
@@ -184,7 +184,7 @@ def table(found: dict[str, Any], *, mark: str = "*") -> Iterator[list[str]]:
 
 
 def claims(found: dict[str, Any]) -> Iterator[str]:
-    """What has to hold, and where it does not, with figures."""
+    """Yield what has to hold, and where it does not, with figures."""
     small = [n for n in found["programs"] if n in PROGRAMS and PROGRAMS[n].elements <= SMALL]
     ran = {by for name in small for by, e in found["programs"][name].items() if "ratio" in e}
     others = [name for name in EAGER if name != OURS and name in ran]

@@ -34,7 +34,7 @@ TITLES = {
 
 
 def draw(scaling: dict[str, Any], into: Path = PICTURES) -> list[Path]:
-    """One picture for each thing that grows: time, and memory where it was measured."""
+    """Draw one picture for each thing that grows: time, and memory where it was measured."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

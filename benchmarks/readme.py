@@ -42,7 +42,7 @@ COLUMNS = (OURS, "autograd", "MyGrad", "PyTorch, 1 thread", "PyTorch, 2 threads"
 
 
 def section(found: dict[str, Any]) -> str:
-    """The tables, what they were measured with, what holds and what does not."""
+    """Write the tables, what they were measured with, what holds and what does not."""
     lines = [INTRODUCTION, "", *_programs(found), ""]
     lines += [f"- {line}" for line in peers.claims(found)]
     facts = found.get("facts")
@@ -74,7 +74,7 @@ def _programs(found: dict[str, Any]) -> list[str]:
 
 
 def rewritten(text: str, found: dict[str, Any]) -> str:
-    """The text with what stands between the markers replaced.
+    """Return the text with what stands between the markers replaced.
 
     Raises
     ------

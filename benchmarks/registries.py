@@ -14,7 +14,7 @@ class Own:
 
 
 def word() -> Primitive[..., Any]:
-    """A primitive that nobody has a rule for yet."""
+    """Make a primitive that nobody has a rule for yet."""
 
     def f(x: Any, y: Any) -> Any:
         return x

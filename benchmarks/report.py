@@ -1,4 +1,4 @@
-"""One table of the numbers that have to hold, each beside what it is compared with.
+"""Table of the numbers that have to hold, each beside what it is compared with.
 
 The peers and whole programs have a table of their own: ``python -m benchmarks.peers``.
 
@@ -30,7 +30,7 @@ Row = tuple[str, str, str]
 
 
 def lookups(rounds: int) -> Iterator[Row]:
-    """What it takes to find a rule."""
+    """Measure what it takes to find a rule."""
     nanoseconds = facts.lookup_times(4 * rounds)
     yield "hot lookup", f"{nanoseconds['hot']:.0f} ns", "200 ns"
     yield "cached miss", f"{nanoseconds['miss']:.0f} ns", "300 ns"
@@ -52,14 +52,14 @@ def lookups(rounds: int) -> Iterator[Row]:
 
 
 def imports(rounds: int) -> Iterator[Row]:
-    """What it takes to import, in new processes, compiled as an installation is."""
+    """Measure what an import takes, in new processes, compiled as an installation is."""
     median = facts.import_times(rounds)
     core, numpy = (1e3 * (median[name] - median["nothing"]) for name in ("core", "numpy"))
     yield "import chainrules_py", f"{core:.0f} ms, {core / numpy:.2f} × import numpy", "1 ×"
 
 
 def rules(rounds: int) -> Iterator[Row]:
-    """What a rule takes, beside the NumPy calls that it makes."""
+    """Measure what a rule takes, beside the NumPy calls that it makes."""
     for name in FAMILIES:
         of = family(name)
         base = "NumPy" if of.pull is not None else "the value"
@@ -73,7 +73,7 @@ def rules(rounds: int) -> Iterator[Row]:
 
 
 def chains(rounds: int) -> Iterator[Row]:
-    """What an operation of a deep program takes."""
+    """Measure what an operation of a deep program takes."""
     for case in SHAPES:
         xs = inputs(case)
         functions = {
@@ -98,7 +98,7 @@ def chains(rounds: int) -> Iterator[Row]:
 
 
 def peers(case: str, rounds: int, names: tuple[str, ...] = PEERS) -> Iterator[Row]:
-    """The same program where others are at home."""
+    """Measure the chain of operations in the peers."""
     xs = inputs(case)
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""How time and memory grow: with operations, elements, parameters, and workers."""
+"""Growth of time and memory: with operations, elements, parameters, and workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRACED = (HAND, OURS, "autograd", "MyGrad")
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """One picture: what grows, how far, and the program of each size."""
+    """Data of one picture: what grows, how far, and the program of each size."""
 
     of: str
     sizes: tuple[int, ...]
@@ -48,7 +48,7 @@ def chain_of(operations: int, size: int) -> Program:
 
 
 def squares(xp: Any) -> Callable[..., Any]:
-    """The sum of the squares of all parameters."""
+    """Build the sum of the squares of all parameters."""
 
     def loss(xs: Any) -> Any:
         total = 0.0
@@ -60,7 +60,7 @@ def squares(xp: Any) -> Callable[..., Any]:
 
 
 def squares_by_hand(xs: list[Any]) -> tuple[Any, tuple[list[Any]]]:
-    """The same with its gradient."""
+    """Compute the sum of the squares of all parameters and its gradient, in NumPy."""
     total = 0.0
     for x in xs:
         total = total + np.sum(x * x)
@@ -93,7 +93,7 @@ MEASURES = {
 
 
 def peak(run: Callable[[], Any]) -> int:
-    """The most bytes that a run holds at once."""
+    """Measure the most bytes that a run holds at once."""
     tracemalloc.start()
     try:
         run()
@@ -154,18 +154,18 @@ def blocks() -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 def block_loss(w: Any, x: Any, labels: Any) -> Any:
-    """The logistic loss of one block."""
+    """Compute the logistic loss of one block."""
     return np.sum(np.log1p(np.exp(-(labels * (x @ w)))))
 
 
 def block_by_hand(w: Any, x: Any, labels: Any) -> Any:
-    """The same with its gradient."""
+    """Compute the logistic loss of one block and its gradient, in NumPy."""
     e = np.exp(-(labels * (x @ w)))
     return np.sum(np.log1p(e)), (-labels * e / (1 + e)) @ x
 
 
 def workers(limit: float) -> dict[str, Any]:
-    """The gradient of a sum over blocks by so many threads; block sums are added in their order."""
+    """Measure the gradient of a sum over blocks by so many threads; sums are added in order."""
     import chainrules_tape
 
     w, parts = blocks()

@@ -24,7 +24,7 @@ def turns(
     clock: Callable[[], float] = time.perf_counter,
     collecting: bool = False,
 ) -> dict[str, list[float]]:
-    """The times of one call of each function, in seconds, one per round.
+    """Measure the times of one call of each function, in seconds, one per round.
 
     The functions take turns, so that what slows the machine down slows all of them; each turn
     lasts about ``seconds``. After ``limit`` seconds no round is begun, if there were three. Before
@@ -79,7 +79,7 @@ def medians(
     pick: Callable[[list[float]], float] = statistics.median,
     **keywords: Any,
 ) -> dict[str, float]:
-    """The median time of one call of each function, in seconds; the keywords are those of `turns`.
+    """Measure the median time of one call of each function, in seconds; keywords as for `turns`.
 
     ``pick=min`` gives the time of the least disturbed turn instead.
     """
@@ -87,7 +87,7 @@ def medians(
 
 
 def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], **keywords: Any) -> float:
-    """How many times longer ours takes."""
+    """Measure how many times longer ours takes than theirs."""
     found = medians({"ours": ours, "theirs": theirs}, **keywords)
     return found["ours"] / found["theirs"]
 

@@ -29,17 +29,17 @@ def _git(*arguments: str) -> bytes:
 
 
 def resolved(name: str) -> str:
-    """The full name of a commit; ValueError where there is none."""
+    """Return the full name of a commit; raise ValueError where there is none."""
     return _git("rev-parse", "--verify", f"{name}^{{commit}}").decode().strip()
 
 
 def log(name: str, form: str) -> str:
-    """What git's log says about a commit; ValueError where there is none."""
+    """Return what git's log says about a commit; raise ValueError where there is none."""
     return _git("log", "-1", f"--format={form}", name).decode().strip()
 
 
 def commits(given: str, most: int) -> list[str]:
-    """The commits of a range, oldest first; evenly chosen ones if they are more than ``most``."""
+    """List the commits of a range, oldest first; evenly chosen ones if more than ``most``."""
     if ".." not in given:
         return [resolved(given)]
     names = _git("rev-list", "--reverse", "--first-parent", given).decode().split()
@@ -49,7 +49,7 @@ def commits(given: str, most: int) -> list[str]:
 
 
 def tree(name: str, into: Path = TREES) -> Path:
-    """A folder with the packages of a commit; ``.`` is the working tree."""
+    """Return a folder with the packages of a commit; ``.`` is the working tree."""
     if name == ".":
         return ROOT
     full = resolved(name)
@@ -63,5 +63,5 @@ def tree(name: str, into: Path = TREES) -> Path:
 
 
 def paths(folder: Path) -> str:
-    """What goes first when Python looks for packages, so that those of a folder are found."""
+    """Return the PYTHONPATH by which the packages of a folder are found first."""
     return os.pathsep.join([str(folder), str(folder / "backends"), str(ROOT)])

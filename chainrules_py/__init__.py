@@ -33,6 +33,7 @@ from chainrules_py.registry.custom import (
     custom_vjp,
     user_grad,
 )
+from chainrules_py.registry.explain import coverage, explain, rules_for
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
@@ -41,14 +42,8 @@ from chainrules_py.registry.pens import (
     rule,
     scalar_rule,
 )
-from chainrules_py.registry.table import coverage, explain, find_rule, rules_for
-from chainrules_py.tangents.arithmetic import (
-    accumulate,
-    add_tangents,
-    canonicalize,
-    move,
-    scale,
-)
+from chainrules_py.registry.table import find_rule
+from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import Space, project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent

@@ -1,4 +1,4 @@
-"""What an engine can do, and how a rule calls back into it."""
+"""Configuration of an engine: its capabilities, and how a rule calls back into it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Config:
         raise NotDifferentiableError(msg)
 
     def sees(self, x: Any) -> bool:
-        """Whether the numbers in a value can be looked at: not if it is traced to be compiled.
+        """Tell whether a value's numbers can be looked at: not if it is traced to be compiled.
 
         There a rule leaves out what it would only check.
         """

@@ -54,8 +54,11 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.linear": (
         "BilinearRecipe ConstantRecipe LinearRecipe register_adjoint"
     ),
+    "chainrules_py.registry.explain": "demand_rule",
+    "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
-    "chainrules_py.registry.table": "Rule demand_rule name_of primal_of unbind",
+    "chainrules_py.registry.statement": "Rule",
+    "chainrules_py.registry.table": "name_of primal_of unbind",
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
@@ -63,7 +66,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
-    "chainrules_py.engines.frule_rrule": "scalar_at_home",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"
     ),

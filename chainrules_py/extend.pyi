@@ -78,9 +78,6 @@ from chainrules_py.engines.export import (
     resolved,
     stated,
 )
-from chainrules_py.engines.frule_rrule import (
-    scalar_at_home,
-)
 from chainrules_py.engines.import_rule import (
     declared,
     parameters_of_imported,
@@ -195,13 +192,20 @@ from chainrules_py.registry.bind.linear import (
     LinearRecipe,
     register_adjoint,
 )
+from chainrules_py.registry.explain import (
+    demand_rule,
+)
+from chainrules_py.registry.normal_form import (
+    scalar_at_home,
+)
 from chainrules_py.registry.pens import (
     register_frule,
     register_rrule,
 )
-from chainrules_py.registry.table import (
+from chainrules_py.registry.statement import (
     Rule,
-    demand_rule,
+)
+from chainrules_py.registry.table import (
     name_of,
     primal_of,
     unbind,

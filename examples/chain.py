@@ -22,7 +22,7 @@ def links(places):
 
 
 def lagrangian(state, lengths, weights):
-    """The energy of the weights, and each link's length at the price of its tension."""
+    """Add the energy of the weights and each link's length at the price of its tension."""
     energy = np.sum(weights * state["places"][:, 1])
     excess = np.sum(links(state["places"]) ** 2, axis=1) - lengths**2
     return energy + 0.5 * np.sum(state["tension"] / lengths * excess)
@@ -41,7 +41,7 @@ def hang(lengths, weights):
 
 
 def lengths_for(heights, total, weights):
-    """The lengths, with this total, with which the weights hang at these heights: a root of one."""
+    """Find the lengths of this total that hang the weights at these heights: a root of a root."""
 
     def missed(lengths):
         places = hang(lengths, weights)["places"]
@@ -52,7 +52,7 @@ def lengths_for(heights, total, weights):
 
 
 def drawn(places, rows=10, columns=60):
-    """The joints as text."""
+    """Draw the joints as text."""
     points = np.concatenate([ENDS[:1], places, ENDS[1:]])
     x, y = (points - points.min(axis=0)).T / np.ptp(points, axis=0)[:, None]
     canvas = [[" "] * columns for _ in range(rows)]

@@ -56,7 +56,7 @@ def dense_rule(self: Dense, x: Array):
 
 @primitive
 def cross_entropy(logits, labels):
-    """The mean of -log softmax(logits) at the labels."""
+    """Compute the mean of -log softmax(logits) at the labels."""
     shifted = logits - np.max(logits, axis=1, keepdims=True)
     right = shifted[np.arange(len(labels)), labels]
     return np.mean(np.log(np.sum(np.exp(shifted), axis=1)) - right)
@@ -68,7 +68,7 @@ def cross_entropy(logits, labels):
 
 @rule(cross_entropy)
 def cross_entropy_rule(logits: Array, labels: Array):
-    """The slope is (softmax(logits) - one_hot(labels)) / n."""
+    """State the slope (softmax(logits) - one_hot(labels)) / n."""
     n, classes = logits.shape
     p = v.exp(logits - v.max(logits, axis=1, keepdims=True))
     p = p / v.sum(p, axis=1, keepdims=True)
@@ -90,7 +90,7 @@ class Network:
     output: Dense
 
     def __call__(self, x):
-        """The logits of a batch."""
+        """Compute the logits of a batch."""
         return self.output(np.tanh(self.hidden(x)))
 
 
@@ -103,7 +103,7 @@ def loss_of(network, x, labels):
 
 
 def train(network, x, labels, rng, epochs=40, batch=16, rate=0.2):
-    """The network after stochastic gradient descent, and the loss of each step."""
+    """Train by stochastic gradient descent; return the network and the loss of each step."""
     losses = []
     for _ in (progress := tqdm(range(epochs), unit=" epochs")):
         for some in np.array_split(rng.permutation(len(labels)), len(labels) // batch):

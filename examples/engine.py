@@ -69,13 +69,13 @@ dense = lambda t, x: cr.zero_tangent(x) if cr.is_zero(t) else cr.unthunk(t)
 
 
 class Trace:
-    """One differentiation, in one mode."""
+    """Differentiation in one mode."""
 
     def __init__(self, mode):
         self.mode, self.level, self.records, self.count = mode, next(numbers), [], 0
 
     def split(self, x):
-        """The values of this differentiation in something, and the rest."""
+        """Split something into the values of this differentiation and the rest."""
         return FlatLayout.split(x, lambda x: getattr(x, "trace", None) is self)
 
     def enter(self, x, dots=None):
@@ -89,7 +89,7 @@ class Trace:
         return of.join(values), of, carried
 
     def run(self, bound, active, values, options):
-        """The result of a call, with values for what moves in it."""
+        """Compute the result of a call, with values for what moves in it."""
         if self.mode == "forward":
             dots = tuple([of.tangent([x.carried for x in found]) for found, of in active])
             return self.enter(*bound.run(dots, *values, **options))[0]
@@ -110,7 +110,7 @@ class Trace:
 
 
 def vjp(f, *xs):
-    """The value, and the pullback: one tangent per operand for a cotangent of the value."""
+    """Return the value, and the pullback: a tangent per operand for a cotangent of the value."""
     trace = Trace("reverse")
     entered = [trace.enter(x) for x in xs]
     found, out = trace.split(f(*[x for x, _, _ in entered]))
@@ -127,7 +127,7 @@ def vjp(f, *xs):
 
 
 def jvp(f, xs, dots):
-    """The value and its tangent, for one tangent per operand."""
+    """Compute the value and its tangent, for one tangent per operand."""
     trace = Trace("forward")
     entered = [trace.enter(x, cr.canonicalize(x, t))[0] for x, t in together(xs, dots)]
     found, out = trace.split(f(*entered))
@@ -135,7 +135,7 @@ def jvp(f, xs, dots):
 
 
 class Engine(cr.Config):
-    """What rules can ask for that are given functions."""
+    """Derivatives that rules can ask for if they are given functions."""
 
     capabilities = frozenset({cr.ReverseMode, cr.ForwardMode})
     rrule_via_ad = staticmethod(vjp)

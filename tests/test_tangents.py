@@ -19,13 +19,7 @@ import pytest
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError
 from chainrules_py.tangents import arithmetic, structural
-from chainrules_py.tangents.arithmetic import (
-    accumulate,
-    add_tangents,
-    canonicalize,
-    move,
-    scale,
-)
+from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
 from chainrules_py.tangents.boundary import deliver
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import Thunk, unthunk

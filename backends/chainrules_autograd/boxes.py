@@ -104,7 +104,7 @@ class TracedNumber(Traced):
 
     @property
     def dtype(self) -> Any:
-        """Nothing."""
+        """Absent dtype: reading it raises AttributeError, as Python's numbers have none."""
         msg = "a number of Python's has no dtype"
         raise AttributeError(msg)
 
@@ -150,7 +150,7 @@ _classes: dict[type, type] = {}
 
 
 def _class_for(payload: type) -> type:
-    """The class of tracers of a type."""
+    """Return the class of tracers for a type, making it at the first call."""
     try:
         return _classes[payload]
     except KeyError:
@@ -168,7 +168,7 @@ def _class_for(payload: type) -> type:
 
 
 def boxed(x: Any) -> Any:
-    """A box of autograd's as a tracer; what holds boxes, with tracers in it."""
+    """Turn autograd's boxes into tracers, in structures that hold them as well."""
     cls = type(x)
     if cls is ArrayBox:
         return _class_for(type(getval(x)))(x._value, x._trace, x._node)
@@ -187,7 +187,7 @@ def boxed(x: Any) -> Any:
 
 
 def returned(y: Any) -> Any:
-    """A result as a program of autograd's gets it: boxes of its own for tracers."""
+    """Turn tracers in a result into autograd's own boxes, as its programs expect them."""
     cls = type(y)
     if issubclass(cls, Traced):
         return ArrayBox(y._value, y._trace, y._node)
@@ -200,14 +200,14 @@ def returned(y: Any) -> Any:
 
 
 def is_boxed(x: Any) -> bool:
-    """Whether a value is, or holds, a box."""
+    """Tell whether a value is, or holds, a box."""
     if isbox(x):
         return True
     return is_structure_type(type(x)) and any([is_boxed(field) for _, field in fields_of(x)])
 
 
 def bare(x: Any) -> Any:
-    """A value without the boxes of any level."""
+    """Strip a value of its boxes, at every level."""
     if isbox(x):
         return bare(getval(x))
     if is_structure_type(type(x)) and is_boxed(x):
@@ -221,7 +221,7 @@ def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _host(primitive: Any, classes: tuple[type, ...], _: Any) -> Callable[..., Any]:
-    """What a call of a primitive runs that autograd's own boxes are among the operands of."""
+    """Return the function that runs a primitive with autograd's own boxes among its operands."""
 
     def call(*operands: Any, **options: Any) -> Any:
         return primitive(*opened(operands), **options)

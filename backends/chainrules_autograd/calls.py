@@ -54,7 +54,7 @@ _MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
 
 
 def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A call of a primitive, in the one form, with boxes in the operands.
+    """Run a call of a primitive, in its normalised form, with boxes in the operands.
 
     Raises
     ------
@@ -85,12 +85,12 @@ runner.append(run)
 
 
 def is_function(x: Any) -> bool:
-    """Whether an operand is to be called, which may hide boxes."""
+    """Tell whether an operand is a function to be called, which may hide boxes."""
     return callable(x) and not (isbox(x) or is_structure_type(type(x)))
 
 
 def boxing(f: Any) -> Any:
-    """A function whose results, which may be boxes of autograd's own, are ours."""
+    """Wrap a function so that autograd's own boxes in its results become ours."""
     if not is_function(f) or isinstance(f, (Closure, Operator, Primitive)) or hasattr(f, "boxes"):
         return f
 
@@ -137,13 +137,13 @@ class Moment:
         self.kind = None if top is None else type(top._node)
 
     def plain(self) -> Any:
-        """The value, where nothing is traced."""
+        """Compute the value, where nothing is traced."""
         with self._hosted():
             y = self.word(*self.operands, **self.options)
         return self._without_hidden(y, -1)
 
     def recorded(self) -> Any:
-        """The value as a box, or with boxes in it."""
+        """Record the call, and return its value as a box or with boxes in it."""
         moved = [i for i, leaf in enumerate(self.leaves) if leaf._trace == self.trace]
         mode = _MODES.get(self.kind)  # type: ignore[arg-type]
         if mode is None:
@@ -180,7 +180,7 @@ class Moment:
         return hosted(config) if isinstance(self.word, HigherOrder) else nullcontext()
 
     def _observed(self, moved: Sequence[int]) -> Any:
-        """The call for a trace that takes no derivatives: autograd has some that keep graphs."""
+        """Run the call for one of autograd's traces that keep graphs, not derivatives."""
 
         def value(*values: Any) -> Any:
             given = list(self.leaves)
@@ -192,12 +192,12 @@ class Moment:
         return boxed(primitive(value)(*[self.leaves[i] for i in moved]))
 
     def _joined(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """The operands around other leaves."""
+        """Rebuild the operands around other leaves."""
         rest = iter(leaves)
         return tuple([of.join([next(rest) for _ in range(of.count)]) for of in self.layouts])
 
     def _without_hidden(self, y: Any, below: int) -> Any:
-        """A result, unless it depends on something that is being differentiated unseen."""
+        """Return a result; raise if it depends on a hidden value under differentiation."""
         if not isinstance(self.word, HigherOrder):
             return y
         if any([isbox(x) and x._trace > below for x in flatten(y)[0]]):
@@ -210,7 +210,7 @@ class Moment:
         return y
 
     def _dots(self, moved: Sequence[int], bound: Bound) -> tuple[Any, ...]:
-        """One tangent for each operand that the rule takes one of."""
+        """Return one tangent for each operand of which the rule takes one."""
         given: list[Any] = [ZeroTangent()] * len(self.leaves)
         for i in moved:
             given[i] = boxed(self.leaves[i]._node.g)
@@ -248,7 +248,7 @@ class Moment:
 
 
 def reverse_node(parents: Sequence[Any], vjp: Callable[[Any], Any]) -> Any:
-    """A node of autograd's reverse mode."""
+    """Make a node of autograd's reverse mode."""
     node = VJPNode.__new__(VJPNode)
     node.parents = parents
     node.vjp = vjp
@@ -256,7 +256,7 @@ def reverse_node(parents: Sequence[Any], vjp: Callable[[Any], Any]) -> Any:
 
 
 def forward_node(g: Any) -> Any:
-    """A node of autograd's forward mode."""
+    """Make a node of autograd's forward mode."""
     node = JVPNode.__new__(JVPNode)
     node.g = g
     return node
@@ -264,7 +264,7 @@ def forward_node(g: Any) -> Any:
 
 @final
 class Result:
-    """What a call gave: the arrays in it that have derivatives, and the rest."""
+    """Result of a call, split into the arrays that have derivatives and the rest."""
 
     __slots__ = ("count", "found", "python", "statics", "treedef")
 
@@ -281,7 +281,7 @@ class Result:
         return self.treedef.children is None
 
     def entered(self, trace: int, node: Any) -> Any:
-        """It, with boxes for its arrays."""
+        """Rebuild the result, with boxes for its arrays."""
         if self.is_one:
             return boxed(ArrayBox(self.found[0], trace, node))
         # A node has one value: the tuple of the arrays, each of which is an element of it.
@@ -310,12 +310,12 @@ class Result:
 
 
 def entering(g: Any, python: bool) -> Any:
-    """A cotangent as rules take it: a person may give a number where there are arrays."""
+    """Convert a cotangent for rules; a number that a person gave for an array becomes an array."""
     return np.asarray(g) if type(g) in (float, int, complex) and not python else boxed(g)
 
 
 def new_tuple(entries: Sequence[Any]) -> Any:
-    """A tuple of autograd's, which may hold boxes."""
+    """Make a tuple of autograd's, which may hold boxes."""
     return as_tuple(tuple(entries))
 
 

@@ -33,18 +33,18 @@ make_jvp: Any = autograd.core.make_jvp
 
 
 def moves(x: Any) -> bool:
-    """Whether autograd takes derivatives in a value: a floating-point array or number."""
+    """Tell whether autograd differentiates in a value: a floating-point array or number."""
     return kind_of(boxed(x)) in ("real", "complex")
 
 
 def conjugated(t: Any) -> Any:
-    """The conjugate, if that is another: autograd's cotangents are those of our adjoints."""
+    """Conjugate a complex cotangent: autograd's cotangents are the conjugates of our adjoints."""
     t = boxed(t)  # what autograd made itself is a box of its own, of which nobody knows the kind
     return conj(t) if kind_of(t) == "complex" else t
 
 
 class AutogradConfig(Config):
-    """What autograd can do for a rule: differentiate functions that it was given, in both modes."""
+    """Capabilities of autograd that rules use: it differentiates given functions in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode))
 
@@ -79,14 +79,14 @@ class AutogradConfig(Config):
         return y, dense(call.out.tangent(_parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `plugins.hosted`."""
+        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """As the engines that are announced have it."""
+        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
         return self.frule_via_ad(tuple(tangents), f, *primals)
 
 
@@ -99,12 +99,12 @@ def _quiet() -> Iterator[None]:
 
 
 def _boxing(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose results are tracers of ours, where autograd made boxes of its own."""
+    """Wrap a function so that boxes which autograd made itself come out as our tracers."""
     return lambda *operands, **options: boxed(f(*operands, **options))
 
 
 def _of_tuple(call: Opened) -> Callable[[Any], Any]:
-    """The function as one of a tuple that gives a tuple: of autograd's, which may hold boxes."""
+    """Turn a call into a function from one tuple of autograd's to another; both may hold boxes."""
     return lambda moved: as_tuple(call(*[boxed(moved[i]) for i in range(len(call.moved))]))
 
 

@@ -39,7 +39,7 @@ __all__ = ["export", "supports"]
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """A function with a rule as a function that autograd differentiates by this rule.
+    """Turn a function with a rule into one that autograd differentiates by this rule.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
 
 def _is_aliased(f: Callable[..., Any]) -> bool:
-    """Whether it is a function of a library's that words stand for."""
+    """Tell whether f is a function of a library for which words stand."""
     try:
         return f in aliases
     except TypeError:  # unhashable
@@ -127,14 +127,14 @@ def _is_aliased(f: Callable[..., Any]) -> bool:
 
 
 def _may_hide(x: Any) -> bool:
-    """Whether there are boxes in it, or may be, where nobody has looked."""
+    """Tell whether a value holds boxes, or is a function, which may hide some."""
     return is_function(x) or is_boxed(x)
 
 
 def _called(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], learn: Any
 ) -> Any:
-    """A call in general."""
+    """Run a call in the general way, which suits any operands."""
     given = operands
     boxes = any(map(is_boxed, operands)) or any(map(is_boxed, options.values()))
     hidden = any(map(is_function, operands))
@@ -194,7 +194,7 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
 
 
 def _never(*_: Any) -> None:
-    """Of calls whose results are not all that simple."""
+    """Return None, so that calls whose results are not that simple take the general way."""
 
 
 _F8 = np.dtype(np.float64)
@@ -202,7 +202,7 @@ _REAL = frozenset((np.ndarray, np.float64))
 
 
 def _is_double(x: Any) -> bool:
-    """Whether it is in the precision that most have, and real, so that nothing is conjugated."""
+    """Tell whether a value is real and in double precision, so that nothing is conjugated."""
     cls = type(x)
     return cls is float or (cls in _REAL and x.dtype is _F8)
 
@@ -216,7 +216,7 @@ def _pulled(
     one = places[0] if len(places) == 1 else None
 
     def record(trace: int, parents: list[Any], values: list[Any]) -> Any:
-        """The box; None where the general way has to be taken."""
+        """Record a call as a box; return None where the general way has to be taken."""
         if not (
             all([_is_double(values[i]) for i in places]) if one is None else _is_double(values[one])
         ):
@@ -246,7 +246,7 @@ def _pushed(
     give_up: Callable[[], None],
 ) -> Callable[..., Any]:
     def record(trace: int, parents: list[Any], values: list[Any]) -> Any:
-        """The box; None where the general way has to be taken."""
+        """Record a call as a box; return None where the general way has to be taken."""
         if not all([_is_double(values[i]) for i in places]):
             return None
         y, y_dot = forward(tuple([boxed(parent.g) for parent in parents]), *values, **options)
@@ -265,7 +265,7 @@ _new_jvp: Any = JVPNode.__new__
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function autograd can do, for operands like these.
+    """Tell which transformations of autograd an exported function supports for these operands.
 
     Parameters
     ----------

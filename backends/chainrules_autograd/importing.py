@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 def import_rule(
     f: Function, /, *, operands: int | None = None, to: Function | None = None
 ) -> Primitive[..., Any]:
-    """A primitive that autograd differentiates, for every engine and array library.
+    """Make a primitive that autograd differentiates, for every engine and array library.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class _Imported:
         self._halves: dict[Any, Primitive[..., Any]] = {}
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The value, in arrays of the library that was given."""
+        """Compute the value, in arrays of the library that was given."""
         if any(map(isbox, xs)):
             return self.f(*xs, **options)
         like = next((x for x in xs if is_array_type(type(x))), None)
@@ -138,7 +138,7 @@ class _Imported:
     def _half(
         self, name: str, places: tuple[int, ...], count: int, options: dict[str, Any]
     ) -> Primitive[..., Any]:
-        """The push or the pull in some operands, of all operands and so many tangents."""
+        """Return the push or pull in operands `places`, of all operands and `count` tangents."""
         key = (name, places, count, *options.items())
         if key in self._halves:
             return self._halves[key]
@@ -169,7 +169,7 @@ def _moves(x: Any) -> bool:
 
 
 def _leaves(y: Any) -> list[Any]:
-    """The arrays and numbers in a result of autograd's."""
+    """Return the arrays and numbers in a result of autograd's."""
     return [leaf for leaf in flatten(boxed(y))[0] if _moves(leaf)]
 
 
@@ -182,14 +182,14 @@ def _is_numpy(x: Any) -> bool:
 
 
 def _entered(x: Any) -> Any:
-    """An array of another library as one of NumPy's, in the same memory where that is possible."""
+    """Convert an array of another library to NumPy's, sharing memory where that is possible."""
     if not is_array_type(type(x)) or _is_numpy(x):
         return x
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
 
 
 def _left(y: Any, like: Any) -> Any:
-    """A result as arrays of the library that was given."""
+    """Convert a result to arrays of the library that was given."""
     leaves, layout = FlatLayout.split(y, _moves)
     xp = namespace(like)
     return layout.join([xp.asarray(np.asarray(leaf)) for leaf in leaves])

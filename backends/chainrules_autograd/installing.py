@@ -96,7 +96,7 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
 
 
 def _without_reverse() -> list[str]:
-    """The functions of NumPy that autograd wraps and has no reverse mode of."""
+    """List the functions of NumPy that autograd wraps without giving them a reverse mode."""
     found = []
     for name in (*rows_of("numpy"), "concat"):
         theirs = original(anp, name)
@@ -111,7 +111,7 @@ def _without_reverse() -> list[str]:
 
 
 def _without_forward() -> list[Any]:
-    """The primitives of autograd's, of SciPy's functions too, that have reverse mode alone."""
+    """List autograd's primitives, SciPy's functions included, that have reverse mode alone."""
     found = []
     for theirs in primitive_vjps:
         native = getattr(theirs, "fun", None)
@@ -123,7 +123,7 @@ def _without_forward() -> list[Any]:
 
 
 def _has(table: Any, theirs: Any) -> bool:
-    """Whether autograd has an entry there itself."""
+    """Tell whether autograd itself has an entry for a function in a table."""
     return found_below(table, theirs) is not ABSENT
 
 
@@ -137,7 +137,7 @@ def _replace(installed: Installed, name: str, native: Callable[..., Any]) -> Non
 
 
 def _reverse(ours: Callable[..., Any]) -> Callable[..., Any]:
-    """As ``defvjp_argnums`` takes it."""
+    """Make a reverse mode of one of our functions, as ``defvjp_argnums`` takes it."""
 
     def maker(argnums: Any, ans: Any, args: Any, options: Any) -> Any:
         moved = as_tuple(tuple([args[i] for i in argnums]))
@@ -150,7 +150,7 @@ def _reverse(ours: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _forward(ours: Callable[..., Any]) -> Callable[..., Any]:
-    """As ``defjvp_argnums`` takes it."""
+    """Make a forward mode of one of our functions, as ``defjvp_argnums`` takes it."""
 
     def maker(argnums: Any, gs: Any, _: Any, args: Any, options: Any) -> Any:
         moved = as_tuple(tuple([args[i] for i in argnums]))
@@ -160,7 +160,7 @@ def _forward(ours: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _same(_: Any, gs: Any, __: Any, args: Any, options: Any) -> Any:
-    """As ``defjvp(..., "same")`` has it, of the first operand."""
+    """Compute a tangent as ``defjvp(..., "same")`` would, in the first operand."""
     return autograd.numpy.fft.truncate_pad(gs[0], *args[1:], **options)
 
 

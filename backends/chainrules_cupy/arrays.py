@@ -1,4 +1,4 @@
-"""What CuPy's arrays are to the core: their namespace, their memory, when they are written to."""
+"""Registration of CuPy's arrays with the core: their namespace, their memory, writes to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ register_owner(cupy.ndarray, own)
 
 
 def owner(x: Any) -> Any:
-    """What is at the end of the chain of bases."""
+    """Return the object at the end of the chain of bases."""
     holder: Any = x
     while holder.base is not None:
         holder = holder.base
@@ -40,7 +40,7 @@ def owner(x: Any) -> Any:
 
 
 def layout(x: Any) -> Any:
-    """The strides."""
+    """Return the strides."""
     return x.strides
 
 
@@ -52,7 +52,7 @@ def laid_out(x: Any, like: Any) -> Any:
 
 
 def fingerprint(x: Any, full: bool) -> Any:
-    """Nothing, for to read an element is to wait for the device; in full, a checksum of all."""
+    """Return None, as reading an element waits for the device; in full, a checksum of all."""
     return zlib.crc32(x.tobytes()) if full else None
 
 

@@ -1,4 +1,4 @@
-"""What a function reads besides its operands, and whether that has changed.
+"""Values that a function reads besides its operands, and a check whether they have changed.
 
 A kernel is written from one run of the function, with the numbers that this run saw. The function
 itself sees them as they are now; so has the kernel to.
@@ -31,7 +31,7 @@ _Read = Callable[[], tuple[Any, ...]]
 
 @final
 class Captured:
-    """What a function reads by name, as it was when this was made.
+    """Snapshot of everything that a function reads by name, taken when this is made.
 
     The names of closures and modules, what is in lists and dicts, the attributes of objects: all
     that can be reached through functions of the program. Those of libraries stay as they are.
@@ -48,7 +48,7 @@ class Captured:
         self._seen = [read() for read in self._reads]
 
     def has_changed(self) -> bool:
-        """Whether anything of it is another one now."""
+        """Tell whether any captured value has been replaced since the snapshot."""
         for read, before in zip(self._reads, self._seen, strict=True):
             now = read()
             if len(now) != len(before) or not all(map(_same, now, before)):
@@ -57,7 +57,7 @@ class Captured:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are one, or the same number: 0.0 and -0.0 are two."""
+    """Tell whether two values are one object or the same number; 0.0 and -0.0 are different."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -68,7 +68,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _reads(f: Any, names: dict[str, None]) -> Iterator[_Read]:
-    """How to read what a function knows: one for each value that may come to hold another.
+    """Yield readers of the values a function knows: one for each value that may be replaced.
 
     ``names`` are those that functions look up; it grows by those of the functions found here.
     """
@@ -88,7 +88,7 @@ def _reads(f: Any, names: dict[str, None]) -> Iterator[_Read]:
 
 
 def _of(x: Any, names: dict[str, None]) -> Iterator[tuple[bool, _Read]]:
-    """The reads of one value, and whether anybody would change what they give."""
+    """Yield the readers of one value, each with whether a program may change what it gives."""
     if isinstance(x, types.FunctionType):
         yield from _of_function(x)
     elif isinstance(x, types.MethodType):
@@ -174,7 +174,7 @@ def _held(x: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def _is_of_library(name: str | None) -> bool:
-    """Whether a module is one of those that arrays are computed by, or of Python's own."""
+    """Tell whether a module is Python's own or of one of the libraries that compute arrays."""
     root = (name or "__main__").partition(".")[0]
     known = root in sys.stdlib_module_names or root in _LIBRARIES
     return root != "__main__" and (known or root.startswith("chainrules_"))

@@ -39,7 +39,7 @@ class Program:
         self.known: dict[str, str] = {}
 
     def add(self, text: str, *, is_truth: bool = False) -> Expression:
-        """The result of an operation; of one that is there already, that."""
+        """Add an operation and return its result, which is reused if it is there already."""
         if text not in self.known:
             name = self.known[text] = f"v{len(self.known)}"
             self.lines.append(f"const {'bool' if is_truth else 'T'} {name} = {text};")
@@ -90,7 +90,7 @@ class _NotElementwiseError(RuleError):
 
 
 def _constant(x: Any) -> Any:
-    """An array of one element, which is a number, as one of Python's."""
+    """Convert a NumPy number or array of one element to Python's; raise if it has axes."""
     if isinstance(x, (np.generic, np.ndarray)):
         if x.ndim:
             raise _captured(x)
@@ -104,7 +104,7 @@ def _captured(x: Any) -> RuleError:
 
 
 def _written(x: Any, program: Program) -> Expression:
-    """An operand, which may be a number, with its text in place of a name."""
+    """Convert an operand to an expression; the text of a number stands in place of a name."""
     if isinstance(x, Expression):
         if x.program is not program:
             raise _NotElementwiseError("it mixes two traces")
@@ -136,14 +136,14 @@ def _expressions(*operands: Any) -> list[Any]:
 
 
 def _number_of(x: Expression) -> str:
-    """The text of an operand as a number; truths are 0 and 1."""
+    """Return the text of an operand as a number; truths become 0 and 1."""
     return f"T({x.name})" if x.is_truth else x.name
 
 
 def _operation(
     template: str, *, real: bool = False, truth: bool = False, of_truths: bool = False
 ) -> Callable[..., Any]:
-    """An operation on expressions, numbers among them.
+    """Make an operation on expressions, with numbers allowed among them, from its template.
 
     It is there of complex numbers too unless ``real``, and gives a ``truth`` or a number.
     """
@@ -160,7 +160,7 @@ def _operation(
 
 
 def _pick(condition: Any, x: Any, y: Any) -> Any:
-    """A choice, where the condition may be a number."""
+    """Choose between two operands by a condition, which may be a number."""
     c, x, y = _expressions(condition, x, y)
     text = c.name if c.is_truth else f"({c.name} != T(0.0))"
     if x.is_truth and y.is_truth:
@@ -293,7 +293,7 @@ class _Words:
 
     @staticmethod
     def clip(x: Any, lo: Any, hi: Any) -> Any:
-        """As the bounds say; the upper one last."""
+        """Raise x to the lower bound, then lower it to the upper one."""
         return _Words.minimum(_Words.maximum(x, lo), hi)
 
 
@@ -309,7 +309,7 @@ register_owner(Expression, lambda x, theirs: x)  # nobody writes to one
 
 @v.full_like.implement
 def full_like_expression(x: Expression, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """A number."""
+    """Return the fill value as a number of the kernel; raise if it is to have axes."""
     if shape != () or dtype not in (None, x.dtype):
         raise _NotElementwiseError(f"an array of shape {shape} is made")
     return x.program.add(_number_of(_written(fill, x.program)))
@@ -317,7 +317,7 @@ def full_like_expression(x: Expression, *, shape: Any, fill: Any, dtype: Any = N
 
 @v.astype.implement
 def astype_expression(x: Expression, *, dtype: Any) -> Any:
-    """A truth as a number."""
+    """Convert a truth to a number, and leave a number as it is."""
     if dtype != x.program.dtype:
         raise _NotElementwiseError(f"what is {x.dtype} becomes {dtype}")
     return x.program.add(f"T({x.name})") if x.is_truth else x

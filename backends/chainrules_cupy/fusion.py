@@ -98,7 +98,7 @@ def fuse(
 
 
 def _partial(f: Callable[..., Any], i: int) -> Callable[..., Any]:
-    """The derivative of a function in one operand, as a function of all of them."""
+    """Build the derivative of a function in operand i, as a function of all its operands."""
 
     def partial(*xs: Any) -> Any:
         engine = default_engine()

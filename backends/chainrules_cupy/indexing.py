@@ -24,7 +24,7 @@ cupyx: Any = importlib.import_module("cupyx")
 
 @v.getitem.implement
 def getitem_cupy(x: cupy.ndarray, *arrays: Any, index: v.Index) -> Any:
-    """As subscripting."""
+    """Read elements by subscripting the array."""
     return x[index.join(arrays)]
 
 
@@ -47,7 +47,7 @@ def deterministic(enabled: bool = True) -> Iterator[None]:
 
 @functools.cache
 def sums() -> Any:
-    """The kernel that adds up parts of an array, each of them in order."""
+    """Make the kernel that adds up parts of an array, each of them in order."""
     return cupy.ElementwiseKernel(
         "raw T values, int64 first, int64 last",
         "T total",
@@ -70,7 +70,7 @@ def _add_in_order(buffer: Any, y: Any, where: Any) -> None:
 
 
 def _repeats(places: Any) -> bool:
-    """Whether an index may hold a place twice: arrays of integers may, numbers and masks do not.
+    """Tell whether an index may repeat a place: integer arrays may, numbers and masks may not.
 
     NumPy's arrays count, which CuPy takes as an index.
     """
@@ -98,7 +98,7 @@ def _add_repeatedly(buffer: Any, y: Any, where: Any) -> None:
 
 @v.scatter_add.implement
 def scatter_add_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """A copy, added to in place."""
+    """Copy the array, and add to the copy in place."""
     total = x.astype(cupy.result_type(x, y))
     add_at_cupy(total, y, *arrays, index=index)
     return total
@@ -106,7 +106,7 @@ def scatter_add_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> A
 
 @v.put_at.implement
 def put_at_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """A copy, written to; of elements that repeat the device would keep any one.
+    """Write to a copy; where places repeat, the device alone would keep any one of the elements.
 
     So the last place that each element is written from is found first, by an atomic maximum.
     """
@@ -131,7 +131,7 @@ def put_at_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> Any:
 
 @v.take.implement
 def take_cupy(x: cupy.ndarray, indices: Any, *, axis: int | None = None) -> Any:
-    """The method."""
+    """Take elements by the array's own method."""
     return x.take(indices, axis)
 
 
@@ -139,7 +139,7 @@ def take_cupy(x: cupy.ndarray, indices: Any, *, axis: int | None = None) -> Any:
 def put_along_axis_add_cupy(
     x: cupy.ndarray, y: cupy.ndarray | Scalar, indices: cupy.ndarray | np.ndarray, *, axis: int = -1
 ) -> Any:
-    """A copy, added to in place."""
+    """Copy the array, and add to the copy in place along an axis."""
     total = x.astype(cupy.result_type(x, y))
     add_along_axis_cupy(total, y, indices, axis=axis)
     return total
@@ -149,7 +149,7 @@ def put_along_axis_add_cupy(
 def add_along_axis_cupy(
     buffer: cupy.ndarray, y: Any, indices: cupy.ndarray | np.ndarray, *, axis: int = -1
 ) -> None:
-    """The other axes are counted through."""
+    """Add to the buffer along an axis; the places on the other axes are counted through."""
     ndim = buffer.ndim
     axis %= ndim
     places: list[Any] = []

@@ -1,4 +1,4 @@
-"""One launch for an element-by-element function, and one for its sum along axes.
+"""Kernels that compute an element-by-element function, or its sum along axes, in one launch.
 
 The text of a kernel is written from the rule itself, so that no derivative is stated twice.
 """
@@ -102,7 +102,7 @@ class Kernel:
 
 
 def kernel_for(program: Program, names: tuple[str, ...], types: tuple[str, ...]) -> Kernel:
-    """The kernel of these lines, which is made once.
+    """Return the kernel of these lines, which is made once and then reused.
 
     ``types`` are those of its parameters: ``T``, or ``bool``.
     """
@@ -133,7 +133,7 @@ class Fused:
         self.gain = max([len(of[0].lines) for of in found if of is not None], default=0)
 
     def of(self, operands: tuple[Any, ...]) -> tuple[Kernel, Any, bool] | None:
-        """The kernel for these operands: arrays of one dtype, and real numbers.
+        """Find the kernel for operands that are arrays of one dtype and real numbers, or None.
 
         With it come the places of its results among the function's, and whether that is one only.
         """
@@ -182,7 +182,7 @@ class Fused:
         return kernel_for(program, names, ("T",) * self.n), places, single
 
     def __call__(self, *operands: Any) -> Any:
-        """The function, in one launch if it can be."""
+        """Compute the function, in one launch where that is possible."""
         found = self.of(operands)
         if found is None:
             return self.f(*operands)
@@ -193,7 +193,7 @@ class Fused:
         return _assembled(places, y if len(kernel.results) > 1 else (y,), operands)
 
     def sum(self, operands: tuple[Any, ...], axes: Any) -> Any:
-        """The sum of the function along axes, which stay, in one launch if it can be."""
+        """Sum the function along axes, kept with length one, in one launch if possible."""
         found = self.of(operands)
         if found is None or not found[2]:
             return sum(self.f(*operands), axis=axes, keepdims=True)
@@ -209,7 +209,7 @@ def _operand(x: Any) -> Any:
 
 
 def _assembled(places: Any, found: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results in order: computed ones by number, operands in a tuple, constants in a list."""
+    """Order the results: computed ones by number, operands in a tuple, constants in a list."""
     return tuple(
         [
             found[p] if type(p) is int else operands[p[0]] if type(p) is tuple else p[0]
@@ -222,14 +222,14 @@ on = True
 
 
 def fuse_pulls(enabled: bool) -> None:
-    """Whether the pulls of rules become kernels of their own, from now on; they do by default."""
+    """Turn kernels for the pulls of rules on or off from now on; they are on by default."""
     global on
     on = enabled
     invalidate()
 
 
 def fused(f: Callable[..., Any]) -> Callable[..., Any]:
-    """An element-by-element function of arrays of one dtype as one launch.
+    """Return an element-by-element function that is one launch for arrays of one dtype.
 
     Of other arrays, of tracers and of other libraries' it is the function itself.
     """
@@ -243,7 +243,7 @@ def fused(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fused_sum(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The sum of an element-by-element function along axes, which stay, as one launch."""
+    """Return the sum of an element-by-element function along axes, which stay, as one launch."""
     once = _when_called(f)
 
     @functools.wraps(f)
@@ -259,7 +259,7 @@ def _when_called(f: Callable[..., Any]) -> Callable[[], Fused]:
 
 
 def together(f: Callable[..., Any], n: int, least: int) -> Callable[..., Any] | None:
-    """A function of n operands in one launch, if it is as many operations as that at least."""
+    """Return a function of n operands as one launch; None if it has under `least` operations."""
     one = Fused(f, n)
     if one.gain < least:
         return None

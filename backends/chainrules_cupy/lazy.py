@@ -50,12 +50,12 @@ class Waiting:
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         return int(np.prod(self.shape, dtype=int))
 
     @property
@@ -85,7 +85,7 @@ register_array_type(Waiting, namespace)
 
 
 def computed(x: Any) -> Any:
-    """The array, computed if it is not yet; anything else as it is."""
+    """Return the array, computed if it is not yet there; return anything else as it is."""
     if not isinstance(x, Waiting):
         return x
     if x.array is None:
@@ -101,7 +101,7 @@ def _computed(x: Waiting) -> Any:
 
 
 def _kernel(x: Waiting) -> tuple[Kernel, list[Any]]:
-    """The kernel of all that is noted, and what it is given."""
+    """Return the kernel of everything that is noted, and the arguments to call it with."""
     program = Program(x.dtype)
     given: list[Any] = []
     types: list[str] = []
@@ -130,7 +130,7 @@ def _kernel(x: Waiting) -> tuple[Kernel, list[Any]]:
 
 
 def _fits(operands: tuple[Any, ...]) -> Any:
-    """The dtype of operands that one kernel can be of, or None."""
+    """Return the dtype that one kernel can have for these operands, or None."""
     dtype = None
     for x in operands:
         if isinstance(x, Waiting):
@@ -162,7 +162,7 @@ _BOOLEAN = (
 
 
 def _noted(name: str) -> Callable[..., Any]:
-    """A word that is done element by element, as a note; computed where it is of mixed dtypes."""
+    """Return an element-by-element word that takes notes, and computes only for mixed dtypes."""
     boolean = np.dtype(np.bool_) if name in _BOOLEAN else None
 
     def note(*operands: Any) -> Any:
@@ -178,7 +178,7 @@ def _noted(name: str) -> Callable[..., Any]:
 
 
 def _forced(word: Primitive[..., Any]) -> Callable[..., Any]:
-    """A word whose arrays are computed first."""
+    """Return a version of a word that computes its arrays first."""
 
     def forced(*operands: Any, **options: Any) -> Any:
         return _waiting(word(*map(computed, operands), **options))
@@ -208,7 +208,7 @@ def _summed(x: Waiting, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _mean(x: Waiting, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """A sum, and a note."""
+    """Compute the mean as a sum, and a noted product with 1/n."""
     if x.array is not None or x.dtype.kind == "b" or not x.size:
         return Waiting(v.mean(computed(x), axis=axis, keepdims=keepdims))
     axes = range(x.ndim) if axis is None else axis if type(axis) is tuple else (axis,)
@@ -217,7 +217,7 @@ def _mean(x: Waiting, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _expanded(x: Waiting, *, axis: Any) -> Any:
-    """A view of what is there; of what is only noted, the same of views."""
+    """Insert axes by a view of a computed array; of a noted one, by views of its operands."""
     if x.array is None and all(
         not isinstance(part, Waiting) or part.shape == x.shape for part in x.operands
     ):
@@ -228,7 +228,7 @@ def _expanded(x: Waiting, *, axis: Any) -> Any:
 
 
 def _filled(x: Waiting, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """A number in place of an array of no axes."""
+    """Return a number in place of an array without axes; otherwise fill an array."""
     if shape == () and dtype in (None, x.dtype) and x.dtype.char in "fd":
         return float(fill)
     like = cupy.empty((), x.dtype) if x.array is None else x.array
@@ -334,18 +334,18 @@ def lazily(half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
 
 @final
 class _Fuser:
-    """What the core asks when it binds a rule for arrays of CuPy's."""
+    """Fuser for arrays of CuPy's, which the core consults when it binds a rule."""
 
     def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
-        """One launch, where f would take several."""
+        """Return f as one launch where it would take several, or None."""
         return kernels.together(f, n, 2) if kernels.on else None
 
     def summed(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
-        """One launch for the function and its sum."""
+        """Return one launch for the function and its sum, or None."""
         return kernels.summed(f, n) if kernels.on else None
 
     def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
-        """A half of any rule."""
+        """Run a half of any rule, lazily unless fusing is turned off."""
         return lazily(half, y_bar, *saved) if kernels.on else half(y_bar, *saved)
 
 

@@ -88,7 +88,7 @@ def qr_cupy(x: cupy.ndarray, *, mode: str = "reduced") -> Any:
 
 @v.qr_raw.implement
 def qr_raw_cupy(x: cupy.ndarray) -> Any:
-    """A mode of cupy.linalg.qr."""
+    """Compute the raw mode of cupy.linalg.qr."""
     return cupy.linalg.qr(x, "raw")
 
 

@@ -43,7 +43,7 @@ class on(contextlib.AbstractContextManager[None]):  # noqa: N801
 
 
 def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
-    """An array of CuPy's, of numbers or of an array in the memory of the host or of a device."""
+    """Make a CuPy array of numbers, or of an array in the memory of the host or of a device."""
     with on(device):
         return cupy.array(x, dtype=dtype) if copy else cupy.asarray(x, dtype=dtype)
 

@@ -102,7 +102,7 @@ def _advice(error: BaseException) -> str | None:
 
 
 def _public(module: str, name: str) -> str:
-    """The name of a function that people write, of the one of the module that it is written in."""
+    """Return the public name of a function, given its name in the module that defines it."""
     spaces = list(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
     inner = ".".join([*spaces[1:], name])
     if spaces[0] == "cupy" and _inside(cupy, inner) is None:
@@ -111,7 +111,7 @@ def _public(module: str, name: str) -> str:
 
 
 def _instead(name: str) -> str:
-    """What to write in place of a function of CuPy's."""
+    """Suggest a replacement for a function of CuPy's."""
     inner = name.partition(".")[2]
     if name.startswith("cupy.") and _inside(np, inner):
         return f"np.{inner}"

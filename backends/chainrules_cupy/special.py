@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 @v.polygamma.implement
 def polygamma_cupy(n: cupy.ndarray | Scalar, x: cupy.ndarray) -> Any:
-    """Of the dtype of x; CuPy's takes arrays alone."""
+    """Compute polygamma in the dtype of x; CuPy's function takes arrays alone."""
     y = _scipys("polygamma")(cupy.asarray(n), x)
     return y if y.dtype == x.dtype else y.astype(x.dtype)
 
@@ -43,7 +43,7 @@ def softmax_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
 
 @v.log_softmax.implement
 def log_softmax_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
-    """As `softmax_cupy`."""
+    """Compute the logarithm of softmax in few launches, like `softmax_cupy`."""
     if x.dtype.char not in "fd":
         return _scipys("log_softmax")(x, axis)
     top = _finite(x.max(axis, None, True))
@@ -52,7 +52,7 @@ def log_softmax_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
 
 @v.logsumexp.implement
 def logsumexp_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """As `softmax_cupy`."""
+    """Compute the logarithm of a sum of exponentials in few launches, like `softmax_cupy`."""
     if x.dtype.char not in "fd":
         return _scipys("logsumexp")(x, axis, keepdims=keepdims)
     if not x.size:

@@ -1,4 +1,4 @@
-"""Where CuPy computes a word otherwise than by the standard's function of its name.
+"""Implementations of words that CuPy computes otherwise than by the standard's function.
 
 On a device a launch costs more than most arrays do: the spellings here are those with the fewest,
 and none waits for the device.
@@ -37,25 +37,25 @@ _NUMERIC: Any = cupy.ndarray | Scalar
 
 @v.sum.implement
 def sum_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The method."""
+    """Sum by the array's own method."""
     return x.sum(axis, None, None, keepdims)
 
 
 @v.prod.implement
 def prod_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The method."""
+    """Multiply elements by the array's own method."""
     return x.prod(axis, None, None, keepdims)
 
 
 @v.max.implement
 def max_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The method."""
+    """Compute the maximum by the array's own method."""
     return x.max(axis, None, keepdims)
 
 
 @v.min.implement
 def min_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The method."""
+    """Compute the minimum by the array's own method."""
     return x.min(axis, None, keepdims)
 
 
@@ -74,49 +74,49 @@ v.nanmin.implement(nanmin_standard, types=(_ARRAY,))
 
 @v.reshape.implement
 def reshape_cupy(x: cupy.ndarray, *, shape: Any) -> Any:
-    """The method."""
+    """Reshape by the array's own method."""
     return x.reshape(shape)
 
 
 @v.permute_dims.implement
 def permute_dims_cupy(x: cupy.ndarray, *, axes: Any = None) -> Any:
-    """The method."""
+    """Permute axes by the array's own method."""
     return x.transpose() if axes is None else x.transpose(axes)
 
 
 @v.matrix_transpose.implement
 def matrix_transpose_cupy(x: cupy.ndarray) -> Any:
-    """The property."""
+    """Transpose matrices by the array's property ``mT``."""
     return x.mT
 
 
 @v.astype.implement
 def astype_cupy(x: cupy.ndarray, *, dtype: Any) -> Any:
-    """The method."""
+    """Convert the dtype by the array's own method, without a copy where none is needed."""
     return x.astype(dtype, copy=False)
 
 
 @v.copy.implement
 def copy_cupy(x: cupy.ndarray) -> Any:
-    """The method."""
+    """Copy by the array's own method."""
     return x.copy()
 
 
 @v.squeeze.implement
 def squeeze_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
-    """The method."""
+    """Drop axes by the array's own method."""
     return x.squeeze(axis)
 
 
 @v.expand_dims.implement
 def expand_dims_cupy(x: cupy.ndarray, *, axis: Any) -> Any:
-    """By its own name for several axes."""
+    """Insert axes by ``cupy.expand_dims``, which takes several at once."""
     return cupy.expand_dims(x, axis)
 
 
 @v.pad.implement
 def pad_cupy(x: cupy.ndarray, value: cupy.ndarray | Scalar, *, widths: Any) -> Any:
-    """Filled, and written into."""
+    """Pad by filling a new array and writing x into it."""
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     with on(x.device):
         if type(value) is int and not value:
@@ -130,7 +130,7 @@ def pad_cupy(x: cupy.ndarray, value: cupy.ndarray | Scalar, *, widths: Any) -> A
 
 @v.repeat.implement
 def repeat_cupy(x: cupy.ndarray, repeats: Any, *, axis: int | None = None) -> Any:
-    """How long the result is, several numbers decide: CuPy takes them from the host."""
+    """Repeat elements; CuPy needs several counts on the host, as they decide the length."""
     if isinstance(repeats, cupy.ndarray):
         repeats = repeats.tolist()
     return x.repeat(repeats, axis)
@@ -138,7 +138,7 @@ def repeat_cupy(x: cupy.ndarray, repeats: Any, *, axis: int | None = None) -> An
 
 @v.to_device.implement
 def to_device_cupy(x: cupy.ndarray, *, device: Any) -> Any:
-    """A copy made over there; cotangents of NumPy's scalars stay: to read one is to wait."""
+    """Copy to another device; cotangents of NumPy's scalars stay, as reading one would wait."""
     if device == "cpu" or x.device == device:
         return x
     with on(device):
@@ -189,31 +189,31 @@ def conj_cupy(x: cupy.ndarray) -> Any:
 
 @v.real.implement
 def real_cupy(x: cupy.ndarray) -> Any:
-    """The view of the real part."""
+    """Return a view of the real part."""
     return x.real
 
 
 @v.imag.implement
 def imag_cupy(x: cupy.ndarray) -> Any:
-    """The view of the imaginary part."""
+    """Return a view of the imaginary part, or zeros for a real array."""
     return x.imag if x.dtype.kind == "c" else zeros_like_cupy(x)
 
 
 @v.round_decimals.implement
 def round_decimals_cupy(x: cupy.ndarray, *, decimals: int) -> Any:
-    """The method."""
+    """Round by the array's own method."""
     return x.round(decimals)
 
 
 @v.clip_below.implement
 def clip_below_cupy(x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar) -> Any:
-    """The greater of the two."""
+    """Return the greater of x and the lower bound."""
     return cupy.maximum(x, lo)
 
 
 @v.clip_above.implement
 def clip_above_cupy(x: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar) -> Any:
-    """The lesser of the two."""
+    """Return the lesser of x and the upper bound."""
     return cupy.minimum(x, hi)
 
 
@@ -221,7 +221,7 @@ def clip_above_cupy(x: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar) -> Any:
 def clip_cupy(
     x: cupy.ndarray | Scalar, lo: cupy.ndarray | Scalar, hi: cupy.ndarray | Scalar
 ) -> Any:
-    """One launch of an array; the standard's takes bounds that do not change the dtype."""
+    """Clip an array in one launch; the standard's clip takes only bounds that keep the dtype."""
     if isinstance(x, cupy.ndarray):
         return cupy.clip(x, lo, hi)
     return cupy.minimum(cupy.maximum(x, lo), hi)

@@ -1,4 +1,4 @@
-"""What Dask's arrays are to the core: their namespace, and when they were written to."""
+"""Registration of Dask's arrays with the core: their namespace, and when they are written to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_known(shape: Any) -> None:
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Writing to a Dask array changes the object alone."""
+    """Return x, copied if it is one of `theirs`: writing to a Dask array changes it alone."""
     return x.copy() if any([x is y for y in theirs]) else x
 
 

@@ -38,7 +38,7 @@ def map_reduce_grad(
     client: Any = None,
     progress: bool | None = None,
 ) -> Any:
-    """The value and the gradient of a sum of losses over blocks, by Dask's workers.
+    """Compute the value and gradient of a sum of losses over blocks, by Dask's workers.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
 
 
 def _cut_alike(x: Any, y: Any) -> bool:
-    """Whether two arrays have the same first chunks; of unknown sizes, as many."""
+    """Tell whether two arrays have the same first chunks, or as many if sizes are unknown."""
     if x.chunks[0] == y.chunks[0]:
         return True
     unknown = any([n != n for n in (*x.chunks[0], *y.chunks[0])])
@@ -185,7 +185,7 @@ class _Kept:
 
 
 class _Job:
-    """How one block is differentiated: sent once, for all of them."""
+    """Differentiation of one block, sent once for all the blocks."""
 
     def __init__(self, engine: Any, loss: Callable[..., Any], has_aux: bool) -> None:
         self.engine = engine
@@ -193,7 +193,7 @@ class _Job:
         self.has_aux = has_aux
 
     def __call__(self, params: Any, *block: Any) -> tuple[Any, Any, list[Any]]:
-        """The value and gradient of a block, and what else it gave."""
+        """Compute the value and gradient of a block, and its auxiliary results."""
         options = {"has_aux": True} if self.has_aux else {}
         value, gradient = self.engine.value_and_grad(self.loss, **options)(params, *block)
         value, aux = (value[0], [value[1]]) if self.has_aux else (value, [])
@@ -205,7 +205,7 @@ def _differentiate(job: _Job, params: _Kept, *block: Any) -> tuple[Any, Any, lis
 
 
 def _add_up(*parts: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
-    """The sums of values and gradients, from the first to the last."""
+    """Sum values and gradients, from the first to the last."""
     values, gradients, aux = zip(*parts, strict=True)
     return _total(values), _total(gradients), [x for list_ in aux for x in list_]
 
@@ -249,7 +249,7 @@ def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
 
 
 def _default_client() -> Any:
-    """The client that Dask would use, if there is one and nobody said otherwise."""
+    """Return the client that Dask would use; None if there is none or another is configured."""
     distributed = sys.modules.get("distributed")
     if distributed is None or dask.config.get("scheduler", None) not in (None, "dask.distributed"):
         return None

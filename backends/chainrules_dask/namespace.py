@@ -40,7 +40,7 @@ _REFUSED = {
 
 
 def refusal(name: str, instead: str) -> NotDifferentiableError:
-    """The error for a function that Dask's arrays do not have here."""
+    """Build the error for a function that Dask's arrays do not have here."""
     msg = (
         f"{name} of a Dask array has no derivative here: Dask has no such function that is lazy, "
         f"or needs to see values first; {instead}"
@@ -56,7 +56,7 @@ def _refused(name: str, instead: str) -> Any:
 
 
 class _Part:
-    """One of the standard's extensions, without what is left out."""
+    """Extension of the array API standard, without the functions that are left out."""
 
     def __init__(self, space: Any) -> None:
         self._space = space

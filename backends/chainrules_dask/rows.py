@@ -65,7 +65,7 @@ _enter_all()
 
 
 class Chunks:
-    """How an array is to be cut: whatever Dask takes, as an option."""
+    """Chunks that an array is to be cut into: any arguments Dask takes for them, as an option."""
 
     __slots__ = ("given",)
 
@@ -88,7 +88,7 @@ register_static(Chunks)
 
 @primitive
 def rechunk(x: Array, /, *, how: Chunks) -> Any:
-    """The same array, cut otherwise."""
+    """Return the same array, cut into other chunks."""
     args, keywords = how.given
     return da.Array.rechunk(x, *args, **keywords)  # type: ignore[arg-type]
 
@@ -107,7 +107,7 @@ alias(da.Array.rechunk, to=_rechunk, parameters={})
 
 
 def _instead(frame: Any) -> str | None:
-    """What to write in place of the outermost function of Dask's under a frame, if one is."""
+    """Suggest a replacement for the outermost function of Dask's under a frame, or None."""
     name = None
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))

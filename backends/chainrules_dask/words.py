@@ -1,4 +1,4 @@
-"""Where Dask computes a word otherwise than by the standard's function of its name."""
+"""Implementations of words that Dask computes otherwise than by the standard's function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ core: Any = importlib.import_module("dask.array.core")
 
 
 def of_blocks(name: str, *operands: Any, **options: Any) -> Any:
-    """A word by its name, of NumPy's or CuPy's arrays: what the tasks of a graph call."""
+    """Run a word, given by name, on NumPy's or CuPy's arrays, as the tasks of a graph do."""
     return getattr(v, name)(*operands, **options)
 
 
@@ -54,7 +54,7 @@ def _elementwise(word: Primitive[..., Any]) -> None:
 
 
 def _along_cores(word: Primitive[..., Any], signature: str) -> None:
-    """A word of vectors or matrices, one for each place of the other axes.
+    """Implement a word of vectors or matrices, one for each place of the other axes.
 
     ``signature`` is that of a generalised ufunc.
     """
@@ -128,7 +128,7 @@ def _whole_along(axis: int, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _along_axis(name: str, signature: str, axis: int, *operands: Any) -> Any:
-    """A word with one axis of each operand in it, block by block along the others."""
+    """Apply a word along one axis of each operand, block by block along the others."""
     arrays = _whole_along(axis, *map(da.asarray, operands))
     letters = [
         [-1 - k if a == axis % x.ndim else a for a in range(x.ndim)] for k, x in enumerate(arrays)
@@ -151,14 +151,14 @@ def take_along_axis_dask(x: DaskArray, indices: DaskArray | np.ndarray, *, axis:
 def put_along_axis_add_dask(
     x: DaskArray, y: Any, indices: DaskArray | np.ndarray, *, axis: int = -1
 ) -> Any:
-    """As `take_along_axis_dask`; the function of NumPy's name would write nowhere, in silence."""
+    """Add along an axis, block by block; NumPy's function would silently write nowhere."""
     y = da.asarray(y)
     y = y if y.ndim == x.ndim else da.broadcast_to(y, indices.shape)
     return _along_axis("put_along_axis_add", "(n),(m),(m)->(n)", axis, x, y, indices)
 
 
 def _maximum(x: Any, axis: Any) -> Any:
-    """The largest element, and 0 where that is not finite: what exponents are shifted by."""
+    """Return the largest element, or 0 where it is not finite, to shift exponents by."""
     if 0 in x.shape:
         return 0.0
     top = da.max(x, axis=axis, keepdims=True)
@@ -209,7 +209,7 @@ for _word in (v.fft, v.ifft, v.rfft, v.irfft):
 
 @v.searchsorted.implement
 def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
-    """Of numbers as well."""
+    """Find the places of elements, or of a number, in a sorted array."""
     return da.searchsorted(x1, da.asarray(x2), side)
 
 
@@ -218,7 +218,7 @@ def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
 
 @v.full_like.implement
 def full_like_dask(x: DaskArray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """One number, spread: other arrays' chunks then cut it, and it takes no memory."""
+    """Spread one number: it takes no memory, and is cut as the chunks of other arrays are."""
     check_known(shape)
     number = da.full((), fill, dtype=x.dtype if dtype is None else dtype)
     return da.broadcast_to(number, shape) if shape else number
@@ -226,7 +226,7 @@ def full_like_dask(x: DaskArray, *, shape: Any, fill: Any, dtype: Any = None) ->
 
 @v.broadcast_to.implement
 def broadcast_to_dask(x: DaskArray, *, shape: Any) -> Any:
-    """Of known shape."""
+    """Broadcast to a shape, which has to be known."""
     check_known(shape)
     return da.broadcast_to(x, shape)
 
@@ -248,13 +248,13 @@ def eye_like_dask(
 
 @v.astype.implement
 def astype_dask(x: DaskArray, *, dtype: Any) -> Any:
-    """The method."""
+    """Convert the dtype by the array's own method."""
     return x.astype(dtype)
 
 
 @v.copy.implement
 def copy_dask(x: DaskArray) -> Any:
-    """The method."""
+    """Copy by the array's own method."""
     return x.copy()
 
 
@@ -266,7 +266,7 @@ def to_device_dask(x: DaskArray, *, device: Any) -> Any:
 
 @v.lift.implement
 def lift_dask(x: DaskArray, *, to: Any) -> Any:
-    """It is no number."""
+    """Return x, which is an array already and not a number to lift."""
     return x
 
 
@@ -292,7 +292,7 @@ def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
 
 @v.repeat.implement
 def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
-    """As `take`, of places that are known."""
+    """Repeat elements by `take`, at places that are known."""
     if isinstance(repeats, da.Array):
         raise refusal(
             "np.repeat by a number, a list or a Dask array",
@@ -304,19 +304,19 @@ def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
 
 @v.diagonal.implement
 def diagonal_dask(x: DaskArray, *, offset: int = 0) -> Any:
-    """Of the last two axes."""
+    """Return the diagonal of the last two axes."""
     return da.diagonal(x, offset, -2, -1)
 
 
 @v.trace.implement
 def trace_dask(x: DaskArray, *, offset: int = 0) -> Any:
-    """Of the last two axes."""
+    """Return the trace over the last two axes."""
     return da.diagonal(x, offset, -2, -1).sum(-1)
 
 
 @v.pad.implement
 def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
-    """Joined to blocks of one value."""
+    """Pad by joining blocks of one value to the array."""
     value = da.asarray(value).astype(x.dtype)
     y = x
     for axis, (before, behind) in enumerate(widths):
@@ -337,7 +337,7 @@ def einsum_dask(*operands: Operand, subscripts: str, optimize: bool | str = Fals
 
 
 def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
-    """The one array of places in an index, or None; numbers among the arrays become part of it.
+    """Return the one array of places, or None, and an index that takes in numbers among arrays.
 
     Raises
     ------
@@ -368,7 +368,7 @@ def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
 
 @v.getitem.implement
 def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any:
-    """As subscripting with slices, numbers, and one array of places."""
+    """Read elements by subscripting with slices, numbers, and one array of places."""
     places, index = _followed(arrays, index)
     if places is None:
         return da.asarray(x)[index.join(())]
@@ -381,7 +381,7 @@ def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any
 
 @v.take.implement
 def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
-    """As subscripting along the axis."""
+    """Take elements by subscripting along the axis."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     index, arrays = v.Index.split((*(slice(None),) * (axis % x.ndim), indices))
@@ -389,7 +389,7 @@ def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
 
 
 def _axes_of(index: v.Index, ndim: int) -> list[Any]:
-    """The entries of an index with a slice for each axis that it leaves out, and for ``...``."""
+    """Return the entries of an index, with slices for ``...`` and for axes that it leaves out."""
     named = sum(1 for e in index if e is not None and e is not Ellipsis)
     rest = [(slice, None, None, None)] * (ndim - named)
     entries: list[Any] = []
@@ -421,7 +421,7 @@ def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
 
 
 def _reads(entries: list[Any], shape: Any) -> list[range]:
-    """What each entry reads of its axis; an array of places stands for all of it."""
+    """Return the range that each entry reads of its axis; an array of places reads all of it."""
     found = []
     for e, n in zip(entries, shape, strict=True):
         if type(e) is int:
@@ -432,7 +432,7 @@ def _reads(entries: list[Any], shape: Any) -> list[range]:
 
 
 def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any:
-    """What is added, or written, with each of the axes that reading would give."""
+    """Broadcast a value to be added or written to each of the axes that reading would give."""
     rest, shape = iter(lengths), []
     for e in entries:
         n = 1 if e is None else next(rest)

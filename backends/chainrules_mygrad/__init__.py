@@ -28,7 +28,7 @@ chainrules_contract = 1
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """A function with a rule as one of MyGrad's, which backpropagates through it by this rule.
+    """Turn a function with a rule into one that MyGrad backpropagates through by this rule.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class _Operation(Operation):
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function MyGrad can do, for operands like these.
+    """Tell which transformations of MyGrad an exported function supports for these operands.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def sum_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any
 
 
 def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """As above, of shares."""
+    """Spread the shares of a mean, written out where that is cheaper than a view."""
     if not y_bar.size:
         return _reductions.mean_transpose(y_bar, x, axis=axis, keepdims=keepdims)
     return sum_transpose_numpy(y_bar / (x.size // y_bar.size), x, axis=axis, keepdims=keepdims)
@@ -67,7 +67,7 @@ def matmul_right_numpy(y_bar: Any, a: Any, b: Any) -> Any:
 
 
 def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
-    """Of one system with one right side, by an outer product."""
+    """Pull back through one system with one right side, by an outer product."""
     if type(y_bar) is not np.ndarray or y_bar.shape != y.shape or y.ndim > 1 or y.dtype.kind != "f":
         return _solving.solve_pull(y_bar, a, y, vector)
     b_bar = solve_again_numpy(a.T, y_bar)
@@ -75,7 +75,7 @@ def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
 
 
 def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
-    """Of one small matrix, whose factor has zeros above its diagonal."""
+    """Pull back through one small matrix, whose factor has zeros above its diagonal."""
     x_bar = None
     if type(y_bar) is np.ndarray and y_bar.dtype is y.dtype and y_bar.ndim == 2 and not upper:
         x_bar = cotangent_of_small(y_bar, y) if y.dtype.kind == "f" and y.ndim == 2 else None

@@ -1,4 +1,4 @@
-"""How NumPy computes the words that shape, reduce, index and join, in the cheapest spelling.
+"""Implementations for NumPy of the words that shape, reduce, index and join, in cheap spellings.
 
 A function of NumPy's Python layer costs more than the operation on a small array: ``np.sum`` of
 four elements 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
@@ -74,7 +74,7 @@ def cumulative_sum_numpy(
 def cumulative_prod_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """As `cumulative_sum_numpy`."""
+    """Compute cumulative products; np.cumulative_prod is younger than NumPy 2.0."""
     return _accumulated(np.multiply, x, axis, include_initial)
 
 
@@ -93,19 +93,19 @@ def _accumulated(ufunc: np.ufunc, x: Any, axis: int | None, include_initial: boo
 
 @v.reshape.implement
 def reshape_numpy(x: np.ndarray | np.generic, *, shape: Any) -> Any:
-    """The method."""
+    """Reshape by the array's method."""
     return x.reshape(shape)
 
 
 @v.permute_dims.implement
 def permute_dims_numpy(x: np.ndarray | np.generic, *, axes: Any = None) -> Any:
-    """The method."""
+    """Permute the axes by the array's method."""
     return x.transpose() if axes is None else x.transpose(axes)
 
 
 @v.matrix_transpose.implement
 def matrix_transpose_numpy(x: np.ndarray) -> Any:
-    """The property; np.matrix_transpose is younger than NumPy 2.0's ndarray.mT."""
+    """Transpose by the property; np.matrix_transpose is younger than NumPy 2.0's ndarray.mT."""
     return x.mT
 
 
@@ -114,7 +114,7 @@ _SMALL = 4096
 
 @v.broadcast_to.implement
 def broadcast_to_numpy(x: np.ndarray | np.generic, *, shape: Any) -> Any:
-    """Filled where that is cheaper than np.broadcast_to, which takes 1.8 us to make its view.
+    """Broadcast by filling where that is cheaper than np.broadcast_to, whose view takes 1.8 us.
 
     Sums follow the order of memory: of what is not in C order it is the view, as NumPy's own is,
     or they would be another in the last bit.
@@ -145,25 +145,25 @@ def expand_dims_numpy(x: np.ndarray | np.generic, *, axis: Any) -> Any:
 
 @v.squeeze.implement
 def squeeze_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
-    """The method."""
+    """Remove axes of length one by the array's method."""
     return x.squeeze(axis)
 
 
 @v.tile.implement
 def tile_numpy(x: np.ndarray | np.generic, *, repetitions: Any) -> Any:
-    """By its own name for the repetitions."""
+    """Tile by np.tile, which has a name of its own for the repetitions."""
     return np.tile(x, repetitions)
 
 
 @v.repeat.implement
 def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None = None) -> Any:
-    """The method."""
+    """Repeat elements by np.repeat."""
     return np.repeat(x, repeats, axis)
 
 
 @v.astype.implement
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
-    """As the method, which takes scalars as well."""
+    """Convert to a dtype as the array's method does, and take scalars as well."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=False)
     return np.asarray(x).astype(dtype)[()]
@@ -171,13 +171,13 @@ def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
 
 @v.copy.implement
 def copy_numpy(x: np.ndarray | np.generic) -> Any:
-    """The method."""
+    """Copy by the array's method."""
     return x.copy()
 
 
 @v.pad.implement
 def pad_numpy(x: np.ndarray | np.generic, value: np.ndarray | Scalar, *, widths: Any) -> Any:
-    """A tenth of what np.pad costs on a small array."""
+    """Pad with one value, at a tenth of what np.pad costs on a small array."""
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     order: Any = "F" if x.flags.fnc else "C"
     y = (
@@ -191,7 +191,7 @@ def pad_numpy(x: np.ndarray | np.generic, value: np.ndarray | Scalar, *, widths:
 
 @v.sliding_window_view.implement
 def sliding_window_view_numpy(x: np.ndarray, *, window_shape: Any, axis: Any) -> Any:
-    """By its own name; a view."""
+    """Return a view of all windows, by NumPy's function in np.lib.stride_tricks."""
     return np.lib.stride_tricks.sliding_window_view(x, window_shape, axis)
 
 
@@ -215,7 +215,7 @@ def full_like_numpy(x: np.ndarray | np.generic, *, shape: Any, fill: Any, dtype:
 
 @v.zeros_like.implement
 def zeros_like_numpy(x: np.ndarray | np.generic, *, dtype: Any = None) -> Any:
-    """A ninth of what np.zeros_like costs, which lays the axes out as those of x."""
+    """Return zeros laid out as x is, at a ninth of what np.zeros_like costs."""
     if not x.flags.c_contiguous:
         return np.zeros_like(x, dtype, "K", False)
     return np.zeros(x.shape, x.dtype if dtype is None else dtype)
@@ -257,7 +257,7 @@ def linspace_numpy(
     endpoint: bool = True,
     axis: int = 0,
 ) -> Any:
-    """Of Python's numbers as well, which have no library of their own."""
+    """Call np.linspace; take Python's numbers as well, which have no library of their own."""
     return np.linspace(start, stop, num, endpoint, axis=axis)
 
 
@@ -271,13 +271,13 @@ def geomspace_numpy(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """As `linspace_numpy`."""
+    """Call np.geomspace; take Python's numbers as well, which have no library of their own."""
     return np.geomspace(start, stop, num, endpoint, dtype, axis)
 
 
 @v.vander.implement
 def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> Any:
-    """By its own name for the columns."""
+    """Call np.vander, which has a name of its own for the number of columns."""
     return np.vander(x, columns, increasing)
 
 
@@ -286,7 +286,7 @@ def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> An
 
 @v.getitem.implement
 def getitem_numpy(x: np.ndarray, *arrays: Any, index: Any) -> Any:
-    """As subscripting."""
+    """Return the elements at an index, by subscripting."""
     return x[index.join(arrays)]
 
 
@@ -295,7 +295,7 @@ getitem_numpy.subscripts = True
 
 @v.scatter_add.implement
 def scatter_add_numpy(x: np.ndarray | np.generic, y: Any, *arrays: Any, index: Any) -> Any:
-    """A copy, added to in place."""
+    """Copy x, and add y to the copy at the index, in place."""
     total = np.array(x, np.result_type(x, y))
     add_at_numpy(total, y, *arrays, index=index)
     return total
@@ -303,7 +303,7 @@ def scatter_add_numpy(x: np.ndarray | np.generic, y: Any, *arrays: Any, index: A
 
 @v.put_at.implement
 def put_at_numpy(x: np.ndarray, y: Any, *arrays: Any, index: Any) -> Any:
-    """A copy, written to in place."""
+    """Copy x, and write y to the copy at the index, in place."""
     z = np.array(x, subok=True)
     z[index.join(arrays)] = y
     return z
@@ -332,7 +332,7 @@ _WHOLE = (slice, None, None, None)
 
 
 def _picks_along(index: Any, axis: int) -> bool:
-    """Whether an index is ``[:, ..., :, array]``, with the array in the place of an axis."""
+    """Tell whether an index is ``[:, ..., :, array]``, with the array in the place of an axis."""
     return index[-1] == index.HOLE and all([entry == _WHOLE for entry in index[:axis]])
 
 
@@ -360,7 +360,7 @@ def _add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> Non
 
 @v.take.implement
 def take_numpy(x: np.ndarray | np.generic, indices: Any, *, axis: int | None = None) -> Any:
-    """The method."""
+    """Take elements by the array's method."""
     return x.take(indices, axis)
 
 
@@ -368,7 +368,7 @@ def take_numpy(x: np.ndarray | np.generic, indices: Any, *, axis: int | None = N
 def put_along_axis_add_numpy(
     x: np.ndarray | np.generic, y: Any, indices: np.ndarray, *, axis: int = -1
 ) -> Any:
-    """A copy, added to in place."""
+    """Copy x, and add y to the copy at indices along an axis, in place."""
     total = np.array(x, np.result_type(x, y))
     add_along_axis_numpy(total, y, indices, axis=axis)
     return total
@@ -378,7 +378,7 @@ def put_along_axis_add_numpy(
 def add_along_axis_numpy(
     buffer: np.ndarray, y: Any, indices: np.ndarray, *, axis: int = -1
 ) -> None:
-    """The other axes are counted through."""
+    """Add y at indices along one axis, counting through the places along the other axes."""
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
         if 1 not in (read, have) and read != have and other != axis % buffer.ndim:
@@ -403,7 +403,7 @@ def concat_numpy(*arrays: np.ndarray | np.generic, axis: int | None = 0) -> Any:
 
 @v.stack.implement
 def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
-    """What np.stack does along the first axis, without half of its Python."""
+    """Stack as np.stack does, but along the first axis without half of its Python code."""
     first: Any = arrays[0] if arrays else 0.0
     if axis == 0 and type(first) is np.ndarray:
         shape = first.shape

@@ -1,4 +1,4 @@
-"""How NumPy sums over the axes that broadcasting made: by products with ones, which BLAS computes.
+"""Sums over the axes that broadcasting made, for NumPy: products with ones, which BLAS computes.
 
 ``np.add.reduce`` takes 0.8 us to begin with, and is slow where sums are short and the axis is the
 last in memory: 800 sums of 3 take it 9.7 us, and a product 1.1. Sums of up to `_LONG` numbers lose
@@ -27,7 +27,7 @@ _ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
 
 
 def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
-    """What sums arrays of one shape to another that was broadcast to it."""
+    """Return a function that sums arrays of one shape to another that was broadcast to it."""
     extra = len(result) - len(shape)
     kept = (*(1,) * extra, *shape)
     axes = tuple([i for i, n in enumerate(result) if i < extra or n != kept[i]])
@@ -64,7 +64,7 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
 
 
 def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
-    """What sums products of arrays of one shape to another that was broadcast to it."""
+    """Return a function that sums products of arrays of one shape to another broadcast to it."""
     sum_of = sums(result, shape)
     if math.prod(shape) != 1 or math.prod(result) > _LONG:
         return lambda t, p: sum_of(t * p)
@@ -82,7 +82,7 @@ def _shaped(number: Any, shape: Shape) -> Any:
 
 
 def _down(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Sums of columns."""
+    """Return a function that sums the columns of a matrix."""
 
     def down(t: Any) -> Any:
         one = ones.get(t.dtype)
@@ -92,7 +92,7 @@ def _down(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[An
 
 
 def _across(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Sums of rows."""
+    """Return a function that sums the rows of a matrix."""
 
     def across(t: Any) -> Any:
         one = ones.get(t.dtype)
@@ -104,7 +104,7 @@ def _across(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[
 def _in_order(
     ones: dict[Any, Any], product: Callable[[Any, Any], Any], otherwise: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
-    """Sums of what lies in memory as its axes say, by a product of ones and it."""
+    """Return a function that sums arrays in C order in memory, by their product with ones."""
 
     def in_order(t: Any) -> Any:
         one = ones.get(t.dtype)

@@ -1,4 +1,4 @@
-"""How NumPy computes the words of decompositions that it has no function for, or another one."""
+"""Implementations for NumPy of the decompositions that it lacks, or has in another form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ v.cholesky.implement(np.linalg.cholesky, types=(np.ndarray,))
 
 @v.pinv.implement
 def pinv_numpy(x: np.ndarray, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """By the name that this tolerance has in the standard."""
+    """Call np.linalg.pinv, with the tolerance under its name in the standard."""
     if hermitian and x.shape[-1] != x.shape[-2]:  # of empty ones NumPy does not notice
         msg = f"matrices of shape {x.shape[-2:]} are not Hermitian"
         raise np.linalg.LinAlgError(msg)
@@ -46,7 +46,7 @@ def eigvalsh_numpy(x: np.ndarray, *, upper: bool = False) -> Any:
 
 @v.qr_raw.implement
 def qr_raw_numpy(x: np.ndarray) -> Any:
-    """A mode of np.linalg.qr."""
+    """Compute the QR factors by the raw mode of np.linalg.qr."""
     return np.linalg.qr(x, "raw")
 
 
@@ -66,7 +66,7 @@ _FEW_ROWS = 16
 def solve_triangular_numpy(
     x1: np.ndarray, x2: np.ndarray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """By halves, so that nearly all work is matrix products: as fast as BLAS, in the one pool."""
+    """Solve by halves: nearly all work is matrix products, as fast as BLAS, in the one pool."""
     a, b = np.asarray(x1), np.asarray(x2)
     if is_one_column(a, b) and has_triangles(a):
         return solved(a, b, upper, unit_diagonal)
@@ -96,7 +96,7 @@ def _substituted(a: Any, b: Any, upper: bool) -> Any:
 
 
 def _eliminated(a: Any, b: Any, upper: bool) -> Any:
-    """As `_inverse`; a lower triangle is an upper one, read backwards."""
+    """Solve by elimination, with the diagonal as pivots; a lower triangle is read backwards."""
     if upper:
         return np.linalg.solve(np.triu(a), b)
     return np.linalg.solve(np.triu(a[..., ::-1, ::-1]), b[..., ::-1, :])[..., ::-1, :]
@@ -135,7 +135,7 @@ _WHOLE = 44  # Rows up to which LAPACK's inverse is faster than halving.
 
 @v.cholesky_cotangent.implement
 def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
-    """By panels from the last to the first: twice the work of the factorisation itself.
+    """Compute the cotangent by panels from last to first: twice the work of the factorisation.
 
     Murray (2016), arXiv:1602.07527, section 3.2 (chol_blocked_rev). Spelled by products and
     triangular systems of whole matrices it is six times the work.
@@ -174,7 +174,7 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
 
 
 def cotangent_of_small(y_bar: Any, factor: Any) -> Any:
-    """Of one real matrix as NumPy factors it; None of a large one.
+    """Return the cotangent of one small real matrix, as NumPy factors it; None of a large one.
 
     What stands above the diagonal of the cotangent is multiplied by zeros alone, if it is finite:
     None if it is not.
@@ -198,7 +198,7 @@ def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
 
 
 def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
-    """The formula, and what it is the lower half of."""
+    """Return the cotangent by the formula, and the whole matrix that it is the lower half of."""
     inverse = _inverse_by_halves(factor) if inverse is None else inverse
     phi = _phi(factor.shape[-1], y_bar.real.dtype.char)
     product: Any = np.dot if y_bar.ndim == factor.ndim == 2 else np.matmul

@@ -1,4 +1,4 @@
-"""How NumPy computes the elementwise words that it has no function for, and the cheap spellings."""
+"""Implementations for NumPy of elementwise words that it has no function for; cheap spellings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
 def tie_share_numpy(
     z: np.ndarray | np.generic, x: np.ndarray | Scalar, y: np.ndarray | Scalar
 ) -> Any:
-    """One comparison, and a second to find ties, which there seldom are."""
+    """Compute the share by one comparison, and a second one to find ties, which are rare."""
     first = np.equal(x, z)
     share = first.astype(z.dtype)
     tied = np.logical_and(first, np.equal(y, z))
@@ -63,7 +63,7 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
 
 @v.pow.implement
 def pow_numpy(x: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any:
-    """The operator, which knows cheap ways for the exponents -1, 0, 1/2, 1 and 2; silent."""
+    """Compute the power by the operator, cheap for -1, 0, 1/2, 1 and 2; without warnings."""
     if type(p) is float and p >= 0 and p.is_integer():  # of any x
         return x**p
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,13 +85,13 @@ def conj_numpy(x: np.ndarray | np.generic) -> Any:
 
 @v.real.implement
 def real_numpy(x: np.ndarray | np.generic) -> Any:
-    """The view of the real part."""
+    """Return the view of the real part."""
     return np.real(x) if x.dtype.kind == "c" else x
 
 
 @v.imag.implement
 def imag_numpy(x: np.ndarray | np.generic) -> Any:
-    """The view of the imaginary part."""
+    """Return the view of the imaginary part."""
     return np.imag(x)
 
 
@@ -141,13 +141,13 @@ def nan_to_num_numpy(
 
 @v.cumulative_max.implement
 def cumulative_max_numpy(x: np.ndarray, *, axis: int) -> Any:
-    """A method of the ufunc."""
+    """Compute cumulative maxima by the method of the ufunc."""
     return np.maximum.accumulate(x, axis)
 
 
 @v.cumulative_min.implement
 def cumulative_min_numpy(x: np.ndarray, *, axis: int) -> Any:
-    """A method of the ufunc."""
+    """Compute cumulative minima by the method of the ufunc."""
     return np.minimum.accumulate(x, axis)
 
 
@@ -161,7 +161,7 @@ def unwrap_numpy(
 
 @v.complex_outside.implement
 def complex_outside_numpy(x: np.ndarray | np.generic, *, low: float, high: float) -> Any:
-    """As np.lib.scimath does it; single precision for what fits."""
+    """Make x complex if need be, as np.lib.scimath does; of single precision where x fits in it."""
     if x.dtype.kind == "c" or not np.any(_np.less(x, low) | _np.greater(x, high)):
         return x
     return x.astype(np.complex64 if x.dtype.char in "fbBhH" else np.complex128)

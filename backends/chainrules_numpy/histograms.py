@@ -90,7 +90,7 @@ def histogramdd(
 
 
 def _columns(sample: Any) -> list[Any]:
-    """The coordinates of the points, one array for each axis."""
+    """Return the coordinates of the points, one array for each axis."""
     if not (is_tracer_type(type(sample)) or is_array_type(type(sample))):
         return [array_of(x, np.zeros(0)) for x in sample]
     if sample.ndim < 2:
@@ -107,7 +107,7 @@ def _places(x: Any, edges: Any) -> tuple[Any, Any]:
 
 
 def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
-    """The weights of the elements in each of n bins."""
+    """Sum the weights of the elements in each of n bins."""
     if not inside.any():
         return np.zeros(n)
     if not inside.all():
@@ -119,7 +119,7 @@ def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
 
 
 def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
-    """The edges that are at these places: those that were given, or equally far from each other."""
+    """Return the edges at these places: the given ones, or ones equally far from each other."""
     if np.ndim(ignore_derivatives(bins)):
         return array_of(bins, places)
     first, last = _ends(a) if range is None else range
@@ -136,7 +136,7 @@ def _ends(a: Any) -> tuple[Any, Any]:
 
 
 def _density(counts: Any, edges: list[Any]) -> Any:
-    """The part of the total in each bin, divided by the size of the bin."""
+    """Compute each bin's part of the total, divided by the size of the bin."""
     y = counts
     for axis, places in enumerate(edges):
         widths = v.astype(v.diff(places), dtype=np.dtype(float))

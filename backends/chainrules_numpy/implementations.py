@@ -1,4 +1,4 @@
-"""Where NumPy computes a word otherwise than by the function of its name; the cheap spellings."""
+"""Implementations for NumPy by other functions than the one of the word's name; cheap spellings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
 def finite(t: Any) -> bool:
-    """Whether all elements are finite, or False where squares overflow.
+    """Tell whether all elements are finite; return False, too, where squares overflow.
 
     np.vdot is the cheapest question: one pass, no temporary, no warnings.
     """

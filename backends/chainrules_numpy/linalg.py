@@ -126,7 +126,7 @@ alias(
 
 
 def _of_matrices(word: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    """A word of the diagonals of matrices, which need not lie in the last two axes."""
+    """Apply a word to the diagonals of matrices, which need not lie in the last two axes."""
     ndim = x.ndim
     axis1, axis2 = axis1 % ndim, axis2 % ndim
     if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above is the one below

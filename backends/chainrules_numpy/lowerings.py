@@ -1,4 +1,4 @@
-"""What NumPy's keywords are in words. Each is shared by all rows whose keyword means the same.
+"""Lowerings of NumPy's keywords to words, shared by all rows whose keyword means the same.
 
 A lowering rewrites a `Call` for one keyword's value, and is absent where the keyword is absent.
 """
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def static(value: Any) -> Any:
-    """An integer or a sequence of them, as an option: hashable, and of Python."""
+    """Return an integer, or a sequence of them, as an option: hashable, and of Python's types."""
     if value is None or type(value) is int:
         return value
     if isinstance(value, (tuple, list, np.ndarray)):
@@ -56,7 +56,7 @@ def static(value: Any) -> Any:
 
 
 def as_option(name: str, *, sequence: bool = False) -> Lowering:
-    """An axis, a shape, a shift: a list or an array of NumPy's integers becomes a tuple."""
+    """Return a lowering for an axis, shape or shift: lists and arrays of integers become tuples."""
 
     def in_sequence(value: Any) -> Any:
         value = static(value)
@@ -66,7 +66,7 @@ def as_option(name: str, *, sequence: bool = False) -> Lowering:
 
 
 def array_of(value: Any) -> Any:
-    """An operand, where NumPy takes lists and numbers as well; of lists of arrays, their stack.
+    """Convert an operand to an array, lists and numbers as NumPy does; stack lists of arrays.
 
     Numbers have the dtypes that NumPy gives them, whichever other library they are beside.
     """
@@ -81,7 +81,7 @@ def array_of(value: Any) -> Any:
 
 
 def _holds_arrays(value: Any) -> bool:
-    """Whether there are tracers in a list, or arrays of another library, which NumPy loses."""
+    """Tell whether a list holds tracers, or arrays of another library, which NumPy loses."""
     cls = type(value)
     if cls in (list, tuple):
         return any(map(_holds_arrays, value))
@@ -90,7 +90,7 @@ def _holds_arrays(value: Any) -> bool:
 
 
 def numpy_dtype(x: Any) -> Any:
-    """The dtype of an array of any library as NumPy's, which goes by the same name."""
+    """Return the dtype of any library's array as NumPy's dtype, which has the same name."""
     try:
         return np.dtype(x.dtype)
     except TypeError:
@@ -98,13 +98,13 @@ def numpy_dtype(x: Any) -> Any:
 
 
 def moved_beside(places: Any) -> Any:
-    """What NumPy found, as an array of the library that the call is of."""
+    """Convert NumPy's result to an array of the library that the call belongs to."""
     home = beside()
     return places if home is None else home.asarray(places)
 
 
 def as_array(name: str) -> Lowering:
-    """An operand that may be a list."""
+    """Return a lowering for an operand that may be a list."""
 
     def place(call: Call, name: str, value: Any) -> None:
         by_name = not isinstance(call.word, Primitive) and "x" in call.options
@@ -116,7 +116,7 @@ def as_array(name: str) -> Lowering:
 def as_keyword(
     name: str, word: Callable[..., Any] | None = None, *, numbers: bool = True
 ) -> Lowering:
-    """An operand by its name, where NumPy takes lists, and numbers, as well.
+    """Return a lowering for an operand by its name, where NumPy takes lists, and numbers, as well.
 
     With ``word`` the call becomes that of a composite, which knows the keyword.
     """
@@ -177,7 +177,7 @@ def masked(identity: Any) -> Lowering:
 
 
 def _limit(x: Any, sign: float) -> Any:
-    """The number that every element of x is at least (or at most) as great as."""
+    """Return the number that every element of x is at least (or at most) as great as."""
     dtype = numpy_dtype(x)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)
@@ -201,7 +201,7 @@ def masked_extreme(sign: float) -> Lowering:
 
 
 def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
-    """``initial=`` of max and min, which are that number where there is no element."""
+    """Return a lowering for ``initial=`` of max and min, their result where there is no element."""
     joined = started(word)
 
     def lower(call: Call, start: Any) -> None:
@@ -216,7 +216,7 @@ def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
 
 
 def started(word: Callable[..., Any]) -> Lowering:
-    """``initial=``: joined to the result by the reduction's own word."""
+    """Return a lowering for ``initial=``, joined to the result by the reduction's own word."""
 
     def lower(call: Call, start: Any) -> None:
         def join(y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What every function of numpy.ma is, or calls, on its way to make a plain array of a tracer."""
+"""Hints at every function of numpy.ma that would make a plain array of a tracer."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SMALL, SAMPLE = 1 << 15, 1 << 11
 
 
 def owner(x: np.ndarray) -> Any:
-    """What is at the end of the chain of bases."""
+    """Return the object that owns the memory, at the end of the chain of bases."""
     holder: Any = x.base
     if holder is None:
         return x
@@ -34,7 +34,7 @@ def owner(x: np.ndarray) -> Any:
 
 
 def layout(x: np.ndarray) -> Any:
-    """The strides of the axes that have more than one element."""
+    """Return the strides of the axes that have more than one element."""
     return [stride for stride, n in zip(x.strides, x.shape, strict=True) if n > 1]
 
 
@@ -62,7 +62,7 @@ set_writeable: Any = np.ndarray.setflags
 
 
 def lock(x: np.ndarray) -> Any:
-    """By the flag, unless NumPy would not let it be set again."""
+    """Lock x by its flag and return the owner; None if locked before, or if not to be undone."""
     if not x.flags.writeable:
         return None
     base: Any = x.base
@@ -76,7 +76,7 @@ def lock(x: np.ndarray) -> Any:
 
 
 def _can_be_reopened(base: Any) -> bool:
-    """Whether what is no array, and has the memory of one, says that it can be written to.
+    """Tell whether an object that owns memory, but is no array, says that it can be written to.
 
     PyTorch's tensors and NumPy's own windows do not say.
     """
@@ -101,7 +101,7 @@ def unlock(x: np.ndarray, alone: bool = False) -> bool:
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
-    """A view; views of it cannot be written to either."""
+    """Return a read-only view; views of it cannot be written to either."""
     view = x.view()
     view.flags.writeable = False
     return view

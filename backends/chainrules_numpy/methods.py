@@ -64,7 +64,7 @@ ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
 def member(
     name: str, word: Callable[..., Any], /, parameters: dict[str, Any] | None = None, **more: Any
 ) -> None:
-    """One row for the arrays, one for the scalars."""
+    """Enter one row for the method of arrays, and one for that of scalars."""
     parameters = {"self": None} if parameters is None else parameters
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
@@ -166,7 +166,7 @@ member("ravel", ravel, {"self": None, "order": "C"})
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
-    """As ravel, in memory of its own."""
+    """Ravel x into memory of its own."""
     return v.copy(m.ravel(x, order))
 
 
@@ -260,7 +260,7 @@ def _escape(name: str) -> Callable[..., Any]:
 
 
 def refused(name: str, refuse: Callable[..., Any]) -> None:
-    """A row that raises, with whatever arguments the method is called."""
+    """Enter rows that raise, with whatever arguments the method is called."""
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
         if native is not None:

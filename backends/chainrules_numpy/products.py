@@ -1,4 +1,4 @@
-"""How NumPy computes contractions, adjugates and norms."""
+"""Implementations of contractions, adjugates and norms for NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def einsum_numpy(*operands: np.ndarray | np.generic, subscripts: str, optimize: 
 
 @v.adjugate.implement
 def adjugate_numpy(x: np.ndarray) -> Any:
-    """By the inverse, twenty times as fast, where every matrix has a good one."""
+    """Compute by the inverse, twenty times as fast, where all matrices are well-conditioned."""
     if x.size:
         try:
             inverse = np.linalg.inv(x)

@@ -1,4 +1,4 @@
-"""What to write in place of draws from distributions whose parameters are differentiated in.
+"""Hints for draws from distributions with differentiated parameters: what to write instead.
 
 NumPy shows nobody that a draw is made. With plain parameters draws are constants, as they should
 be; a traced parameter is refused, and the refusal says how the draw is made from one that has no

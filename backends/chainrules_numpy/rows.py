@@ -1,4 +1,4 @@
-"""How NumPy's rows are entered: as data, read against a signature when a row is first used.
+"""Registration of NumPy's rows as data, read against a signature when a row is first used.
 
 To read five hundred signatures takes as long as half of the import of NumPy itself.
 """

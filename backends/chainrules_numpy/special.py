@@ -1,4 +1,4 @@
-"""How NumPy computes the special functions that need nothing but exponentials and sums."""
+"""Implementations for NumPy of the special functions that need only exponentials and sums."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
 
 @v.logsumexp.implement
 def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest terms apart from the others, so that small ones count beside a sum near 0."""
+    """Add the largest terms apart from the others: small ones count beside a sum near 0."""
     x, largest = _shifted(x, axis)
     if x.dtype.kind == "c":
         with np.errstate(divide="ignore"):
@@ -42,14 +42,14 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
 
 @v.softmax.implement
 def softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
-    """As SciPy does it, to the last bit."""
+    """Compute the softmax as SciPy does, to the last bit."""
     y = np.exp(_shifted(x, axis)[0])
     return y / np.add.reduce(y, axis=axis, keepdims=True)
 
 
 @v.log_softmax.implement
 def log_softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
-    """As SciPy does it, to the last bit."""
+    """Compute the logarithm of the softmax as SciPy does, to the last bit."""
     x = _shifted(x, axis)[0]
     with np.errstate(divide="ignore"):
         return x - np.log(np.add.reduce(np.exp(x), axis=axis, keepdims=True))

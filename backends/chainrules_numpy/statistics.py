@@ -1,4 +1,4 @@
-"""How NumPy computes the words of statistics."""
+"""Implementations of the words of statistics for NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMERIC: Any = np.ndarray | Scalar
 
 
 def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any:
-    """A partition, by the ranks and for the greatest, which is NaN if any element is."""
+    """Partition x by the ranks, and for the greatest element, which is NaN if any element is."""
     watched = not skip_nan and x.dtype.kind in "fc"
     kth = (ranks if ranks.size < 100 else np.unique(ranks)).ravel().tolist()
     if not kth:
@@ -35,13 +35,13 @@ def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any
 
 
 def weighted_quantile_numpy(x: Any, q: Any, weights: Any, *, skip_nan: bool = False) -> Any:
-    """By NumPy's own function, which puts the axis of q first."""
+    """Call NumPy's own function, and move the axis of q, which it puts first, to the end."""
     quantile = np.nanquantile if skip_nan else np.quantile
     return np.moveaxis(quantile(x, q, axis=-1, method="inverted_cdf", weights=weights), 0, -1)
 
 
 def lerp_numpy(a: Any, b: Any, t: Any) -> Any:
-    """As np.quantile does it, without looking from both ends where there is one t."""
+    """Interpolate as np.quantile does, but for a single t without looking from both ends."""
     step = b - a
     if np.ndim(t) == 0:
         return b - step * (1 - t) if t >= 0.5 else a + step * t

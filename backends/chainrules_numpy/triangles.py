@@ -34,17 +34,17 @@ def _function(name: str, dtype: str) -> Any:
 
 
 def has_triangles(a: np.ndarray) -> bool:
-    """Whether there are such functions for matrices of this dtype."""
+    """Tell whether LAPACK's functions of one triangle are there for matrices of this dtype."""
     return a.dtype.char in _LETTERS and _scipy() is not None
 
 
 def is_one_column(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether a system of equations is one matrix with one right side."""
+    """Tell whether a system of equations is one matrix with one right side."""
     return a.ndim == 2 and b.size == len(a) > 0 and a.dtype is b.dtype and b.ndim < 3
 
 
 def which_triangle(a: np.ndarray) -> bool | None:
-    """True for a matrix with zeros below its diagonal, False for one above it, None for others."""
+    """Return True for an upper triangular matrix, False for a lower one, None for others."""
     n = len(a)
     if n > _LARGE:
         if a[0, -1] and a[-1, 0]:
@@ -77,7 +77,7 @@ def _above(n: int) -> Any:
 
 
 def inverted(lower: np.ndarray) -> Any:
-    """The inverse of a matrix with zeros above its diagonal; of up to 100 rows it is one thread."""
+    """Invert a matrix with zeros above its diagonal; of up to 100 rows it is one thread."""
     inverse, singular = _function("trtri", lower.dtype.char)(lower.T)
     if singular:
         raise np.linalg.LinAlgError(_SINGULAR)
@@ -85,7 +85,7 @@ def inverted(lower: np.ndarray) -> Any:
 
 
 def solved(a: np.ndarray, b: np.ndarray, upper: bool, unit_diagonal: bool = False) -> Any:
-    """The solution of a triangular system with one right side."""
+    """Solve a triangular system with one right side."""
     solve = _function("trtrs", a.dtype.char)
     if a.flags.f_contiguous:
         x, singular = solve(a, b, not upper, 0, unit_diagonal)

@@ -33,7 +33,7 @@ ACCUMULATE = {"array": None, "axis": 0, "dtype": None, "out": None}
 
 
 def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction whose axis, if none is given, is the first."""
+    """Make a reduction whose axis, if none is given, is the first."""
 
     def reduce(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
         axis = low.static(axis) if x.ndim else None
@@ -43,7 +43,7 @@ def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
-    """As above, for what keeps its axis."""
+    """Make an operation that keeps its axis, which is the first if none is given."""
 
     def accumulate(x: Any, *, axis: int = 0) -> Any:
         return word(x, axis=low.static(axis))
@@ -52,7 +52,7 @@ def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def outer_of(ufunc: Any) -> Callable[..., Any]:
-    """The ufunc of each element of A with each of B."""
+    """Make a function that applies the ufunc to each element of A with each of B."""
 
     def outer(A: Any, B: Any) -> Any:
         A, B = low.array_of(A), low.array_of(B)
@@ -62,7 +62,7 @@ def outer_of(ufunc: Any) -> Callable[..., Any]:
 
 
 def from_first(lower: Lowering) -> Lowering:
-    """A lowering that reads the axis."""
+    """Make a lowering that reads the axis, which is the first if none is given."""
 
     def lowered(call: Call, value: Any) -> None:
         call.options.setdefault("axis", 0)

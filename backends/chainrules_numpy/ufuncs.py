@@ -21,7 +21,7 @@ _word: Any
 
 
 def ufunc_row(ufunc: Any, word: Primitive[..., Any], **lower: Lowering) -> None:
-    """One row; what is not lowered is refused."""
+    """Enter one row for a ufunc; keywords that are not lowered are refused."""
     alias(
         ufunc,
         to=word,

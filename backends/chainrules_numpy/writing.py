@@ -59,7 +59,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """The diagonal as a mask."""
+    """Fill the diagonal, written as a mask."""
     check(np.fill_diagonal, a, val, wrap=wrap)
     mask = np.zeros(a.shape, bool)
     np.fill_diagonal(mask, True, wrap)
@@ -82,7 +82,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 
 def fill(self: Any, value: Any) -> None:
-    """One value everywhere."""
+    """Write one value everywhere."""
     check(np.ndarray.fill, self, value)
     self[...] = value
 

@@ -22,7 +22,7 @@ chainrules_contract = 1
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """A function with a rule as one of PyTensor's variables, of which it takes gradients by it.
+    """Turn a function with a rule into one of PyTensor's variables, with gradients by this rule.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
 
 def _numbers(of: Any) -> Any:
-    """An array of a type: such that matrices are far from singular."""
+    """Make sample values of a type, such that matrices are far from singular."""
     shape: Any = tuple([2 if n is None else n for n in of.shape])
     values = np.linspace(0.3, 0.6, int(np.prod(shape))).reshape(shape)
     if len(shape) > 1:
@@ -114,7 +114,7 @@ class KernelOp(Op):
         self.types = types
 
     def make_node(self, *inputs: Any) -> Apply[Any]:
-        """The call in a graph."""
+        """Make the node of this call in a graph."""
         return Apply(self, [*map(as_tensor_variable, inputs)], [of() for of in self.types])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
@@ -136,7 +136,7 @@ class KernelOp(Op):
         return [[i in moving and flow for flow in flows] for i in range(self.kernel.count)]
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        """The graph of the cotangents of the inputs."""
+        """Build the graph of the cotangents of the inputs."""
         self._refuse_complex(inputs)
         bars = [
             y.zeros_like() if isinstance(bar.type, DisconnectedType) else bar
@@ -149,7 +149,7 @@ class KernelOp(Op):
         return [found[i] if i in found else disconnected_type() for i in range(len(inputs))]
 
     def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
-        """The graph of the tangents of the outputs."""
+        """Build the graph of the tangents of the outputs."""
         self._refuse_complex(inputs)
         dots = [
             inputs[i].zeros_like()
@@ -176,7 +176,7 @@ class KernelOp(Op):
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function PyTensor can do, for operands like these.
+    """Tell which transformations of PyTensor an exported function supports for these operands.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 @final
 class _Ledger:
-    """What the reports of all tests say about samples."""
+    """Collector of the outcomes of samples in the reports of all tests."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""How SciPy computes words, of NumPy's arrays and of numbers."""
+"""Implementations of words by SciPy, for NumPy's arrays and for numbers."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ _SMALL = 24
 
 @v.expm_frechet.implement
 def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
-    """A. Al-Mohy and N. Higham's algorithm, for large matrices: three times the work of `expm`."""
+    """Use Al-Mohy and Higham's algorithm for large matrices: three times the work of `expm`."""
     square(x, t)
     n = x.shape[-1]
     shape, dtype = np.broadcast_shapes(x.shape, t.shape), np.result_type(x, t)
@@ -207,7 +207,7 @@ def lu_factor_scipy(x: np.ndarray) -> LUFactors:
 
 
 def permutation_of(pivots: Any) -> Any:
-    """The order of rows after exchanging row i with row pivots[i], one by one."""
+    """Return the order of rows after exchanging row i with row pivots[i], one by one."""
     rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for i in range(pivots.shape[-1]):
         j = pivots[..., i : i + 1]

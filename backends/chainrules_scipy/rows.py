@@ -1,4 +1,4 @@
-"""What the functions of this package have in common."""
+"""Helpers that the functions of this package have in common."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stands_for(
 
 
 def array_of(x: Any, *, floating: bool = True) -> Any:
-    """An array, of floating numbers if so: SciPy takes lists, integers and numbers as well."""
+    """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
     cls = type(x)
     if cls in (list, tuple) and find_tracers(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])
@@ -66,7 +66,7 @@ _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
 
 
 def of_lapack(x: Any) -> Any:
-    """An array of floating numbers that LAPACK computes with: SciPy takes half ones and long ones.
+    """Convert to floats that LAPACK computes with: SciPy takes half and long ones as well.
 
     Their derivatives are then computed so as well, and come in the precision that x has.
     """
@@ -76,7 +76,7 @@ def of_lapack(x: Any) -> Any:
 
 
 def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
-    """The arguments as arrays, without infinities and NaNs if that is to be checked.
+    """Return the arguments as arrays; refuse infinities and NaNs if that is to be checked.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
 
 
 def adjoint(x: Any) -> Any:
-    """Of each matrix."""
+    """Return the adjoint of each matrix."""
     return v.conj(v.matrix_transpose(x))
 
 
 def static(axis: Any) -> Any:
-    """An axis, or several, as an option of a word."""
+    """Return an axis, or several, as an option of a word."""
     if axis is None:
         return None
     return int(axis) if np.ndim(axis) == 0 else tuple(map(int, axis))

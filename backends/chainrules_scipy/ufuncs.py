@@ -48,7 +48,7 @@ for _name, _word in (
 
 
 def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
-    """What SciPy computes in double precision, also of less, where the order is an integer."""
+    """Wrap a word: with an integer order, it takes narrower x as double, as SciPy does."""
 
     def function(v_: Any, x: Any) -> Any:
         narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) in (np.float32, np.float16)
@@ -75,7 +75,7 @@ def _hurwitz(x: Any, q: Any = None) -> Any:
 
 
 def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
-    """The word has no tolerance."""
+    """Compute a branch of Lambert's W; refuse a tolerance, which the word does not have."""
     if tol != 1e-8:
         msg = "lambertw(tol=...) has no derivative here; leave tol out"
         raise UnsupportedKeywordError(msg)

@@ -1,4 +1,4 @@
-"""What the array-API standard lacks, and where a word takes more than the standard's function does.
+"""Implementations of words that the array-API standard lacks, or takes fewer arguments for.
 
 Most words are the standard's functions, and stand nowhere here. The others are computed by what
 computes them for NumPy, on the buffers inside: operands have to be of one device, and results are
@@ -51,7 +51,7 @@ register_owner(Strict, own)
 
 
 def _inside(name: str) -> Callable[..., Any]:
-    """What NumPy's backend knows of the memory of the buffers inside."""
+    """Make a function that asks NumPy's backend about the memory of the buffers inside."""
 
     def of_buffers(*operands: Any) -> Any:
         see(None, (np.ndarray,))
@@ -73,7 +73,7 @@ register_memory(
 
 
 def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """The check that operators make of their other side, passed by tracers.
+    """Wrap the check that operators make of their other side, so that tracers pass it.
 
     The library raises where Python's protocol wants NotImplemented; with this, which it gives next,
     ``array * tracer`` reaches the tracer's own operator, as with every other library.
@@ -94,7 +94,7 @@ setattr(Strict, "_check_type_device", _let_tracers_answer(Strict._check_type_dev
 
 
 def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
-    """A word as NumPy computes it, of strict arrays on one device, with results there.
+    """Wrap a word as NumPy computes it, for strict arrays on one device, with results there.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _native(option: Any) -> Any:
-    """An option as NumPy takes it: dtypes are the only ones that belong to a library."""
+    """Return an option as NumPy takes it: dtypes are the only ones that belong to a library."""
     return getattr(option, "_np_dtype", option)
 
 
@@ -131,7 +131,7 @@ def _wrapped(result: Any, device: Any) -> Any:
 
 
 def is_of_the_standard(word: Primitive[..., Any]) -> bool:
-    """Whether the standard, or one of its extensions, has a function of this name."""
+    """Tell whether the standard, or one of its extensions, has a function of this name."""
     return any(hasattr(space, word.__name__) for space in (xp, xp.linalg, xp.fft))
 
 
@@ -156,7 +156,7 @@ def _words() -> list[Primitive[..., Any]]:
 
 
 def _is_computed(word: Primitive[..., Any]) -> bool:
-    """Whether strict arrays are served: by the standard, a body, or what serves every array."""
+    """Tell whether strict arrays are served: by the standard, a body, or what serves all arrays."""
     return is_of_the_standard(word) or word.implementation(
         (Strict,) * max(1, len(word.operands))
     ) not in (None, word._fallback)
@@ -172,43 +172,43 @@ for _word in _words():
 
 @v.full_like.implement
 def full_like_strict(x: Strict, *, shape: tuple[int, ...], fill: Any, dtype: Any = None) -> Any:
-    """The standard's takes no shape."""
+    """Fill an array of a given shape, which the standard's function does not take."""
     return xp.full(shape, fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
 
 
 @v.where.implement
 def where_strict(condition: Strict, x: Scalar, y: Scalar) -> Any:
-    """The standard's takes one number at most."""
+    """Choose between two numbers, where the standard's function takes one at most."""
     kind: Any = type(x) if type(x) is type(y) else type(x + y)
     return xp.where(condition, xp.asarray(kind(x), device=condition.device), kind(y))
 
 
 @v.conj.implement
 def conj_strict(x: Strict) -> Any:
-    """The standard's takes complex numbers only in its first version with it."""
+    """Conjugate x; the standard's function, in its first version, takes complex numbers only."""
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 @v.real.implement
 def real_strict(x: Strict) -> Any:
-    """As `conj_strict`."""
+    """Return the real part; the standard's function, at first, took complex numbers only."""
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 @v.astype.implement
 def astype_strict(x: Strict, *, dtype: Any) -> Any:
-    """The standard's takes the dtype by position only."""
+    """Convert to a dtype, which the standard's function takes by position only."""
     return xp.astype(x, dtype, copy=False)
 
 
 @v.imag.implement
 def imag_strict(x: Strict) -> Any:
-    """As `conj_strict`."""
+    """Return the imaginary part; the standard's function, at first, took complex numbers only."""
     return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
 
 
 def _spread_of(word: Primitive[..., Any], standard: Callable[..., Any]) -> None:
-    """The standard has variances of real numbers only."""
+    """Implement variance or deviation for complex numbers too; the standard's take real ones."""
     borrowed = borrow(word)
 
     def spread_strict(x: Strict, **options: Any) -> Any:
@@ -228,5 +228,5 @@ v.take.implement(
 
 @v.to_device.implement
 def to_device_strict(x: Strict, *, device: Any) -> Any:
-    """A method in the standard."""
+    """Move x to a device, by what is a method in the standard."""
     return x if x.device == device else x.to_device(device)

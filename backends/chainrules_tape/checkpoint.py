@@ -37,7 +37,7 @@ __all__ = ["checkpoint", "checkpoint_chain"]
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that keeps its arguments for the gradient, and computes the rest again.
+    """Wrap a function to keep only its arguments for the gradient, and compute the rest again.
 
     Memory for time: what f computes on the way is not kept on the tape; when the backward pass
     comes to it, f is run once more.
@@ -97,7 +97,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 def checkpoint_chain(
     step: Callable[[Any, int], Any], n: int, *, segments: int | None = None
 ) -> Callable[[Any], Any]:
-    """A loop ``for k in range(n): x = step(x, k)`` whose memory grows as the root of n.
+    """Build a loop ``for k in range(n): x = step(x, k)`` whose memory grows as the root of n.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Stored:
             self.tree = flatten(values_of(self.tree, [x for x, _ in self.leaves]), [])
 
     def value(self, tape: BareTape) -> Any:
-        """The value again, with variables of its own."""
+        """Return the value again, with variables of its own."""
         leaves = [x if i is None else wrap(x, tape, i) for x, i in self.leaves]
         return values_of(self.tree, leaves)
 
@@ -203,7 +203,7 @@ class Segment:
         tape.guard.settle(held)
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
-        """The records once more, by running the function on the same variables."""
+        """Make the records once more, by running the function on the same variables."""
         with tape.folds:
             cls, guard, notes = type(tape), tape.guard, tape.notes
             tail = tape[self.start :]
@@ -306,7 +306,7 @@ _SAMPLES = 16
 
 
 def samples(y: Any) -> list[Any]:
-    """Some of the numbers in a value, to tell whether another is the same."""
+    """Pick some of the numbers in a value, to tell whether another value is the same."""
     leaves: list[Any] = []
     flatten(y, leaves)
     found: list[Any] = []
@@ -323,7 +323,7 @@ def samples(y: Any) -> list[Any]:
 
 
 def agree(samples: list[Any], others: list[Any]) -> bool:
-    """Whether two samples are of the same values, up to rounding."""
+    """Tell whether two samples are of the same values, up to rounding."""
     return len(samples) == len(others) and all(map(_agree, samples, others))
 
 

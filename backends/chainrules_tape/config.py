@@ -11,7 +11,7 @@ __all__ = ["TapeConfig", "config"]
 
 
 class TapeConfig(Config):
-    """What the engine can do, and how a rule calls back into it.
+    """Configuration of the tape: its capabilities, and the way a rule calls back into it.
 
     Attributes
     ----------

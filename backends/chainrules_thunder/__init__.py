@@ -29,7 +29,7 @@ _numbers = itertools.count()
 
 
 def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[..., Any]:
-    """A function with a rule as one that ``thunder.jit`` takes for a single operator.
+    """Turn a function with a rule into one that ``thunder.jit`` takes for a single operator.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
 
 
 def _moves(x: Any) -> bool:
-    """Whether it has derivatives: a tensor of floats, or Thunder's stand-in for one."""
+    """Tell whether a value has derivatives: a tensor of floats, or Thunder's stand-in for one."""
     if isinstance(x, TensorProxy):
         return bool(dtypes.is_inexact_dtype(x.dtype))
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
@@ -144,7 +144,7 @@ def _without_data(x: Any) -> Any:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function Thunder can do, for operands like these.
+    """Tell which transformations of Thunder an exported function supports for these operands.
 
     Parameters
     ----------

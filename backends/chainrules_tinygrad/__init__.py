@@ -137,7 +137,7 @@ register_array_type(Tensor, words, devices=False)
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """A function with a rule as one of tinygrad's, whose ``grad_fxn`` is this rule.
+    """Turn a function with a rule into one of tinygrad's, whose ``grad_fxn`` is this rule.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _index(tensors: Sequence[Tensor], x: Tensor) -> int:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function tinygrad can do, for operands like these.
+    """Tell which transformations of tinygrad an exported function supports for these operands.
 
     Parameters
     ----------

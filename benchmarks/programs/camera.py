@@ -20,7 +20,7 @@ CAMERAS, POINTS, OBSERVATIONS = 12, 250, 800
 
 
 def bundle(xp: Any) -> Callable[..., Any]:
-    """Of cameras (rotation, centre, focal length, principal point, distortion), points, weights."""
+    """Build the loss in cameras (pose, focus, principal point, distortion), points and weights."""
 
     def loss(
         cameras: Any, points: Any, weights: Any, of_camera: Any, of_point: Any, seen: Any
@@ -51,7 +51,7 @@ def bundle(xp: Any) -> Callable[..., Any]:
 
 
 def cross(a: Any, b: Any) -> Any:
-    """The vector product of columns."""
+    """Compute the vector product of columns."""
     return np.stack(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     )
@@ -67,7 +67,7 @@ def scattered(rows: Any, places: Any, columns: int) -> Any:
 def by_hand(
     cameras: Any, points: Any, weights: Any, of_camera: Any, of_point: Any, seen: Any
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the loss of the bundle adjustment and its gradient, in NumPy."""
     g = cameras[:, of_camera]
     turn, f, k1, k2 = g[:3], g[6], g[9], g[10]
     angle = np.sqrt(np.sum(turn * turn, axis=0))

@@ -29,7 +29,7 @@ def perceptron(xp: Any) -> Callable[..., Any]:
 def perceptron_by_hand(
     w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, x: Any, labels: Any
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the loss of the perceptron and its gradient, in NumPy."""
     h1 = np.tanh(x @ w1 + b1)
     h2 = np.tanh(h1 @ w2 + b2)
     z = h2 @ w3 + b3
@@ -88,7 +88,7 @@ LARGE = Program(
 
 
 def logistic(xp: Any) -> Callable[..., Any]:
-    """The mean of log(1 + exp(-label margin))."""
+    """Build the loss, which is the mean of log(1 + exp(-label margin))."""
 
     def loss(w: Any, x: Any, labels: Any) -> Any:
         return xp.sum(xp.log1p(xp.exp(-(labels * (x @ w))))) / x.shape[0]
@@ -97,7 +97,7 @@ def logistic(xp: Any) -> Callable[..., Any]:
 
 
 def logistic_by_hand(w: Any, x: Any, labels: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the logistic loss and its gradient, in NumPy."""
     e = np.exp(-(labels * (x @ w)))
     n = x.shape[0]
     return np.sum(np.log1p(e)) / n, (((-labels * e / (1 + e)) / n) @ x,)

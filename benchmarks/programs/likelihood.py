@@ -14,7 +14,7 @@ __all__ = ["CHOLESKY", "SMALL"]
 
 
 def likelihood(xp: Any) -> Callable[..., Any]:
-    """Of length, amplitude and noise, all as logarithms."""
+    """Build the loss in length, amplitude and noise, all as logarithms."""
     # PyTorch's own way; NumPy's names have no solver for triangles.
     triangle = getattr(xp.linalg, "solve_triangular", None)
 
@@ -33,7 +33,7 @@ def likelihood(xp: Any) -> Callable[..., Any]:
 def by_hand(
     length: Any, amplitude: Any, noise: Any, distances: Any, eye: Any, y: Any
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient: half of K⁻¹ - αα', times the derivative of K.
+    """Compute the loss and its gradient: half of K⁻¹ - αα', times the derivative of K.
 
     One factorisation gives the value, the solution and the inverse; of symmetric matrices one
     triangle is computed.
@@ -58,7 +58,7 @@ def by_hand(
 
 
 def inputs(points: int) -> tuple[Any, ...]:
-    """The three parameters, squared distances of points, the identity, and observations."""
+    """Make the three parameters, squared distances of points, the identity, and observations."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(points, 3))
     distances = np.sum((x[:, None] - x[None]) ** 2, axis=-1)

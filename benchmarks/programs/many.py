@@ -34,7 +34,7 @@ def tree(xp: Any) -> Callable[..., Any]:
 
 
 def tree_by_hand(xs: list[Any]) -> tuple[Any, tuple[list[Any]]]:
-    """The same with its gradient."""
+    """Compute the value of the tree and its gradient, in NumPy."""
     levels = [xs]
     while len(xs) > 1:
         xs = [np.tanh(xs[i] * xs[i + 1] + xs[i]) for i in range(0, len(xs), 2)]
@@ -65,12 +65,12 @@ TREE = Program(
 
 
 def deep(operations: int, xp: Any) -> Callable[..., Any]:
-    """The chain of sine, multiply and add."""
+    """Build the chain of sine, multiply and add."""
     return lambda h, w, b: chain.program(xp, h, w, b, operations)
 
 
 def deep_scanned(operations: int, jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build the chain of sine, multiply and add, its loop a scan."""
 
     def loss(h: Any, w: Any, b: Any) -> Any:
         body = lambda h, _: (jax.numpy.sin(h) * w + b, None)
@@ -80,7 +80,7 @@ def deep_scanned(operations: int, jax: Any) -> Callable[..., Any]:
 
 
 def deep_by_hand(operations: int, h: Any, w: Any, b: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the value of the chain and its gradient, in NumPy."""
     return chain.by_hand(h, w, b, operations)
 
 
@@ -127,7 +127,7 @@ def gathers(xp: Any) -> Callable[..., Any]:
 
 
 def gathers_scanned(jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build the sum of squared sums of gathered rows, its loop a scan."""
 
     def loss(table: Any, places: Any) -> Any:
         def body(total: Any, ix: Any) -> tuple[Any, None]:
@@ -140,7 +140,7 @@ def gathers_scanned(jax: Any) -> Callable[..., Any]:
 
 
 def gathers_by_hand(table: Any, places: Any) -> tuple[Any, tuple[Any]]:
-    """The same with its gradient."""
+    """Compute the sum of squared sums of gathered rows and its gradient, in NumPy."""
     total, table_bar = 0.0, np.zeros_like(table)
     for ix in places:
         h = np.sum(table[ix], axis=0)
@@ -150,7 +150,7 @@ def gathers_by_hand(table: Any, places: Any) -> tuple[Any, tuple[Any]]:
 
 
 def table_and_places() -> tuple[Any, ...]:
-    """A table, and which rows are taken at a time; some of them twice."""
+    """Make a table, and the rows that are taken at a time; some of them twice."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(ROWS, COLUMNS)), rng.integers(0, ROWS, (LOOKUPS, TAKEN))
 

@@ -19,7 +19,7 @@ GAMMA, EXTRA = 1.0, 0
 
 
 def mixture(xp: Any) -> Callable[..., Any]:
-    """Of the logarithms of weights, the means, and the factors of the inverse covariances."""
+    """Build the loss in the logarithms of weights, means, and factors of inverse covariances."""
 
     def logsumexp(x: Any, axis: int) -> Any:
         return xp.log(xp.sum(xp.exp(x), axis=axis))
@@ -42,7 +42,7 @@ def mixture(xp: Any) -> Callable[..., Any]:
 def by_hand(
     a: Any, means: Any, logs: Any, lower: Any, points: Any, places: Any
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the loss of the bundle adjustment and its gradient, in NumPy."""
     (parts, dimension), n = means.shape, points.shape[0]
     q = np.exp(logs)
     triangles = np.reshape(lower @ places, (parts, dimension, dimension))

@@ -1,4 +1,4 @@
-"""What a program is, and how each engine is asked for its value and gradient.
+"""Programs, and how each engine is asked for their values and gradients.
 
 Nothing here imports an engine before it is asked for one: the time to a first gradient is measured
 in new processes, and each pays for its own imports.
@@ -62,14 +62,14 @@ Prepare = Callable[[Program, tuple[Any, ...]], Callable[[], Any]]
 
 
 def ours(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """By `chainrules_tape`."""
+    """Prepare the program for `chainrules_tape`."""
     tape = importlib.import_module("chainrules_tape")
     both = tape.value_and_grad(program.loss(np), argnums=tuple(range(program.moving)))
     return lambda: both(*arguments)
 
 
 def by_autograd(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """By autograd, which differentiates in one argument: a tuple."""
+    """Prepare the program for autograd, which differentiates in one argument: a tuple."""
     autograd = importlib.import_module("autograd")
     loss = program.loss(importlib.import_module("autograd.numpy"))
     n = program.moving
@@ -78,7 +78,7 @@ def by_autograd(program: Program, arguments: tuple[Any, ...]) -> Callable[[], An
 
 
 def by_mygrad(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """By MyGrad, whose tensors keep their gradients."""
+    """Prepare the program for MyGrad, whose tensors keep their gradients."""
     mygrad = importlib.import_module("mygrad")
     loss = program.loss(mygrad)
     n = program.moving
@@ -93,7 +93,7 @@ def by_mygrad(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]
 
 
 def by_torch(threads: int) -> Prepare:
-    """By PyTorch, eager, on so many threads."""
+    """Make the function that prepares programs for eager PyTorch, on so many threads."""
 
     def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         torch = importlib.import_module("torch")
@@ -126,7 +126,7 @@ def _tensor(torch: Any, x: Any, moves: bool) -> Any:
 
 
 def by_jax(how: str) -> Prepare:
-    """By JAX in double precision: eager, compiled, or compiled with its loop as a scan."""
+    """Prepare for JAX in double precision: eager, compiled, or compiled with its loop as a scan."""
 
     def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         jax = importlib.import_module("jax")
@@ -150,7 +150,7 @@ def by_jax(how: str) -> Prepare:
 
 
 def by_hand(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """By NumPy alone."""
+    """Prepare the program for NumPy alone."""
     return lambda: program.by_hand(*arguments)
 
 
@@ -170,7 +170,7 @@ ENGINES: dict[str, Prepare] = {
 
 
 def engine(name: str, program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """A call of a program by an engine.
+    """Build a call of a program by an engine.
 
     ImportError where it is not installed, NotImplementedError where the program is not for it.
     """
@@ -180,7 +180,7 @@ def engine(name: str, program: Program, arguments: tuple[Any, ...]) -> Callable[
 
 
 def leaves(answer: Any) -> list[Any]:
-    """The arrays in what an engine answers, as NumPy's; a list is one array of its items."""
+    """Return the arrays in an engine's answer, as NumPy's; a list is one array of its items."""
     if isinstance(answer, tuple):
         return [leaf for item in answer for leaf in leaves(item)]
     if isinstance(answer, list):

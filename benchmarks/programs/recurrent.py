@@ -15,7 +15,7 @@ STEPS, HIDDEN, BATCH = 200, 32, 16
 
 
 def step(xp: Any, w: Any, u: Any, b: Any, x: Any, h: Any, c: Any) -> tuple[Any, Any]:
-    """The next states."""
+    """Compute the next states, hidden and of the cell."""
     n = HIDDEN
     z = x @ w + h @ u + b
     i = 1.0 / (1.0 + xp.exp(-z[:, :n]))
@@ -26,7 +26,7 @@ def step(xp: Any, w: Any, u: Any, b: Any, x: Any, h: Any, c: Any) -> tuple[Any, 
 
 
 def lstm(xp: Any) -> Callable[..., Any]:
-    """The mean square of the last hidden state, after all steps."""
+    """Build the mean square of the last hidden state, after all steps."""
 
     def loss(w: Any, u: Any, b: Any, xs: Any, h: Any, c: Any) -> Any:
         for x in xs:
@@ -37,7 +37,7 @@ def lstm(xp: Any) -> Callable[..., Any]:
 
 
 def scanned(jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build the mean square of the last hidden state, the loop over its steps a scan."""
 
     def loss(w: Any, u: Any, b: Any, xs: Any, h: Any, c: Any) -> Any:
         body = lambda state, x: (step(jax.numpy, w, u, b, x, *state), None)
@@ -48,7 +48,7 @@ def scanned(jax: Any) -> Callable[..., Any]:
 
 
 def by_hand(w: Any, u: Any, b: Any, xs: Any, h: Any, c: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the loss of the bundle adjustment and its gradient, in NumPy."""
     n, kept = HIDDEN, []
     for x in xs:
         z = x @ w + h @ u + b

@@ -32,7 +32,7 @@ def rosenbrock(xp: Any) -> Callable[..., Any]:
 
 
 def rosenbrock_of_an_array(jax: Any) -> Callable[..., Any]:
-    """The same of one array with all numbers, as JAX wants them."""
+    """Build Rosenbrock's function of one array with all numbers, as JAX wants them."""
 
     def loss(x: Any) -> Any:
         a, b = x[:-1], x[1:]
@@ -42,7 +42,7 @@ def rosenbrock_of_an_array(jax: Any) -> Callable[..., Any]:
 
 
 def rosenbrock_by_hand(x: list[float]) -> tuple[float, tuple[list[float]]]:
-    """The same with its gradient, in Python's numbers."""
+    """Compute Rosenbrock's function and its gradient, in Python's numbers."""
     total, bars = 0.0, [0.0] * len(x)
     for i in range(len(x) - 1):
         a, b = x[i], x[i + 1]
@@ -68,7 +68,7 @@ ROSENBROCK = Program(
 
 
 def slices(xp: Any) -> Callable[..., Any]:
-    """The sum of squares of short slices out of a long vector."""
+    """Build the sum of squares of short slices out of a long vector."""
 
     def loss(x: Any) -> Any:
         total = 0.0
@@ -81,7 +81,7 @@ def slices(xp: Any) -> Callable[..., Any]:
 
 
 def slices_scanned(jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build the sum of squares of short slices out of a long vector, its loop a scan."""
 
     def loss(x: Any) -> Any:
         def body(total: Any, i: Any) -> tuple[Any, None]:
@@ -94,7 +94,7 @@ def slices_scanned(jax: Any) -> Callable[..., Any]:
 
 
 def slices_by_hand(x: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the sum of squares of short slices and its gradient, in NumPy."""
     total, x_bar = 0.0, np.zeros_like(x)
     for i in range(SLICES_TAKEN):
         part = x[100 * i : 100 * i + 50]
@@ -119,7 +119,7 @@ SLICES = Program(
 
 
 def fan_out(xp: Any) -> Callable[..., Any]:
-    """One array, scaled and added up again and again."""
+    """Build a sum in which one array is scaled and added up again and again."""
 
     def loss(x: Any) -> Any:
         total = 0.0
@@ -131,7 +131,7 @@ def fan_out(xp: Any) -> Callable[..., Any]:
 
 
 def fan_out_scanned(jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build a sum in which one array is scaled and added up many times, its loop a scan."""
 
     def loss(x: Any) -> Any:
         body = lambda total, i: (total + jax.numpy.sum(x * (1.0 + 0.001 * i)), None)
@@ -141,7 +141,7 @@ def fan_out_scanned(jax: Any) -> Callable[..., Any]:
 
 
 def fan_out_by_hand(x: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The same with its gradient."""
+    """Compute the sum of many scaled uses of one array and its gradient, in NumPy."""
     total, x_bar = 0.0, np.zeros_like(x)
     for i in range(USES):
         total = total + np.sum(x * (1.0 + 0.001 * i))
@@ -166,7 +166,7 @@ FAN_OUT = Program(
 
 
 def scalars(xp: Any) -> Callable[..., Any]:
-    """A chain of multiplications and additions of Python's numbers."""
+    """Build a chain of multiplications and additions of Python's numbers."""
 
     def loss(x: Any) -> Any:
         y = x
@@ -179,7 +179,7 @@ def scalars(xp: Any) -> Callable[..., Any]:
 
 
 def scalars_scanned(jax: Any) -> Callable[..., Any]:
-    """The same, its loop a scan."""
+    """Build a chain of multiplications and additions of numbers, its loop a scan."""
 
     def loss(x: Any) -> Any:
         body = lambda y, _: (y * 0.999 + x, None)
@@ -189,7 +189,7 @@ def scalars_scanned(jax: Any) -> Callable[..., Any]:
 
 
 def scalars_by_hand(x: float) -> tuple[float, tuple[float]]:
-    """The same with its derivative."""
+    """Compute the chain of multiplications and additions and its derivative."""
     y, turns = x, range(DEEP // 2)
     for _ in turns:
         y = y * 0.999

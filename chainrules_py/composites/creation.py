@@ -12,7 +12,7 @@ __all__ = ["full", "full_of", "linspace", "logspace"]
 
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
-    """An array of this shape, filled with a value."""
+    """Make an array of this shape, filled with a value."""
     filled = v.broadcast_to(fill_value, shape=shape)
     return filled if dtype is None else v.astype(filled, dtype=dtype)
 
@@ -20,7 +20,7 @@ def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any
 def full_of(
     x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
 ) -> Any:
-    """An array in the shape and dtype of x, filled with a value."""
+    """Make an array in the shape and dtype of x, filled with a value."""
     dtype = x.dtype if dtype is None else dtype
     return full(fill_value, dtype, x.shape if shape is None else shape)
 
@@ -54,7 +54,7 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """The base to the powers from start to stop, on a new axis."""
+    """Raise the base to the powers from start to stop, on a new axis."""
     if not getattr(base, "ndim", 0):
         y = v.pow(base, v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
     else:
@@ -71,6 +71,6 @@ def logspace(
 
 
 def _raised(x: Any, ndim: int) -> Any:
-    """An array with axes of length one in front; a number broadcasts as it is."""
+    """Put axes of length one in front of an array; a number broadcasts as it is."""
     shape = getattr(x, "shape", ())
     return v.reshape(x, shape=((1,) * (ndim - len(shape))) + shape) if shape else x

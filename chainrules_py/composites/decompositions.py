@@ -23,12 +23,12 @@ def _adjoint(x: Any) -> Any:
 
 
 def _half(x: Any, upper: bool = False) -> Any:
-    """One triangle, with half of the diagonal."""
+    """Return one triangle, with half of the diagonal."""
     return 0.5 * (v.triu(x) + v.triu(x, k=1) if upper else v.tril(x) + v.tril(x, k=-1))
 
 
 def _read(x: Any, upper: bool = False) -> Any:
-    """The Hermitian matrix whose one triangle is read."""
+    """Return the Hermitian matrix of which one triangle is read."""
     return _half(x, upper) + _adjoint(_half(x, upper))
 
 
@@ -39,7 +39,7 @@ def _read(x: Any, upper: bool = False) -> Any:
 def solve_triangular_standard(
     x1: Array, x2: Array, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """The standard has `solve` only."""
+    """Solve by the general `solve`: the standard has no function for triangular systems."""
     k = 1 if unit_diagonal else 0
     a = v.triu(x1, k=k) if upper else v.tril(x1, k=-k)
     return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
@@ -53,13 +53,13 @@ def solve_again_standard(x1: Array, x2: Array) -> Any:
 
 @v.cholesky.implement
 def cholesky_standard(x: Array, *, upper: bool = False) -> Any:
-    """The standard does not say which triangle is read."""
+    """Factor the Hermitian matrix of one triangle; the standard does not say which it reads."""
     return namespace(x).linalg.cholesky(_read(x, upper), upper=upper)
 
 
 @v.cholesky_cotangent.implement
 def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
-    """By products and triangular systems of whole matrices."""
+    """Compute the cotangent by products and triangular systems of whole matrices."""
     back = _adjoint(factor)
     middle = _half(v.matmul(v.triu(back), v.tril(y_bar)))
     left = v.solve_triangular(back, middle + _adjoint(middle), upper=True)
@@ -68,19 +68,19 @@ def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
 
 @v.eigh.implement
 def eigh_standard(x: Array, *, upper: bool = False) -> Any:
-    """As `cholesky_standard`."""
+    """Decompose the Hermitian matrix of one triangle; the standard does not say which it reads."""
     return namespace(x).linalg.eigh(_read(x, upper))
 
 
 @v.eigvalsh.implement
 def eigvalsh_standard(x: Array, *, upper: bool = False) -> Any:
-    """As `cholesky_standard`."""
+    """Compute eigenvalues from one triangle; the standard does not say which one it reads."""
     return namespace(x).linalg.eigvalsh(_read(x, upper))
 
 
 @v.pinv.implement
 def pinv_standard(x: Array, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """The standard's are of any matrices."""
+    """Compute by the standard's function, which is for any matrices, Hermitian or not."""
     return namespace(x).linalg.pinv(_read(x) if hermitian else x, rtol=rtol)
 
 
@@ -88,7 +88,7 @@ def pinv_standard(x: Array, *, rtol: float | None = None, hermitian: bool = Fals
 
 
 def hermitian_svd(x: Any) -> SVDResult:
-    """The decomposition of Hermitian matrices, from that into eigenvectors; S is descending."""
+    """Compute the SVD of Hermitian matrices from their eigenvectors; S is descending."""
     w, u = v.eigh(x)
     order = v.flip(v.argsort(v.abs(w)), axis=-1)
     s = v.take_along_axis(v.abs(w), order, axis=-1)
@@ -98,7 +98,7 @@ def hermitian_svd(x: Any) -> SVDResult:
 
 
 def hermitian_svdvals(x: Any) -> Any:
-    """The absolute values of the eigenvalues, in descending order."""
+    """Compute the absolute values of the eigenvalues, in descending order."""
     return v.flip(v.sort(v.abs(v.eigvalsh(x))), axis=-1)
 
 
@@ -106,7 +106,7 @@ SINGULAR = "cond: a matrix is singular, where its condition is infinite and has 
 
 
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition number: how the norm of each matrix compares to that of its inverse.
+    """Compute the condition number: the norm of each matrix times the norm of its inverse.
 
     Of p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
     """
@@ -137,7 +137,7 @@ def _norm(x: Any, p: Any) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of a as a linear map from tensors of the last axes to tensors of the first."""
+    """Invert a as a linear map from tensors of the last axes to tensors of the first."""
     if ind <= 0:
         msg = "Invalid ind argument."
         raise ValueError(msg)
@@ -146,7 +146,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
-    """The tensor that a, as a linear map, takes to b; its axes of a are the last ones, or these."""
+    """Find the tensor that the linear map a takes to b; its axes in a are the last, or these."""
     if axes is not None:
         order = list(range(a.ndim))
         for axis in axes:

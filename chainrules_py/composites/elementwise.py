@@ -24,7 +24,7 @@ __all__ = [
 
 
 def angle(z: Numeric, deg: bool = False) -> Any:
-    """The angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""
+    """Compute the angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""
     x = z if kind_of(z) == "complex" else ignore_derivatives(z)
     radians = v.atan2(v.imag(x), v.real(x))
     return radians * (180 / math.pi) if deg else radians
@@ -39,20 +39,20 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
 
 @v.tie_share.implement
 def tie_share_in_words(z: Array, x: Numeric, y: Numeric) -> Any:
-    """By choosing twice."""
+    """Compute the share by choosing twice."""
     one = v.full_like(z, shape=(), fill=1)
     return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
 
 
 @v.clip_below.implement
 def clip_below_standard(x: Array, lo: Numeric) -> Any:
-    """One function in the standard."""
+    """Clip from below, by the standard's one function for both bounds."""
     return namespace(x).clip(x, min=lo)
 
 
 @v.clip_above.implement
 def clip_above_standard(x: Array, hi: Numeric) -> Any:
-    """One function in the standard."""
+    """Clip from above, by the standard's one function for both bounds."""
     return namespace(x).clip(x, max=hi)
 
 
@@ -60,7 +60,7 @@ def clip_above_standard(x: Array, hi: Numeric) -> Any:
 
 
 def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
-    """The choice of the first condition that holds, or the default."""
+    """Return at each place the choice of the first condition that holds, or the default."""
     if len(conditions) != len(choices) or not conditions:
         msg = f"select takes a choice for each condition, and got {len(conditions)}, {len(choices)}"
         raise ValueError(msg)
@@ -74,7 +74,7 @@ def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
 
 
 def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
-    """Of each place the element of the choice that a names there.
+    """Return at each place the element of the choice that a names there.
 
     ``mode`` says what a names that is no choice: ``"raise"``, or the nearest one, ``"clip"``, or
     the one that is met in turning around, ``"wrap"``.
@@ -94,7 +94,7 @@ def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """What straight lines between the points (xp, fp) give at x; ``left``, ``right`` beyond."""
+    """Interpolate linearly between points (xp, fp) at x; beyond them return ``left``, ``right``."""
     y = v.interp(x, xp, fp)
     if left is not None:
         y = v.where(v.less(x, v.index(xp, 0)), left, y)
@@ -102,7 +102,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 def interp_periodic(x: Any, xp: Any, fp: Any, period: Any) -> Any:
-    """The same, of points that come again after a period, in any order."""
+    """Interpolate linearly between points that recur after a period, in any order."""
     period = v.abs(period)
     x, xp = v.remainder(x, period), v.remainder(xp, period)
     order = v.argsort(xp)

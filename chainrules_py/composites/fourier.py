@@ -26,7 +26,7 @@ _PLANE = (-2, -1)
 
 
 def _lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
-    """The axes to transform along, and to which lengths; -1 is the length that is there."""
+    """Return the axes to transform along, with lengths; -1 means the length that is there."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
     axes = list(axes)
@@ -92,22 +92,22 @@ def irfft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -
 
 
 def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The real spectrum of a sequence that is Hermitian."""
+    """Compute the real spectrum of a sequence that is Hermitian."""
     return v.irfft(v.conj(x), n=n, axis=axis, norm=_SWAPPED[norm or "backward"])
 
 
 def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `hfft`."""
+    """Compute the inverse of `hfft`."""
     return v.conj(v.rfft(x, n=n, axis=axis, norm=_SWAPPED[norm or "backward"]))
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """The frequency 0 in the middle."""
+    """Shift the frequency 0 to the middle."""
     return _shifted(x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+    """Compute the inverse of `fftshift`."""
     return _shifted(x, axes, lambda n: -(n // 2))
 
 

@@ -17,21 +17,8 @@ captured, to any order and in both modes, by every engine. On plain values they 
 ==================  ===========================================================================
 """
 
-from chainrules_py.composites.mapping import (
-    apply_along_axis,
-    apply_over_axes,
-    piecewise,
-    vectorize,
-)
-from chainrules_py.vocabulary import (
-    fixed_point,
-    linear_solve,
-    map,
-    minimize,
-    odeint,
-    reduce,
-    root,
-)
+from chainrules_py.composites.mapping import apply_along_axis, apply_over_axes, piecewise, vectorize
+from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, odeint, reduce, root
 
 __all__ = [
     "apply_along_axis",

@@ -1,4 +1,4 @@
-"""How the words that solve and integrate are computed, by any library's words."""
+"""Implementations of the words that solve and integrate, by any library's words."""
 
 from __future__ import annotations
 

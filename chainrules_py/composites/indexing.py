@@ -11,7 +11,7 @@ __all__ = ["compress", "extract", "trim_zeros"]
 
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
-    """The slices of x along an axis where a condition holds; of x in C order if there is none."""
+    """Select slices of x along an axis where a condition holds; of x in C order if axis is None."""
     if condition.ndim != 1:
         msg = "condition must be a 1-d array"
         raise ValueError(msg)
@@ -29,7 +29,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
 
 
 def extract(condition: Any, x: Any) -> Any:
-    """The elements of x, in C order, where a condition holds."""
+    """Select the elements of x, in C order, where a condition holds."""
     return compress(v.reshape(condition, shape=(-1,)), x)
 
 

@@ -90,7 +90,7 @@ def _joined(arrays: Any, axis: int, ndim: int) -> Any:
 
 
 def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """The coordinates of a grid: each array along an axis of its own, the first two exchanged."""
+    """Make grid coordinates: each array along its own axis, the first two exchanged for "xy"."""
     if indexing not in ("xy", "ij"):
         msg = "Valid values for `indexing` are 'xy' and 'ij'."
         raise ValueError(msg)
@@ -110,13 +110,13 @@ def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: st
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis."""
+    """Return the slices along an axis."""
     (a,) = normal_axes(axis, x.ndim)
     return tuple([v.index(x, (slice(None),) * a + (i,)) for i in range(x.shape[a])])
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """The parts of x between these places, or this many parts, the first ones longer."""
+    """Split x at these places, or into this many parts, the first ones longer."""
     (a,) = normal_axes(axis, x.ndim)
     length = x.shape[a]
     indices_or_sections = ignore_derivatives(indices_or_sections)
@@ -134,7 +134,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """The parts of x between these places, or this many equal parts."""
+    """Split x at these places, or into this many equal parts."""
     if not hasattr(indices_or_sections, "__len__"):
         (a,) = normal_axes(axis, x.ndim)
         if x.shape[a] % indices_or_sections:
@@ -144,15 +144,15 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def hsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from left to right."""
+    """Split x into parts from left to right, as `np.hsplit` does."""
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 def vsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from above to below."""
+    """Split x into parts from top to bottom, as `np.vsplit` does."""
     return split(x, indices_or_sections, 0)
 
 
 def dsplit(x: Any, indices_or_sections: Any) -> list[Any]:
-    """The parts of x from front to back."""
+    """Split x into parts from front to back, as `np.dsplit` does."""
     return split(x, indices_or_sections, 2)

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """An axis, or several, counted from the front.
+    """Return an axis, or several, as a tuple counted from the front.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def resize(x: Any, new_shape: Any) -> Any:
-    """The elements of x, over and over, in another shape and of another number."""
+    """Fill another shape, of another size, with the elements of x, over and over."""
     shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
     size = math.prod(shape)
     if builtins.any(length < 0 for length in shape):
@@ -129,7 +129,7 @@ def resize(x: Any, new_shape: Any) -> Any:
 
 
 def diag(x: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix; of a vector, the matrix that has it there."""
+    """Return the k-th diagonal of a matrix; of a vector, the matrix that has it there."""
     if x.ndim == 2:
         return v.diagonal(x, offset=k)
     if x.ndim != 1:
@@ -140,7 +140,7 @@ def diag(x: Any, k: int = 0) -> Any:
 
 
 def diagflat(x: Any, k: int = 0) -> Any:
-    """The matrix that has the elements of x, in C order, on its k-th diagonal."""
+    """Make the matrix that has the elements of x, in C order, on its k-th diagonal."""
     return diag(v.reshape(x, shape=(-1,)), k)
 
 
@@ -151,7 +151,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to.
+    """Return the shape that arrays of these shapes broadcast to.
 
     Raises
     ------

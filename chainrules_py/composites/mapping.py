@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 
 def _array(x: Any, like: Any) -> Any:
-    """A number, or a list of arrays and numbers, as an array of the library of ``like``."""
+    """Make a number, or a list of arrays and numbers, an array of the library of ``like``."""
     if isinstance(x, (list, tuple)):
         if not find_tracers(x):
             return _library(like).asarray(x)
@@ -48,7 +48,7 @@ def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
 
 
 def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of one-dimensional arrays, of each slice of an array along an axis.
+    """Apply a function of one-dimensional arrays to each slice of an array along an axis.
 
     Its results take the place of the axis; their dtype is that of the first.
     """
@@ -72,7 +72,7 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
 
 
 def apply_over_axes(func: Function, a: Any, axes: int | Sequence[int]) -> Any:
-    """A function of an array and an axis, applied over several axes one after the other.
+    """Apply a function of an array and an axis over several axes, one after the other.
 
     An axis that the function takes away is put back with length one.
     """
@@ -123,7 +123,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def _conditions(given: Any, x: Any) -> list[Any]:
-    """The conditions, as NumPy reads them: one alone need not be in a list."""
+    """Return the conditions, as NumPy reads them: one alone need not be in a list."""
     xp = _library(x)
     given = ignore_derivatives(given)
     one = not hasattr(given, "__len__") or (hasattr(given, "ndim") and not given.ndim)
@@ -146,7 +146,7 @@ def vectorize(
     cache: bool = False,
     signature: str | None = None,
 ) -> Any:
-    """A function of elements as one of arrays, which are broadcast: as `numpy.vectorize`.
+    """Turn a function of elements into one of broadcast arrays, as `numpy.vectorize` does.
 
     NumPy's own cannot be seen by engines: it copies its arguments into arrays of objects. This one
     is a loop as well, for convenience and not for speed.
@@ -214,7 +214,7 @@ _Core = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 
 def _parsed(signature: str) -> _Core:
-    """The names of the core axes of what goes in, and of what comes out."""
+    """Read the names of the core axes of the inputs, and of the outputs."""
     import re
 
     one = r"\((?:\w+(?:,\w+)*)?\)"
@@ -301,6 +301,6 @@ def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...],
 
 
 def _dtype(dtype: Any, like: Any) -> Any:
-    """A dtype of the library; NumPy's letters among them."""
+    """Return a dtype of the library, which may be given by NumPy's letters."""
     make = getattr(_library(like), "dtype", None)
     return make(dtype) if make is not None and not isinstance(dtype, make) else dtype

@@ -12,14 +12,14 @@ __all__: list[str] = []
 
 @v.unitary_factor.implement
 def unitary_factor_standard(x: Array) -> Any:
-    """By singular vectors, whose derivatives nobody asks for."""
+    """Compute the factor by singular vectors, whose derivatives nobody asks for."""
     y = v.svd(x, full_matrices=False)
     return v.matmul(y[0], y[2])
 
 
 @v.expm_frechet.implement
 def expm_frechet_standard(x: Array, t: Array) -> Any:
-    """By a matrix of twice the size: eight times the work of `expm`.
+    """Compute the derivative by a matrix of twice the size: eight times the work of `expm`.
 
     N. Higham, "Functions of Matrices" (2008), (3.16).
     """

@@ -108,7 +108,7 @@ Sides = Callable[[Any, int, Width], tuple[Any, Any]]
 
 
 def _sides(mode: str, ndim: int, constant_values: Any, end_values: Any, stat_length: Any) -> Sides:
-    """What gives the two margins of an axis, or what they are broadcast from."""
+    """Return a function that gives an axis's two margins, or what broadcasts to them."""
     if mode == "constant":
         constants = _pairs(constant_values, ndim)
         return lambda x, axis, width: _constants(constants[axis], x)
@@ -125,7 +125,7 @@ def _sides(mode: str, ndim: int, constant_values: Any, end_values: Any, stat_len
 
 
 def _pairs(values: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """One pair per axis, out of what broadcasts to that."""
+    """Return one pair per axis, from values that broadcast to that."""
     if values is None:
         return [(None, None)] * ndim
     if math.prod(values.shape) <= 2 and values.shape != (2, 1):
@@ -136,7 +136,7 @@ def _pairs(values: Any, ndim: int) -> list[tuple[Any, Any]]:
 
 
 def _number(value: Any, x: Any) -> Any:
-    """A constant as an element of x; 0 if there is none."""
+    """Return a constant as an element of x; 0 if there is none."""
     if value is None:
         return v.full_like(x, shape=(), fill=0)
     return value if value.dtype == x.dtype else v.astype(value, dtype=x.dtype)
@@ -173,7 +173,7 @@ _STATISTICS: dict[str, Callable[[Any, int], Any]] = {
 def _statistics(
     statistic: Callable[[Any, int], Any], lengths: Any, x: Any, axis: int
 ) -> tuple[Any, Any]:
-    """Of so many elements at either end; of all by default."""
+    """Compute a statistic of so many elements at either end; of all by default."""
     n = x.shape[axis]
     first, last = [n if length is None else min(length, n) for length in lengths]
     if 0 in (first, last) and statistic in (_STATISTICS["maximum"], _STATISTICS["minimum"]):

@@ -33,7 +33,7 @@ def _vector(p: Any) -> Any:
 
 
 def _aligned(p: Any, q: Any) -> tuple[Any, Any]:
-    """Both of one length, by zeros in front."""
+    """Bring two polynomials to one length, by zeros in front."""
     p, q = _vector(p), _vector(q)
     n = max(p.shape[0], q.shape[0])
 
@@ -45,19 +45,19 @@ def _aligned(p: Any, q: Any) -> tuple[Any, Any]:
 
 
 def polyadd(p: Any, q: Any) -> Any:
-    """The sum."""
+    """Add two polynomials."""
     p, q = _aligned(p, q)
     return p + q
 
 
 def polysub(p: Any, q: Any) -> Any:
-    """The difference."""
+    """Subtract one polynomial from another."""
     p, q = _aligned(p, q)
     return p - q
 
 
 def polymul(p: Any, q: Any) -> Any:
-    """The product, without leading zeros of either."""
+    """Multiply two polynomials, without leading zeros of either."""
     return v.convolve(*[_leading(_vector(a)) for a in (p, q)])
 
 
@@ -67,7 +67,7 @@ def _leading(p: Any) -> Any:
 
 
 def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
-    """The quotient, and the remainder without leading elements of up to 1e-8."""
+    """Return the quotient, and the remainder without leading elements of up to 1e-8."""
     p, q = _vector(p) + 0.0, _vector(q) + 0.0
     m, n = p.shape[0] - 1, q.shape[0] - 1
     scale = 1.0 / v.index(q, 0)
@@ -86,7 +86,7 @@ def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The m-th derivative."""
+    """Compute the m-th derivative of a polynomial."""
     if m < 0:
         msg = "Order of derivative must be positive (see polyint)"
         raise ValueError(msg)
@@ -97,7 +97,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th integral, with these constants, the first integral's first."""
+    """Integrate a polynomial m times, with these constants, the first integral's first."""
     if m < 0:
         msg = "Order of integral must be positive (see polyder)"
         raise ValueError(msg)
@@ -117,7 +117,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial at each element of x; of a matrix of coefficients, those of each column."""
+    """Evaluate a polynomial at each element of x; a matrix of coefficients has one per column."""
     if p.ndim == 1:
         return v.polyval(p, x)
     coefficients = [v.index(p, i) for i in range(p.shape[0])]
@@ -125,7 +125,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def poly(zeros: Any) -> Any:
-    """The polynomial with these zeros, or with the eigenvalues of a matrix; its first is 1."""
+    """Compute the polynomial with these zeros, or a matrix's eigenvalues; it begins with 1."""
     zeros = _vector(zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
         zeros = v.eigvals(zeros)
@@ -144,12 +144,12 @@ def poly(zeros: Any) -> Any:
 
 
 def _come_in_pairs(zeros: Any) -> bool:
-    """Whether the conjugates of these numbers are these numbers."""
+    """Tell whether the conjugates of these numbers are the same numbers."""
     return bool(v.all(v.equal(v.sort(zeros), v.sort(v.conj(zeros)))))
 
 
 def vander(x: Any, columns: int | None = None, increasing: bool = False) -> Any:
-    """The powers of each element of a vector in a row."""
+    """Make a matrix with the powers of each element of a vector in a row."""
     if x.ndim != 1:
         msg = "x must be a one-dimensional array or sequence."
         raise ValueError(msg)
@@ -169,7 +169,7 @@ def polyfit(
     w: Any = None,
     cov: bool | str = False,
 ) -> Any:
-    """The polynomial that is nearest to the points, by the weighted sum of squares."""
+    """Fit the polynomial that is nearest to the points, by the weighted sum of squares."""
     columns = deg + 1
     x, y = x + 0.0, y + 0.0
     limit: Any = rcond
@@ -202,7 +202,7 @@ def polyfit(
 
 
 def polyval_at(c: Any, *points: Any) -> Any:
-    """The polynomial in several variables, whose coefficients have one axis for each, at points.
+    """Evaluate a polynomial in several variables, with an axis of coefficients for each, at points.
 
     The coefficients begin with that of the zeroth power.
     """
@@ -216,14 +216,14 @@ def polyval_at(c: Any, *points: Any) -> Any:
 
 
 def polygrid(c: Any, *axes: Any) -> Any:
-    """The same, at all points of the grid that these arrays are the coordinates of."""
+    """Evaluate a polynomial in several variables on the grid that has these coordinates."""
     for x in axes:
         c = ascending(x, c, outer=True)
     return c
 
 
 def ascending(x: Any, c: Any, *, outer: bool) -> Any:
-    """The polynomial along the first axis of c, whose other axes come first or meet those of x."""
+    """Evaluate a polynomial along the first axis of c; the others come first or meet those of x."""
     c = _vector(c)
     if kind_of(c) in ("int", "bool"):
         c = c + 0.0

@@ -69,7 +69,7 @@ def _letters(places: Any) -> str:
 
 
 def _written_out(subscripts: str, operands: list[Any]) -> str:
-    """The subscripts with letters for an ellipsis, and with the output."""
+    """Write the subscripts out, with letters for an ellipsis, and with the output."""
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
@@ -98,7 +98,7 @@ def _written_out(subscripts: str, operands: list[Any]) -> str:
 
 
 def vdot(a: Any, b: Any) -> Any:
-    """The sum of conj(a) b over all elements."""
+    """Sum conj(a) b over all elements."""
     return v.vecdot(v.reshape(a, shape=(-1,)), v.reshape(b, shape=(-1,)))
 
 
@@ -108,7 +108,7 @@ def matvec(x1: Any, x2: Any) -> Any:
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
-    """The conjugate of each vector times its matrix."""
+    """Multiply the conjugate of each vector by its matrix."""
     return v.squeeze(v.matmul(v.expand_dims(v.conj(x1), axis=-2), x2), axis=-2)
 
 
@@ -125,7 +125,7 @@ def kron(a: Any, b: Any) -> Any:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """The vector product; of two vectors in the plane, the third component alone."""
+    """Compute the vector product; of two vectors in the plane, the third component alone."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = _last(a, axisa), _last(b, axisb)
@@ -156,7 +156,7 @@ def _last(x: Any, axis: int) -> Any:
 
 
 def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector product of vectors in space, as the standard has it."""
+    """Compute the vector product of vectors in space, as the standard has it."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         msg = (
             f"cross({describe(x1)}, {describe(x2)}, axis={axis}) takes vectors of three "
@@ -167,7 +167,7 @@ def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """A matrix multiplied with itself, or its inverse, by squaring again and again."""
+    """Raise a matrix, or its inverse, to a power by squaring again and again."""
     if n < 0:
         a, n = v.inv(a), -n
     if n == 0:
@@ -185,7 +185,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Any) -> Any:
-    """A product of matrices in the order that takes the fewest multiplications.
+    """Multiply matrices in the order that takes the fewest multiplications.
 
     Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, section 15.2.
     """
@@ -249,7 +249,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of each matrix: of its elements, its singular values, its columns or its rows."""
+    """Compute the norm of each matrix: of its elements, singular values, columns or rows."""
     if ord == "fro":
         return v.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), -float("inf")):

@@ -147,7 +147,7 @@ for _word, _function in OF_REALS:
 
 @v.sign.implement
 def sign_complex(x: complex) -> Any:
-    """The point of the unit circle in the direction of x."""
+    """Return the point of the unit circle in the direction of x, or 0 for 0."""
     return x / abs(x) if x else x
 
 
@@ -155,7 +155,7 @@ def sign_complex(x: complex) -> Any:
 
 
 def _total(function: Function, poles: Mapping[Any, float], overflow: Function) -> Function:
-    """A function of ``math`` that gives the value of IEEE 754 where that one raises."""
+    """Wrap a function of ``math`` to give the value of IEEE 754 where that one raises."""
 
     def of_real(x: float) -> float:
         try:
@@ -231,7 +231,7 @@ for _word, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
 
 
 def _rounding(function: Function) -> Function:
-    """A function to whole numbers as one that keeps floats floats, and the sign of a zero."""
+    """Wrap a function to whole numbers so that floats stay floats, and zeros keep their sign."""
 
     def of_real(x: float) -> float:
         if type(x) is not float or not math.isfinite(x):
@@ -252,19 +252,19 @@ for _word, _function in (
 
 @v.round_decimals.implement
 def round_decimals_number(x: int | float, *, decimals: int) -> Any:
-    """As Python rounds, whose decimals are exact."""
+    """Round as Python does, whose decimals are exact."""
     return round(x, decimals)
 
 
 @v.hypot.implement
 def hypot_number(x: int | float, y: int | float) -> Any:
-    """The length, infinite if one side is."""
+    """Compute the length of the hypotenuse, infinite if one side is."""
     return math.hypot(x, y)
 
 
 @v.atan2.implement
 def atan2_number(y: int | float, x: int | float) -> Any:
-    """The angle of the point (x, y)."""
+    """Compute the angle of the point (x, y)."""
     return math.atan2(y, x)
 
 
@@ -276,19 +276,19 @@ def fmod_number(x: int | float, y: int | float) -> Any:
 
 @v.logaddexp.implement
 def logaddexp_number(x: int | float, y: int | float) -> Any:
-    """The greater one, and what the lesser adds to it."""
+    """Compute log(exp(x) + exp(y)) as the greater number and what the lesser adds to it."""
     return x + math.log(2) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
 @v.logaddexp2.implement
 def logaddexp2_number(x: int | float, y: int | float) -> Any:
-    """The greater one, and what the lesser adds to it."""
+    """Compute log2(2**x + 2**y) as the greater number and what the lesser adds to it."""
     return x + 1.0 if x == y else max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2)
 
 
 @v.sinc.implement
 def sinc_number(x: int | float | complex) -> Any:
-    """The sine of πx over πx."""
+    """Compute sin(πx) / (πx), which is 1 at 0."""
     return v.sin(math.pi * x) / (math.pi * x) if x else 1.0
 
 
@@ -297,13 +297,13 @@ def sinc_number(x: int | float | complex) -> Any:
 
 @v.lift.implement
 def lift_number(x: int | float | complex, *, to: Any) -> Any:
-    """A 0-d array, and the scalar in it."""
+    """Make a 0-d array, and return the scalar in it."""
     return to.asarray(x)[()]
 
 
 @v.lift.implement
 def lift_array(x: Array, *, to: Any) -> Any:
-    """An array, or a scalar of a library, has its home."""
+    """Return an array, or a scalar of a library, as it is: it has its home."""
     return x
 
 

@@ -38,7 +38,7 @@ def _last(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The middle one of the elements in order, or the mean of the two in the middle."""
+    """Return the middle one of the elements in order, or the mean of the two in the middle."""
     n = math.prod([x.shape[a] for a in axes_of(axis, x.ndim)])
     if n == 0:
         return v.mean(x, axis=axis, keepdims=keepdims)
@@ -46,7 +46,7 @@ def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 
 
 def nanmedian(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The median of what is not NaN."""
+    """Compute the median, ignoring NaNs."""
     if math.prod(x.shape) == 0:
         return v.mean(x, axis=axis, keepdims=keepdims)
     n = _numbers(x, axes_of(axis, x.ndim))
@@ -55,7 +55,7 @@ def nanmedian(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 
 
 def _numbers(x: Any, axes: tuple[int, ...]) -> Any:
-    """How many elements are not NaN, with one axis of length one at the end for the reduced."""
+    """Count elements that are not NaN; one last axis of length one replaces the reduced ones."""
     return v.count_nonzero(v.logical_not(v.isnan(_last(x, axes))), axis=-1, keepdims=True)
 
 
@@ -74,7 +74,7 @@ def _ranks(ranks: Any, x: Any) -> Any:
 
 
 def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, ndim: int, before: int = 0) -> Any:
-    """The result with the reduced axes, behind ``before`` axes of its own."""
+    """Put the reduced axes back with length one, behind ``before`` axes of the result's own."""
     if not keepdims or not axes:
         return y
     return v.expand_dims(y, axis=tuple([before + a for a in sorted(axes)]))
@@ -91,7 +91,7 @@ def quantile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """The point that a part q of the elements is below."""
+    """Find the point that a part q of the elements is below."""
     return _quantile(x, _checked(q, x, 1), axis, method, keepdims, weights, skip_nan=False)
 
 
@@ -103,7 +103,7 @@ def percentile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """The point that q in a hundred of the elements are below."""
+    """Find the point that q in a hundred of the elements are below."""
     return _quantile(x, _checked(q, x, 100) / 100, axis, method, keepdims, weights, skip_nan=False)
 
 
@@ -115,7 +115,7 @@ def nanquantile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """As `quantile`, of what is not NaN."""
+    """Find the point that a part q of the elements is below, ignoring NaNs."""
     return _quantile(x, _checked(q, x, 1), axis, method, keepdims, weights, skip_nan=True)
 
 
@@ -127,7 +127,7 @@ def nanpercentile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """As `percentile`, of what is not NaN."""
+    """Find the point that q in a hundred of the elements are below, ignoring NaNs."""
     return _quantile(x, _checked(q, x, 100) / 100, axis, method, keepdims, weights, skip_nan=True)
 
 

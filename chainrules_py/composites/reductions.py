@@ -30,12 +30,12 @@ _ABSENT: Any = object()
 
 
 def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
-    """The axes that are meant, counted from the front; all of them by None."""
+    """Return the axes that are meant, counted from the front; all of them for None."""
     return tuple(range(ndim)) if axis is None else normal_axes(axis, ndim)
 
 
 def array_of(numbers: Any, like: Any) -> Any:
-    """A list of numbers as an array where another one lives; anything else as it is.
+    """Convert a list of numbers to an array where ``like`` lives; return anything else as it is.
 
     Arrays of that library, which it may differentiate, are stacked with the numbers beside them.
     """
@@ -55,7 +55,7 @@ def array_of(numbers: Any, like: Any) -> Any:
 
 
 def _array(n: Any, like: Any) -> Any:
-    """An entry of a list, which a program of an engine's may trace."""
+    """Convert an entry of a list, which an engine's program may trace, to an array."""
     if hasattr(n, "dtype"):
         return n
     return arrayed(n, like) if find_tracers(n) else array_of((n,), like)[0]
@@ -66,7 +66,7 @@ def _part(x: Any, axis: int, where: Any) -> Any:
 
 
 def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The largest element less the smallest."""
+    """Subtract the smallest element from the largest."""
     largest = v.max(x, axis=axis, keepdims=keepdims)
     return largest - v.min(x, axis=axis, keepdims=keepdims)
 
@@ -79,22 +79,22 @@ def _without_nan(x: Any, identity: int) -> Any:
 
 
 def nansum(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The sum of what is not NaN."""
+    """Compute the sum, ignoring NaNs."""
     return v.sum(_without_nan(x, 0), axis=axis, keepdims=keepdims)
 
 
 def nanprod(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The product of what is not NaN."""
+    """Compute the product, ignoring NaNs."""
     return v.prod(_without_nan(x, 1), axis=axis, keepdims=keepdims)
 
 
 def nancumsum(x: Any, /, *, axis: int | None = None) -> Any:
-    """The sums of the first elements, as if NaN were 0."""
+    """Compute the cumulative sums, as if NaN were 0."""
     return v.cumulative_sum(_without_nan(x, 0), axis=axis)
 
 
 def nancumprod(x: Any, /, *, axis: int | None = None) -> Any:
-    """The products of the first elements, as if NaN were 1."""
+    """Compute the cumulative products, as if NaN were 1."""
     return v.cumulative_prod(_without_nan(x, 1), axis=axis)
 
 
@@ -102,7 +102,7 @@ def nancumprod(x: Any, /, *, axis: int | None = None) -> Any:
 
 
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = _ABSENT, append: Any = _ABSENT) -> Any:
-    """The differences of neighbours, n times over, of x between what is put on its ends."""
+    """Take the differences of neighbours, n times over, of x with ``prepend`` and ``append``."""
     if n == 0:
         return x
     if n < 0:
@@ -127,7 +127,7 @@ def _replaced(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]
 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in C order, between what is put before and behind them."""
+    """Compute differences of neighbours in C order, between what is put before and behind them."""
     x = v.reshape(x, shape=(-1,))
     differences = v.diff(x)
     parts = [
@@ -155,7 +155,7 @@ def _in_kind(part: Any, x: Any) -> Any:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of y along an axis, by the trapezoidal rule."""
+    """Integrate y along an axis, by the trapezoidal rule."""
     (a,) = normal_axes(axis, y.ndim)
     if x is None:
         widths = dx
@@ -169,7 +169,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_order: int = 1) -> Any:
-    """The slopes of x along axes: central differences, and one-sided ones at the ends.
+    """Compute the slopes of x along axes: central differences, and one-sided ones at the ends.
 
     For each axis a distance, or the coordinates, whose distances then need not be equal.
 
@@ -218,7 +218,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _distances(spacing: Any, x: Any, axis: int) -> Any:
-    """A distance, or the distances between coordinates, shaped to go along an axis."""
+    """Return a distance, or the distances between coordinates, shaped to go along an axis."""
     if _is_number(spacing) or spacing.ndim == 0:
         return spacing
     if spacing.ndim != 1:
@@ -265,5 +265,5 @@ def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
 
 
 def _end_weights(p: Any, r: Any) -> tuple[Any, Any, Any]:
-    """What three points, p and r apart, weigh in their parabola's slope at the first of them."""
+    """Return the weights of three points, p and r apart, in the parabola's slope at the first."""
     return -(2.0 * p + r) / (p * (p + r)), (p + r) / (p * r), -p / (r * (p + r))

@@ -16,25 +16,25 @@ def _device(x: Any) -> Any:
 
 @v.concat.implement
 def concat_standard(*arrays: Array, axis: int | None = 0) -> Any:
-    """The standard's takes a sequence."""
+    """Join arrays, of which the standard's function takes a sequence."""
     return namespace(arrays[0]).concat(arrays, axis=axis)
 
 
 @v.stack.implement
 def stack_standard(*arrays: Array, axis: int = 0) -> Any:
-    """The standard's takes a sequence."""
+    """Stack arrays, of which the standard's function takes a sequence."""
     return namespace(arrays[0]).stack(arrays, axis=axis)
 
 
 @v.tile.implement
 def tile_standard(x: Array, *, repetitions: tuple[int, ...]) -> Any:
-    """The standard's takes the repetitions by position."""
+    """Tile x; the standard's function takes the repetitions by position."""
     return namespace(x).tile(x, repetitions)
 
 
 @v.permute_dims.implement
 def permute_dims_standard(x: Array, *, axes: tuple[int, ...] | None = None) -> Any:
-    """The standard has no default, and wants no negative axes."""
+    """Permute the axes; the standard has no default, and wants no negative axes."""
     ndim = x.ndim
     order = range(ndim)[::-1] if axes is None else [axis % ndim for axis in axes]
     return namespace(x).permute_dims(x, tuple(order))
@@ -42,7 +42,7 @@ def permute_dims_standard(x: Array, *, axes: tuple[int, ...] | None = None) -> A
 
 @v.squeeze.implement
 def squeeze_standard(x: Array, *, axis: int | tuple[int, ...] | None = None) -> Any:
-    """The standard has no default."""
+    """Remove axes of length one; the standard has no default for which."""
     if axis is None:
         axis = tuple(i for i, length in enumerate(x.shape) if length == 1)
     return namespace(x).squeeze(x, axis)
@@ -50,7 +50,7 @@ def squeeze_standard(x: Array, *, axis: int | tuple[int, ...] | None = None) -> 
 
 @v.expand_dims.implement
 def expand_dims_standard(x: Array, *, axis: int | tuple[int, ...]) -> Any:
-    """The standard's makes one axis."""
+    """Insert axes of length one; the standard's function makes one."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     ndim = x.ndim + len(axes)
     for a in sorted(a % ndim for a in axes):
@@ -62,7 +62,7 @@ def expand_dims_standard(x: Array, *, axis: int | tuple[int, ...]) -> Any:
 def cumulative_sum_standard(
     x: Array, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """The standard has a default for one axis only."""
+    """Compute cumulative sums; the standard has a default for arrays of one axis only."""
     xp = namespace(x)
     x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return xp.cumulative_sum(x, axis=axis, include_initial=include_initial)
@@ -72,7 +72,7 @@ def cumulative_sum_standard(
 def cumulative_prod_standard(
     x: Array, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """As `cumulative_sum_standard`."""
+    """Compute cumulative products; the standard has a default for arrays of one axis only."""
     xp = namespace(x)
     x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return xp.cumulative_prod(x, axis=axis, include_initial=include_initial)
@@ -80,7 +80,7 @@ def cumulative_prod_standard(
 
 @v.take.implement
 def take_standard(x: Array, indices: Array, *, axis: int | None = None) -> Any:
-    """The standard's indices have one axis."""
+    """Take elements at indices of any shape; the standard's indices have one axis."""
     xp = namespace(x)
     x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
     taken = xp.take(x, xp.reshape(indices, (-1,)), axis=axis)
@@ -89,7 +89,7 @@ def take_standard(x: Array, indices: Array, *, axis: int | None = None) -> Any:
 
 @v.copy.implement
 def copy_standard(x: Array) -> Any:
-    """An option in the standard."""
+    """Copy x, by what is an option in the standard."""
     return namespace(x).asarray(x, copy=True)
 
 

@@ -30,13 +30,13 @@ __all__ = [
 
 
 def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
-    """The mean of the elements where a condition holds."""
+    """Compute the mean of the elements where a condition holds."""
     y = v.sum(v.where(where, x, 0), axis=axis, keepdims=keepdims)
     return v.divide(y, v.astype(_count(x, where, axis, keepdims), dtype=y.dtype))
 
 
 def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
-    """How many elements there are where the condition holds."""
+    """Count the elements where the condition holds."""
     every = v.full_like(x, shape=x.shape, fill=True, dtype=_xp(x).bool)
     chosen = v.logical_and(every, where)
     if chosen.shape != x.shape:
@@ -59,7 +59,7 @@ def var(
     where: Any = True,
     mean: Any = None,
 ) -> Any:
-    """The variance of the elements where a condition holds, about their mean or a given one."""
+    """Compute the variance where a condition holds, about the elements' mean or a given one."""
     return _variance(x, axis, correction, keepdims, where, mean, empty=0.0)
 
 
@@ -84,18 +84,18 @@ def std(
     where: Any = True,
     mean: Any = None,
 ) -> Any:
-    """The square root of the variance."""
+    """Compute the standard deviation, the square root of the variance."""
     return _root(_variance(x, axis, correction, keepdims, where, mean, empty=0.0))
 
 
 def _root(variance: Any) -> Any:
-    """The square root, with derivative 0 at 0, where all elements are equal."""
+    """Compute the square root, with derivative 0 at 0, where all elements are equal."""
     constant = v.equal(variance, 0)
     return v.where(constant, 0, v.sqrt(v.where(constant, 1, variance)))
 
 
 def nanmean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
-    """The mean of what is not NaN."""
+    """Compute the mean, ignoring NaNs."""
     return mean(x, axis=axis, keepdims=keepdims, where=_numbers(x, where))
 
 
@@ -114,7 +114,7 @@ def nanvar(
     where: Any = True,
     mean: Any = None,
 ) -> Any:
-    """The variance of what is not NaN; NaN if it is no more than the correction."""
+    """Compute the variance, ignoring NaNs; NaN if their count is no more than the correction."""
     return _variance(x, axis, correction, keepdims, _numbers(x, where), mean, empty=math.nan)
 
 
@@ -128,7 +128,7 @@ def nanstd(
     where: Any = True,
     mean: Any = None,
 ) -> Any:
-    """The square root of `nanvar`."""
+    """Compute the standard deviation, ignoring NaNs: the square root of `nanvar`."""
     variance = nanvar(
         x, axis=axis, correction=correction, keepdims=keepdims, where=where, mean=mean
     )
@@ -167,7 +167,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """The mean, weighted if weights are given; if asked for, with the sum of the weights."""
+    """Compute the mean, weighted if weights are given; if asked for, also return their sum."""
     if weights is None:
         y = v.mean(x, axis=axis, keepdims=keepdims)
         n = math.prod(y.shape)
@@ -191,7 +191,7 @@ def average(
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each whole number occurs, or the sum of the weights there."""
+    """Count how often each whole number occurs, or sum the weights there."""
     if weights is None:
         ones = v.ones_like(x, dtype=_xp(x).float64)
         return v.astype(v.bincount(x, ones, minlength=minlength), dtype=_xp(x).int64)
@@ -207,7 +207,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
-    """The sums of products of one vector with the conjugate of another, at all shifts."""
+    """Sum the products of one vector with the conjugate of another, at all shifts."""
     if not (x1.ndim and x2.ndim):
         msg = "object of too small depth for desired array"
         raise ValueError(msg)
@@ -232,7 +232,7 @@ def cov(
     aweights: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """The covariances of the rows of x, and of y, or of the columns if the rows are no variables.
+    """Compute the covariances of the rows of x and of y, or of their columns if not ``rowvar``.
 
     ``fweights`` says how often each observation was made, ``aweights`` how much it counts.
     """
@@ -290,7 +290,7 @@ def _floating(z: Any, dtype: Any) -> Any:
 
 
 def _observations(weights: Any, name: str, z: Any) -> Any:
-    """Checked weights of observations, as floating numbers."""
+    """Check weights of observations, and return them as floats; None stays None."""
     if weights is None:
         return None
     if weights.ndim > 1:
@@ -306,7 +306,7 @@ def _observations(weights: Any, name: str, z: Any) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The covariances, divided by both standard deviations."""
+    """Compute the correlations: the covariances, divided by both standard deviations."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c

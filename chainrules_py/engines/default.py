@@ -9,7 +9,9 @@ from chainrules_py.config import Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.registry.table import Rule, demand_rule, find_rule
+from chainrules_py.registry.explain import demand_rule
+from chainrules_py.registry.statement import Rule
+from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.values import arrays
@@ -54,7 +56,7 @@ def _installed() -> Any:
 def demand(
     f: Any, operands: tuple[type, ...], config: Config | None, mode: str
 ) -> tuple[Rule, Config | None]:
-    """The rule for a mode, and the engine that it runs with.
+    """Find the rule for a mode, and the engine that it runs with.
 
     Where no engine is named, the one that is installed serves words that are given functions, and
     transposes a statement of the other mode, if that was made for it.

@@ -8,11 +8,11 @@ An exporter is a package that knows one engine. It announces itself by an entry 
 - ``supports(f, *operands, **options)``, which gives a `Support`.
 
 What every exporter needs besides stands here: what a call comes down to (`resolved`), operands as
-the flat list of arrays that engines work with (`FlatLayout`), and, for engines that see nothing inside
-of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound by
-`chainrules_py.registry.bind.bind.bind`, or, where the engine does not say beforehand which half it will need, by
-`chainrules_py.registry.bind.bind.bind_both`. An engine that sees primitives being called in a program that it
-traces registers so with `chainrules_py.values.arrays.register_host`.
+the flat list of arrays that engines work with (`FlatLayout`), and, for engines that see nothing
+inside of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound by
+`chainrules_py.bind`, or, where the engine does not say beforehand which half it will need, by
+`chainrules_py.extend.bind_both`. An engine that sees primitives being called in a program that it
+traces registers so with `chainrules_py.extend.register_host`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EXPORTERS = "chainrules_py.exporters"
 
 
 def exporters() -> tuple[str, ...]:
-    """The engines that functions can be exported to.
+    """List the engines that functions can be exported to.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def exporters() -> tuple[str, ...]:
 
 
 def exporter(name: str) -> Any:
-    """The package that knows an engine.
+    """Import the package that exports to an engine.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def exporter(name: str) -> Any:
 def export(
     f: Callable[..., Any], /, *, to: str | Sequence[str] | None = None, **options: Any
 ) -> Any:
-    """A function with a rule as a differentiable function of another engine.
+    """Turn a function with a rule into a differentiable function of another engine.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def export(
 
 @final
 class Support:
-    """What of an exported function an engine can do.
+    """Support of an engine for an exported function: the transformations that it can apply.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Support:
         self.order = order
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dict."""
+        """Return the same facts as a dict."""
         return {name: getattr(self, name) for name in self.NAMES}
 
     def __eq__(self, other: object) -> bool:
@@ -173,7 +173,7 @@ def stated(
     options: dict[str, Any],
     config: Config | None = None,
 ) -> Support:
-    """What of a call is stated in rules: an exporter says as much, or what its engine can do of it.
+    """Tell how much of a call the rules state: exporters say so, or what their engine can do of it.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def stated(
 
 @final
 class Resolved:
-    """What a call comes down to.
+    """Resolution of a call: the one primitive it comes down to, or code that calls several.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Resolved:
 
 
 def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Resolved:
-    """What a call of a function comes down to: one primitive, or code that calls several.
+    """Resolve a call of a function: it is one primitive, or code that calls several.
 
     Parameters
     ----------
@@ -330,11 +330,11 @@ class Kernel:
         self.name = name_of(f)
 
     def __call__(self, *xs: Any) -> tuple[Any, ...]:
-        """The arrays and numbers in the result, in order."""
+        """Return the arrays and numbers in the result, in order."""
         return tuple(flatten(self.f(*xs))[0])
 
     def _along(self, xs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """The function of what moves alone, and that."""
+        """Return the function of the moving operands alone, and these operands."""
 
         def along(*moved: Any) -> Any:
             given = list(xs)

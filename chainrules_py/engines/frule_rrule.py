@@ -1,4 +1,4 @@
-"""What people call: ``frule`` and ``rrule``. Like every engine they consume rules by `bind`."""
+"""Functions for users: ``frule`` and ``rrule``. Like every engine they use rules by `bind`."""
 
 from __future__ import annotations
 
@@ -7,27 +7,18 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
-from chainrules_py.errors import NoRuleError, ProjectionError, describe
-from chainrules_py.primitives import plugins
+from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import Alias, Call, aliases
 from chainrules_py.registry.bind.bind import bind, part
+from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
-from chainrules_py.registry.table import name_of, primal_of, unbind
+from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, held, own
 from chainrules_py.tangents.space import Space, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import (
-    AbstractTangent,
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
-from chainrules_py.values import arrays
+from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.library import owners
-from chainrules_py.vocabulary.elementwise import lift
 
 __all__ = ["Pullback", "frule", "rrule"]
 
@@ -75,7 +66,7 @@ class _Frule:
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
-        f, operands, options, native = _normalised(f, operands, options)
+        f, operands, options, native = normalise_call(f, operands, options)
         if f is None:
             y, y_dot = push_through(native, operands, tangents)
             return y, NoTangent() if space_is_discrete(y) else y_dot
@@ -143,7 +134,7 @@ class _Rrule:
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
-        f, operands, options, native = _normalised(f, operands, options)
+        f, operands, options, native = normalise_call(f, operands, options)
         if f is None:
             return pull_through(native, operands)
         classes = tuple(map(type, operands))
@@ -174,7 +165,7 @@ def _slots(bound: Any) -> tuple[bool | None, ...]:
 
 @final
 class Pullback:
-    """From a cotangent of the result to a tuple with one cotangent per operand.
+    """Map from a cotangent of the result to a tuple with one cotangent per operand.
 
     ``pullback(y_bar)``, any number of times; ``pullback(y_bar, wanted=(True, False))`` skips the
     work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
@@ -197,7 +188,7 @@ class Pullback:
         self.wanted = wanted
 
     def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
-        """One cotangent per operand."""
+        """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_cotangent(self.y, y_bar)
         if record is None or is_zero(y_bar):
@@ -235,7 +226,7 @@ class Pullback:
         return tuple(given)
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
-        """One entry per operand; indices, conditions and the like have none to be given."""
+        """Place one entry per operand; indices, conditions and the like have none to be given."""
         empty = {True: None, False: NoTangent(), None: ZeroTangent()}
         bars: list[Any] = [empty[w] for w in self.wanted]
         for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
@@ -243,7 +234,7 @@ class Pullback:
         return bars
 
     def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
-        """The cotangents that are wanted, None for the others."""
+        """Compute the cotangents that are wanted, None for the others."""
         if len(wanted) != len(self.operands):
             msg = (
                 f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
@@ -269,7 +260,7 @@ _plans = Cache()
 
 
 def _unchanged(called: Any, f: Any, native: Any, operands: tuple[Any, ...]) -> bool:
-    """Whether a call without options went to its rule just as it was given."""
+    """Tell whether a call without options went to its rule just as it was given."""
     return called is not None and called[0] is (native or f) and called[1] is operands
 
 
@@ -281,94 +272,14 @@ def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, 
     return config, f, operands
 
 
-def _normalised(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """``(primal, operands, options, native)`` in the one form; ``native`` stood for the primal.
-
-    ``(None, operands, {}, call)`` for what has no primal: ``call(*operands)`` has to be traced.
-    """
-    if isinstance(f, Primitive):
-        return f, *f.normalise(operands, options), None
-    primal = primal_of(f)
-    if primal is None:
-        plugins.see(f, map(type, operands))
-        primal = primal_of(f)
-    home = arrays.number_home(f)
-    if home is not None and all(arrays.is_python_number(type(x)) for x in operands):
-        operands = tuple([scalar_at_home(x, home) for x in operands])
-    row = _row(f)
-    if row is not None:
-        return _by_row(row, operands, options)
-    if primal is None:
-        raise NoRuleError(_unknown(f, operands))
-    return primal, *primal.normalise(operands, options), f
-
-
-def _row(f: Any) -> Alias | None:
-    try:
-        return aliases.get(f)
-    except TypeError:  # unhashable
-        return None
-
-
-def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A call of a library's function, as `_normalised` gives it."""
-    word, native = row.word, row.native
-    if not options and isinstance(word, Primitive) and _is_whole(word, operands):
-        return word, operands, options, native
-    homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
-    home = next((h for h in homes if h is not None), None)
-    call = arrays.inside(home, row.call, operands, options)
-    words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
-
-    def whole(*xs: Any) -> Any:
-        return arrays.inside(home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
-
-    if not words or _does_more(call, row, operands, options):
-        return None, operands, {}, whole
-    primal: Any = call.word  # a keyword may have made it another word
-    xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
-    if len(xs) != len(operands):  # its defaults have no tangents to be given
-        return None, operands, {}, whole
-    return primal, xs, stated, None
-
-
-def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
-    """Whether a word takes these operands and nothing besides."""
-    return len(operands) == len(word.operands) and not word.options
-
-
-def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Whether keywords have made of a call more than one of a word with the same operands."""
-    if call.after:
-        return True
-    if len(call.operands) != len(operands):
-        # An option by position is one of the operands too, and gets NoTangent(); a list is one.
-        return True
-    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
-    return not same and not options.keys().isdisjoint(row.lower)
-
-
-def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
-    shown = ", ".join(type(x).__qualname__ for x in operands)
-    return (
-        f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
-        f"it and state a rule, or differentiate through it with an engine"
-    )
-
-
 def space_is_discrete(y: Any) -> bool:
-    """Whether a result is an integer or a boolean, so that it has no tangent."""
+    """Tell whether a result is an integer or a boolean, so that it has no tangent."""
     of = space(y)
     return type(of) is Space and of.kind == "int"
 
 
 def _nothing(x: Any) -> Any:
     return NoTangent() if is_zero(space(x)) else ZeroTangent()
-
-
-def scalar_at_home(x: Any, home: Any) -> Any:
-    """A Python number, or a tracer of one, as the scalar that a library's functions make of it."""
-    return lift(x, to=home)
 
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:

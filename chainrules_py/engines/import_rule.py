@@ -12,7 +12,9 @@ from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.recipes import FruleRecipe, RruleRecipe
 from chainrules_py.registry.checks import find_primal
-from chainrules_py.registry.table import Source, Statement, enter, name_of, rules_for
+from chainrules_py.registry.explain import rules_for
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.table import enter, name_of
 
 __all__ = ["declared", "parameters_of_imported", "state_imported", "without_rule"]
 
@@ -20,7 +22,7 @@ __all__ = ["declared", "parameters_of_imported", "state_imported", "without_rule
 def parameters_of_imported(
     f: Callable[..., Any], operands: int | None
 ) -> tuple[list[str], dict[str, Any]]:
-    """The names of the operands of another engine's function, and its options with their defaults.
+    """Return the names of the operands of another engine's function, and its options' defaults.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def declared(
     options: dict[str, Any],
     value: Callable[[tuple[Any, ...], dict[str, Any]], Any],
 ) -> Primitive[..., Any]:
-    """A primitive under the name and with the parameters of another engine's function.
+    """Declare a primitive with the name and the parameters of another engine's function.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def declared(
 
 
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
-    """The primitive that is to get its rule from another engine's function.
+    """Find the primitive that is to get its rule from another engine's function.
 
     Raises
     ------

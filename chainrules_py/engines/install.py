@@ -49,14 +49,14 @@ _places: dict[tuple[int, Any], _Place] = {}
 
 
 def found_below(table: MutableMapping[Any, Any], key: Any) -> Any:
-    """What a table of an engine's has under a key but for what is installed there, or `ABSENT`."""
+    """Return a table's entry under a key, below what is installed there, or `ABSENT`."""
     place = _places.get((id(table), key))
     return table.get(key, ABSENT) if place is None else place.layers[0][0]
 
 
 @final
 class Installed:
-    """What ``install`` of an adapter put in place. As a context manager it is removed at the end.
+    """Installation made by an adapter's ``install``; as a context manager, it ends with the block.
 
     First it is told all that is to be put somewhere; then `put` does so, with all of it or nothing.
     Where several are installed in one place, the last is on top, and they may be removed in any
@@ -154,7 +154,7 @@ class Installed:
 
 
 def original(space: Any, name: str) -> Any:
-    """What an engine has itself under a name with dots, or None: below all that is installed."""
+    """Return an engine's own object under a dotted name, below all that is installed, or None."""
     path, _, last = name.rpartition(".")
     where = find(space, path) if path else space
     if not hasattr(where, "__dict__"):
@@ -168,7 +168,7 @@ def original(space: Any, name: str) -> Any:
 def chosen(
     library: Any, names: Iterable[str], functions: dict[str, Callable[..., Any]]
 ) -> dict[str, Callable[..., Any]]:
-    """What is to be installed by its name: functions of a library that have rows, and others.
+    """Choose what to install by name: functions of a library that have rows, and others.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def chosen(
 
 
 def native_of(library: Any, name: str) -> Callable[..., Any]:
-    """The function of a library that stands under a name, and has a row.
+    """Find the function of a library that stands under a name, and has a row.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def native_of(library: Any, name: str) -> Callable[..., Any]:
 
 
 def find(space: Any, name: str) -> Any:
-    """What stands under a name with dots, or None."""
+    """Find the object that stands under a name with dots, or None."""
     for part in name.split("."):
         space = getattr(space, part, None)
     return space

@@ -54,7 +54,7 @@ class ReusedValue:
         _known.reset(self._token)
 
     def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        """Whether a call is the one whose value this is: of the same objects."""
+        """Tell whether a call is the one with this value: the same function of the same objects."""
         return (
             self.primal is primal
             and len(operands) == len(self.operands)
@@ -67,14 +67,14 @@ _known: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar("kno
 
 
 def anything_known() -> bool:
-    """Whether the value of any call is known."""
+    """Tell whether the value of any call is known."""
     return _known.get() is not None
 
 
 def known_value(
     primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> ReusedValue | None:
-    """What knows the value of a call, or None."""
+    """Find the `ReusedValue` that knows the value of a call, or None."""
     known = _known.get()
     while known is not None and not known.is_of(primal, operands, options):
         known = known._before

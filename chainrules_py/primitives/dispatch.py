@@ -47,7 +47,7 @@ class Cache:
         self.table: Mapping[Any, Any] = _EMPTY
 
     def open(self) -> dict[Any, Any]:
-        """The dict that ``table`` is until the next registration."""
+        """Return the dict that ``table`` is until the next registration."""
         with lock:
             if self.table is _EMPTY:
                 self.table = {}
@@ -67,7 +67,7 @@ arrays._on_change.append(invalidate)
 
 
 class MethodTable(Generic[T]):
-    """What there is for which types, with a layer of precedence for each.
+    """Table of values by the types of operands, with a layer of precedence for each.
 
     The more specific signature wins. Between equal and between ambiguous ones the higher layer
     decides, so that the order of loading never does.
@@ -104,7 +104,7 @@ class MethodTable(Generic[T]):
         return self._methods
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
-        """The value for these types, or None.
+        """Find the value for these types, or None.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class MethodTable(Generic[T]):
     def _fitting(
         self, target: tuple[type, ...]
     ) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
-        """The entries for these types, and whether that is certain; plum compares all it gets."""
+        """Find the entries for these types, and if that is certain; plum compares all it gets."""
         # plum keeps one method per signature: of equal signatures only the highest layer goes in.
         best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
         all_certain = True
@@ -188,7 +188,7 @@ class MethodTable(Generic[T]):
 
 
 def _accepts(annotation: Any, cls: type) -> bool | None:
-    """Whether instances of a class fit an annotation; None where only plum can say."""
+    """Tell whether instances of a class fit an annotation; None where only plum can say."""
     if annotation is Any:
         return True
     try:
@@ -200,7 +200,7 @@ def _accepts(annotation: Any, cls: type) -> bool | None:
 def operand_types(
     function: Callable[..., Any], skip: int = 0, types: tuple[Any, ...] | None = None
 ) -> tuple[tuple[Any, ...], Any]:
-    """The types that a function is dispatched on, and the type of its variadic operands or None.
+    """Read the types that a function is dispatched on, and that of its variadic operands or None.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
 def _is_plain_class(cls: type) -> bool:
-    """Whether what is an instance of a class can be told by its type alone."""
+    """Tell whether an object's type alone decides if it is an instance of a class."""
     return (
         type(cls).__instancecheck__ in _FAITHFUL
         and not typing.get_args(cls)
@@ -278,7 +278,7 @@ def _is_plain_class(cls: type) -> bool:
 
 
 def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
-    """An annotation that can be dispatched on, or an error that says why it cannot."""
+    """Check that an annotation can be dispatched on and return it; else raise, saying why not."""
     annotation = arrays.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)

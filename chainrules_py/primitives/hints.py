@@ -1,4 +1,4 @@
-"""What to write in place of a library's function that nobody sees being called with tracers.
+"""Hints on what to write in place of a library's function whose calls on tracers go unseen.
 
 Such a function makes plain arrays or numbers of its arguments, and a tracer refuses. The refusal
 knows only that it was asked; which function asked is read off the stack, on that path alone.
@@ -47,7 +47,7 @@ def advise(function: Callable[..., Any], line: str) -> None:
 
 
 def advice_at(frame: Any) -> str | None:
-    """What was advised for the call in which a frame asks a tracer for something plain, or None.
+    """Return the advice for the call in which a frame asks a tracer for a plain value, or None.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _root_of(frame: Any) -> str:
 
 
 def _of_callee(frame: Any) -> str | None:
-    """The advice for what a frame calls right now, which is in C and has no frame of its own.
+    """Return the advice for the function in C that a frame calls now, which has no frame itself.
 
     What is called stands first in the call, so its instructions begin where that of the call does:
     ``np``, ``np.random`` and ``np.random.normal``.

@@ -84,7 +84,7 @@ def _layers() -> dict[str, Layer]:
 
 
 def layer_of(module: str | None) -> Layer:
-    """The layer of a module: that of the entry point it came through, else the user's.
+    """Return the layer of a module: that of the entry point it came through, else the user's.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def see(f: Any, classes: Iterable[type]) -> bool:
 
 
 def see_libraries(f: Any, classes: Iterable[type]) -> bool:
-    """As `see`, of a function that is known, so that nothing that waits is about it."""
+    """Load what `see` loads for a known function, which nothing that waits can be about."""
     roots = {_root(f), _root(type(f))}
     for cls in classes:
         roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
@@ -126,7 +126,7 @@ def see_libraries(f: Any, classes: Iterable[type]) -> bool:
 
 
 def see_roots(roots: set[str]) -> bool:
-    """As `see`, of root modules: load what announced itself for them."""
+    """Load what announced itself for root modules; tell, as `see` does, whether there was any."""
     loaded = False
     for root in sorted(roots - _seen):
         for group in (BACKENDS, RULES):
@@ -224,7 +224,7 @@ def _load_announced(group: str, root: str) -> bool:
 
 
 def module_of(thing: Any) -> str:
-    """The module of a function or class; of a ufunc, which names none, where it is found.
+    """Return the module of a function or class; of a ufunc, which names none, where it is found.
 
     Of one that is found under another name, as CuPy's are, that of its class; of a class's method
     its module and its name.
@@ -299,7 +299,7 @@ def hosted(engine: Any) -> Iterator[None]:
 
 
 def default_engine() -> Any:
-    """The engine that is taken where nobody named one, or None if none is installed."""
+    """Return the engine that is taken where nobody named one, or None if none is installed."""
     if (host := _hosting.get()) is not None:
         return host
     for _, module in announced(ENGINES):

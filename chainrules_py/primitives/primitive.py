@@ -59,7 +59,7 @@ def register_static(cls: type) -> None:
 
 
 def is_static(*values: Any) -> bool:
-    """Whether options are plain Python data, or tuples of it."""
+    """Tell whether options are plain Python data, or tuples of it."""
     for value in values:
         cls = type(value)
         if cls not in _STATIC and (cls is not tuple or not _STATIC.issuperset(map(type, value))):
@@ -83,8 +83,8 @@ class Primitive(Generic[P, R]):
     variadic : str or None
         The name of ``*operands``, if there are any number of them.
     options : dict
-        The keyword-only parameters with their defaults (`chainrules_py.primitives.signature.REQUIRED` if
-        there is none).
+        The keyword-only parameters with their defaults, or
+        `chainrules_py.primitives.signature.REQUIRED` if there is none.
     shape_from_data : bool
         Whether the shape of the result depends on values, so that it has to be waited for.
     opaque : bool
@@ -222,7 +222,7 @@ class Primitive(Generic[P, R]):
         return implementation
 
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What computes this primitive for operands of plain types, or None.
+        """Find the function that computes this primitive for operands of plain types, or None.
 
         Of a tracer's type, what computes it for the payload.
         """
@@ -241,7 +241,7 @@ class Primitive(Generic[P, R]):
         return found
 
     def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The function of this name in the namespace of the operands, or None."""
+        """Find the function of this name in the namespace of the operands, or None."""
         for is_kind in (arrays.is_array_type, arrays.is_number_type):
             for cls in operands:
                 if is_kind(cls):
@@ -264,7 +264,7 @@ class Primitive(Generic[P, R]):
     def plain_implementation(
         self, classes: tuple[type, ...], host: arrays.Host | None = None
     ) -> Callable[..., Any]:
-        """As `implementation`, of operands that hold no tracer, but raises where there is none.
+        """Find an `implementation` for operands that hold no tracer; raise where there is none.
 
         With another engine's values among the operands, or inside of them, it is asked.
         """
@@ -289,7 +289,7 @@ class Primitive(Generic[P, R]):
         return implementation
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What an engine traces calls with whose operands are of these classes, given all options.
+        """Find the function that traces calls on operands of these classes, given all options.
 
         None where there is no shorter way than calling the primitive.
         """
@@ -300,7 +300,7 @@ class Primitive(Generic[P, R]):
         return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
     def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
-        """What traces a call in which the operands of these classes hold nothing inside."""
+        """Make the function that traces a call; operands of these classes hold nothing inside."""
         places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
         written = self.has_body
         step = self.tracing(classes)
@@ -335,7 +335,7 @@ class Primitive(Generic[P, R]):
         return self._unmixed(tracer.__trace__(self, operands, options))
 
     def _unmixed(self, y: Any) -> Any:
-        """A result, unless something that is being differentiated came in by another way.
+        """Return a result; raise if a value being differentiated came in by another way.
 
         What a level traces lies below it. A tracer below one of its own level is no operand: the
         function, or its rule, captured it.
@@ -353,7 +353,7 @@ class Primitive(Generic[P, R]):
         return y
 
     def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
-        """The implementation for operands of which none is, or holds, a tracer."""
+        """Find the implementation for operands of which none is, or holds, a tracer."""
         classes, host = tuple(map(type, operands)), find_host(operands)
         try:
             return self._cache.table[classes, host]  # type: ignore[no-any-return]
@@ -370,7 +370,7 @@ class Primitive(Generic[P, R]):
 
 
 class _Unary(Primitive[P, R]):
-    """One operand, no options: half of what a word costs is finding this out at each call."""
+    """Primitive of one operand, no options: finding that out per call is half a word's cost."""
 
     def __call__(self, x: Any, /) -> R:  # type: ignore[override]
         try:
@@ -384,7 +384,7 @@ class _Unary(Primitive[P, R]):
 
 
 class _WithOptions(_Unary[P, R]):
-    """One operand, and options."""
+    """Primitive of one operand, with options."""
 
     def __call__(self, x: Any, /, **options: Any) -> R:  # type: ignore[override]
         try:
@@ -476,7 +476,7 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
 
 
 def _captured(function: Any) -> list[str]:
-    """The names from outside under which a function sees tracers."""
+    """List the outside names under which a function sees tracers."""
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     found = []
     for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=True):

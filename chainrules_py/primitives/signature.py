@@ -17,7 +17,7 @@ __all__ = ["REQUIRED", "Parameters", "parameters_of"]
 
 @final
 class _Required:
-    """What stands for the default of a parameter that has none."""
+    """Placeholder for the default of a parameter that has none."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ _KEYWORDS = 0x08
 
 @final
 class Parameters:
-    """What a function takes.
+    """Parameters of a function, by kind.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Parameters:
 
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:
-    """The parameters of a function; of anything else callable, those that `inspect` finds.
+    """Read the parameters of a function; of any other callable, those that `inspect` finds.
 
     Examples
     --------
@@ -161,7 +161,7 @@ _TYPED = re.compile(r"(?<![=\w])\w+ +(?=\w)")
 
 
 def _documented(function: Callable[..., Any]) -> Any:
-    """A function with the parameters that stand in the first line of another's documentation.
+    """Make a function with the parameters in the first line of another's documentation.
 
     Compiled functions have no signature; Cython writes one there: ``C.f(self, int axis=-1) -> C``.
     """

@@ -1,4 +1,4 @@
-"""What a person's statement is checked against: the primal that it is about, and its parameters.
+"""Checks of a user's statement: the primal that it is about, and its parameters.
 
 A statement that no engine would ever see, or that takes other operands than its primal, is an
 error where it is made.
@@ -26,7 +26,7 @@ Types = tuple[Any, ...] | None
 def find_primal(
     f: Callable[..., Any], pen: str, *, direct: bool = False, written: Any = None
 ) -> Primitive[..., Any]:
-    """The primitive that a statement is about.
+    """Find the primitive that a statement is about.
 
     A rule for a function that no engine can see being called would be passed by in silence.
     """
@@ -66,7 +66,7 @@ def find_primal(
 
 
 def _interceptable(f: Any) -> bool:
-    """Whether NumPy's protocols show a call of f to the operands: f is a ufunc or overridable."""
+    """Tell whether NumPy's protocols show calls of f to the operands: a ufunc or overridable."""
     kind = type(f)
     return (
         kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
@@ -75,7 +75,7 @@ def _interceptable(f: Any) -> bool:
 
 
 def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
-    """The annotations of a declaration: what its rules are for, if they are types of numbers."""
+    """Return the types that a declaration's rules are for: its annotations, if of numbers."""
     try:
         return operand_types(primal.__wrapped__)
     except RuleError:
@@ -85,7 +85,7 @@ def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
 def checked_types(
     primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
 ) -> tuple[tuple[Any, ...], Any]:
-    """The signature of a written rule, after comparing its parameters with the primal's."""
+    """Return a written rule's signature, after comparing its parameters with the primal's."""
     parameters = parameters_of(function)
     operands = parameters.positional[skip:]
     variadic = parameters.variadic is not None

@@ -31,7 +31,8 @@ from chainrules_py.registry.checks import (
     find_caller,
     find_primal,
 )
-from chainrules_py.registry.table import Source, Statement, enter
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.table import enter
 from chainrules_py.values.arrays import Numeric
 
 __all__ = [
@@ -403,7 +404,7 @@ def register_rrule(
 
 
 class _Form(NamedTuple):
-    """How a rule is written as a function."""
+    """Form of a rule that is written as a function."""
 
     pen: str
     recipe: Callable[[Callable[..., Any], bool], Any]

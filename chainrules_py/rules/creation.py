@@ -26,7 +26,7 @@ for _word in (full_like, zeros_like, ones_like, arange_like, eye_like):
 
 
 def weights(like, num, endpoint, axis):
-    """How much of each number between start and stop is the stop: from 0 to 1, along the axis."""
+    """Compute the weight of stop in each number from start to stop: 0 to 1, along the axis."""
     zero, one = full_like(like, shape=(), fill=0), full_like(like, shape=(), fill=1)
     w = linspace(zero, one, num=num, endpoint=endpoint)
     return reshape(w, shape=(num, *(1,) * (like.ndim - 1 - axis % like.ndim)))
@@ -38,12 +38,12 @@ def linspace_start(y_bar, start, stop, *, num, endpoint, axis):
 
 
 def linspace_stop(y_bar, start, stop, *, num, endpoint, axis):
-    """The other share."""
+    """Sum the cotangents times the weight w of stop, where y = (1 - w) start + w stop."""
     return sum(y_bar * weights(y_bar, num, endpoint, axis), axis=axis)
 
 
 def between(operands, options):
-    """The call with one more axis in front, that of directions: see `leading`."""
+    """Give the call one more axis in front, that of directions: see `leading`."""
     ndim = max([getattr(x, "ndim", 1) for x in operands]) - 1
     ends = [aligned(x, ndim) if hasattr(x, "ndim") else x for x in operands]  # or a number's zero
     return ends, {**options, "axis": moved(options["axis"])}

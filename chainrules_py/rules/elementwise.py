@@ -190,13 +190,13 @@ linear_rule(imag, lambda y_bar, x: astype(y_bar, dtype=x.dtype) * 1j, batched=Tr
 
 @rule(real_if_close, batched=True)
 def real_if_close_rule(x, *, tol):
-    """The identity, up to the projection, which takes and gives real parts."""
+    """Differentiate as the identity, up to the projection, which takes and gives real parts."""
     return real_if_close(x, tol=tol), (identity,)
 
 
 @rule(complex_outside, batched=True)
 def complex_outside_rule(x, *, low, high):
-    """The identity, as above."""
+    """Differentiate as the identity, up to the projection, which takes and gives real parts."""
     return complex_outside(x, low=low, high=high), (identity,)
 
 

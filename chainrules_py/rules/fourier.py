@@ -64,7 +64,7 @@ def alone(like, n, axis):
 
 
 def rfft_transpose(y_bar, x, *, n, axis, norm):
-    """The real part of Fᴴ ȳ: each frequency counts once, and `irfft` counts most of them twice."""
+    """Compute Re Fᴴ ȳ: each frequency counts once, and `irfft` counts most of them twice."""
     n = x.shape[axis] if n is None else n
     halved = where(alone(y_bar, n, axis), y_bar, 0.5 * y_bar)
     x_bar = irfft(halved, n=n, axis=axis, norm=ADJOINT_NORM[norm or "backward"])

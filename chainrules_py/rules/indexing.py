@@ -40,12 +40,12 @@ linear_rule(
 
 
 def put_at_transpose(z_bar, x, y, *arrays, index):
-    """The cotangents, but for zeros where x was written over."""
+    """Return the cotangents, with zeros where x was written over."""
     return put_at(z_bar, full_like(z_bar, shape=(), fill=0), *arrays, index=index)
 
 
 def put_at_transpose_value(z_bar, x, y, *arrays, index):
-    """The cotangents of the elements that were written, and are still there.
+    """Return the cotangents of the elements that were written, and are still there.
 
     Only integer arrays name an element twice. Which of its values stayed is found by writing places
     instead of values, so it is the library that says which one was the last.
@@ -65,7 +65,7 @@ linear_rule(put_at, put_at_transpose, put_at_transpose_value, None, batched=scat
 
 
 def take_transpose(y_bar, x, indices, *, axis):
-    """As subscripting with the indices along one axis."""
+    """Add the cotangents to zeros, as for subscripting with the indices along one axis."""
     flat = axis is None or not x.ndim
     shape = (math.prod(x.shape),) if flat else x.shape
     zeros = full_like(y_bar, shape=shape, fill=0)
@@ -74,13 +74,13 @@ def take_transpose(y_bar, x, indices, *, axis):
 
 
 def _along(axis, ndim):
-    """The pattern of ``x[:, ..., array]``."""
+    """Build the pattern of ``x[:, ..., array]``."""
     before = Index.split((slice(None),) * ((axis or 0) % ndim))[0]
     return Index((*before, Index.HOLE))
 
 
 def take_pull_into(buffer, y_bar, indices, *, axis):
-    """The same, into a buffer; which need not be in C order, so it cannot be flattened."""
+    """Add the cotangents to a buffer; it need not be in C order, so it cannot be flattened."""
     if (axis is None and buffer.ndim != 1) or not buffer.ndim:
         y_bar = take_transpose(y_bar, buffer, indices, axis=None)
         add_at(buffer, y_bar, index=Index((Ellipsis,)))
@@ -98,7 +98,7 @@ def take_along_axis_transpose(y_bar, x, indices, *, axis):
 
 
 def take_along_axis_pull_into(buffer, y_bar, indices, *, axis):
-    """The same, into a buffer."""
+    """Add the cotangents to a buffer, at the places where they were read."""
     add_along_axis(buffer, y_bar, indices, axis=axis)
 
 

@@ -150,7 +150,7 @@ scalar_rule(
 
 
 def huber_bend(delta, r):
-    """How far |r| is beyond delta."""
+    """Compute how far |r| is beyond delta."""
     return maximum(abs(r) - delta, 0)
 
 
@@ -179,7 +179,7 @@ scalar_rule(
 
 
 def exprel_series(x):
-    """The derivative of (exp(x) - 1) / x near 0: Σ (k + 1) xᵏ / (k + 2)!."""
+    """Compute the derivative of (exp(x) - 1) / x near 0: Σ (k + 1) xᵏ / (k + 2)!."""
     return series([(k + 1) / math.factorial(k + 2) for k in range(20)], x)
 
 

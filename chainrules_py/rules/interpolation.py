@@ -32,7 +32,7 @@ def interp_rule(x, xp, fp):
 
 
 def piece(x, xp):
-    """The knots on both sides of x, and where between them it is; beyond the ends, at the end."""
+    """Find the knots on both sides of x, and its place between; beyond the ends, at the end."""
     last = xp.shape[0] - 1
     j = clip(searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
     k = minimum(j + 1, last)
@@ -42,7 +42,7 @@ def piece(x, xp):
 
 
 def slope(x, xp, fp):
-    """That of the piece; 0 beyond the ends."""
+    """Compute the slope of the piece that x is in; 0 beyond the ends."""
     j, k, _, width = piece(x, xp)
     within = logical_and(less_equal(take(xp, j, axis=0), x), less_equal(x, take(xp, k, axis=0)))
     rise = where(logical_and(within, width != 0), take(fp, k, axis=0) - take(fp, j, axis=0), 0)
@@ -50,7 +50,7 @@ def slope(x, xp, fp):
 
 
 def mixed(values, x, xp):
-    """What is between the values of two knots."""
+    """Interpolate between the values of two knots."""
     j, k, t, _ = piece(x, xp)
     return (1 - t) * take(values, j, axis=-1) + t * take(values, k, axis=-1)
 

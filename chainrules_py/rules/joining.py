@@ -8,7 +8,7 @@ from chainrules_py.vocabulary import concat, index, reshape, stack
 
 
 def concat_transpose(y_bar, *arrays, axis, argnum):
-    """The slice that the array became."""
+    """Cut out the slice that the array became."""
     lengths = [math.prod(x.shape) if axis is None else x.shape[axis] for x in arrays]
     start = sum(lengths[:argnum])
     part = slice(start, start + lengths[argnum])
@@ -18,7 +18,7 @@ def concat_transpose(y_bar, *arrays, axis, argnum):
 
 
 def stack_transpose(y_bar, *arrays, axis, argnum):
-    """The slice that the array became."""
+    """Cut out the slice that the array became."""
     return index(y_bar, (slice(None),) * (axis % y_bar.ndim) + (argnum,))
 
 

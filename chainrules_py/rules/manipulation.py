@@ -42,12 +42,12 @@ from chainrules_py.vocabulary import (
 
 
 def reshape_transpose(y_bar, x, **_):
-    """The cotangents in the shape of x: of whatever moves no element in C order."""
+    """Reshape the cotangents like x, for any word that moves no element in C order."""
     return reshape(y_bar, shape=x.shape)
 
 
 def permute_dims_transpose(y_bar, x, *, axes):
-    """The inverse permutation."""
+    """Apply the inverse permutation of the axes."""
     if axes is None:
         return permute_dims(y_bar)
     places = [axis % x.ndim for axis in axes]
@@ -55,13 +55,13 @@ def permute_dims_transpose(y_bar, x, *, axes):
 
 
 def roll_transpose(y_bar, x, *, shift, axis):
-    """The shift back."""
+    """Shift the cotangents back."""
     back = tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
     return roll(y_bar, shift=back, axis=axis)
 
 
 def tile_transpose(y_bar, x, *, repetitions):
-    """The sum over all tiles."""
+    """Sum over all tiles."""
     n = max(len(repetitions), x.ndim)
     times = (1,) * (n - len(repetitions)) + tuple(repetitions)
     lengths = (1,) * (n - x.ndim) + x.shape
@@ -78,13 +78,13 @@ def repeat_transpose(y_bar, x, repeats, *, axis):
 
 
 def unpadded(y, widths):
-    """What stands between the margins."""
+    """Return the part between the margins."""
     parts = [slice(a, n - b) for n, (a, b) in zip(y.shape, widths, strict=True)]
     return index(y, tuple(parts)) if parts else y
 
 
 def pad_value(y_bar, x, value, *, widths):
-    """The sum over the margins."""
+    """Sum over the margins."""
     margins = y_bar - pad(unpadded(y_bar, widths), 0, widths=widths)
     return sum(margins, axis=tuple(range(-x.ndim + getattr(value, "ndim", 0), 0)))
 
@@ -136,7 +136,7 @@ linear_rule(to_device, lambda y_bar, x, *, device: y_bar, batched=True)
 
 @rule(astype, batched=True)
 def astype_rule(x, *, dtype):
-    """A conversion is linear; one to integers is constant wherever it is continuous."""
+    """Convert linearly; a conversion to integers is constant wherever it is continuous."""
     y = astype(x, dtype=dtype)
     if kind_of(y) not in ("real", "complex"):
         return y, (ZeroTangent(),)

@@ -36,7 +36,7 @@ from chainrules_py.vocabulary import (
 
 
 def blocks(a, b, c, d):
-    """The matrix [[a, b], [c, d]]."""
+    """Build the matrix [[a, b], [c, d]]."""
     return concat(concat(a, b, axis=-1), concat(c, d, axis=-1), axis=-2)
 
 
@@ -155,7 +155,7 @@ def beside(t, g, y, p):
 
 @rule(solve_sylvester, batched="broadcast")
 def solve_sylvester_rule(a: Array, b: Array, q: Array):
-    """A Y + Y B = Q: dY = S(A, B, dQ - dA Y - Y dB), Q̄ = S(Aᴴ, Bᴴ, Ȳ), Ā = -Q̄ Yᴴ, B̄ = -Yᴴ Q̄."""
+    """Solve AY + YB = Q: dY = S(A,B,dQ - dA Y - Y dB), Q̄ = S(Aᴴ,Bᴴ,Ȳ), Ā = -Q̄ Yᴴ, B̄ = -Yᴴ Q̄."""
     y = solve_sylvester(a, b, q)
     return y, (
         LinearMap(left_push, left_pull, a, b, y),
@@ -222,6 +222,6 @@ def lu_pull(y_bar, lu, pivots, p):
 
 
 def _reordered(rows, places):
-    """The rows of each matrix in another order, the same in all directions."""
+    """Put the rows of each matrix in another order, the same in all directions."""
     places = expand_dims(places, axis=-1)
     return take_along_axis(rows, broadcast_to(places, shape=(*rows.shape[:-1], 1)), axis=-2)

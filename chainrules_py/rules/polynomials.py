@@ -24,14 +24,14 @@ from chainrules_py.vocabulary import (
 
 
 def derivative(p):
-    """The coefficients k pₖ of the derivative, that of the highest power first."""
+    """Compute the coefficients k pₖ of the derivative, that of the highest power first."""
     n = p.shape[0] - 1
     powers = arange_like(p, start=n, stop=0, step=-1)
     return index(p, slice(n)) * astype(powers, dtype=p.dtype)
 
 
 def powers_of(x, y, n):
-    """A row of n powers for each element of y, at which the polynomial was taken."""
+    """Build a row of n powers of x for each element of y, the polynomial at x."""
     return vander(reshape(x + zeros_like(y), shape=(-1,)), columns=n)
 
 

@@ -51,19 +51,19 @@ for _word in (all, any, argmax, argmin, count_nonzero):
 
 
 def _kept(y, axis, keepdims):
-    """A result with the axes that were reduced."""
+    """Return a result with the axes that were reduced."""
     return y if keepdims or axis is None else expand_dims(y, axis=axis)
 
 
 def _axes(axis, ndim):
-    """The reduced axes, in order; NumPy takes one of an array that has none."""
+    """Return the reduced axes, in order; none if the array has none, where NumPy accepts one."""
     if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(sorted(a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))))
 
 
 def _count(x, axis):
-    """How many elements each result is made from."""
+    """Count the elements that each result is made from."""
     return math.prod([x.shape[a] for a in _axes(axis, x.ndim)])
 
 
@@ -73,7 +73,7 @@ def sum_transpose(y_bar, x, *, axis, keepdims):
 
 
 def mean_transpose(y_bar, x, *, axis, keepdims):
-    """As for the sum, divided among the elements."""
+    """Spread the cotangent as for the sum, divided among the elements."""
     return broadcast_to(_kept(y_bar / _count(x, axis), axis, keepdims), shape=x.shape)
 
 
@@ -133,7 +133,7 @@ def _others(x):
 
 
 def _extreme_rule(extreme):
-    """Of the elements that attain the extreme, each has an equal share, in push as in pull."""
+    """Make a rule: elements that attain the extreme have equal shares, in push as in pull."""
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
@@ -210,12 +210,12 @@ def _std_pull(y_bar, x, y, axis, correction, keepdims):
 
 
 def _along(x, axis) -> Any:
-    """The axis that is gone along, from the end; without one all elements are, in C order."""
+    """Return the axis to go along, from the end; for None, that of all elements in C order."""
     return -1 if axis is None or not x.ndim else from_end(axis, x.ndim)
 
 
 def _like(t, n, shape):
-    """A tangent of n axes, behind those that count directions, in another shape."""
+    """Give a tangent of n axes, behind those that count directions, another shape."""
     return reshape(t, shape=(*t.shape[: t.ndim - n], *shape))
 
 
@@ -270,7 +270,7 @@ def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
 
 
 def recurrence(a, b, axis):
-    """The s with s_k = a_k s_{k-1} + b_k, s_{-1} = 0, in log n steps.
+    """Compute the s with s_k = a_k s_{k-1} + b_k, s_{-1} = 0, in log n steps.
 
     Hillis and Steele (1986), Data parallel algorithms: two affine maps in a row are one.
     """

@@ -1,4 +1,4 @@
-"""What a report says is no number to vary."""
+"""Rule of reports: their text is no number to vary."""
 
 from chainrules_py.registry.pens import non_differentiable
 from chainrules_py.vocabulary import report

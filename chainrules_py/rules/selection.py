@@ -102,7 +102,7 @@ def _put_back(y_bar, places, axis):
 
 
 def _for_each(places, t):
-    """The same places in all directions."""
+    """Repeat the places, the same in all directions."""
     return places if t.ndim == places.ndim else broadcast_to(places, shape=t.shape)
 
 
@@ -179,7 +179,7 @@ scalar_rule(heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z))
 
 @rule(nan_to_num, batched="broadcast")
 def nan_to_num_rule(x, nan, posinf, neginf):
-    """What is finite stays, and each of the others is a constant; real and imaginary part apart."""
+    """Keep finite parts; each of the others is a constant, real and imaginary part apart."""
     y = nan_to_num(x, nan, posinf, neginf)
     tests = (isnan, lambda x: equal(x, math.inf), lambda x: equal(x, -math.inf))
     constants = [LinearMap(spread_over, gather_from, x, test) for test in tests]
@@ -193,7 +193,7 @@ def keep_finite(t, x):
 
 
 def spread_over(t, x, test):
-    """The tangent of a number, in the parts that it stands in."""
+    """Spread the tangent of a number over the parts that it stands in."""
     if kind_of(x) != "complex":
         return where(test(x), t, zero(x))
     none = zero(real(x))
@@ -201,7 +201,7 @@ def spread_over(t, x, test):
 
 
 def gather_from(y_bar, x, test):
-    """The cotangents of those parts; the projection adds them up."""
+    """Gather the cotangents of the parts that a number stands in; the projection adds them up."""
     if kind_of(x) != "complex":
         return where(test(x), y_bar, 0)
     return where(test(real(x)), real(y_bar), 0) + where(test(imag(x)), imag(y_bar), 0)

@@ -18,7 +18,7 @@ non_differentiable(argsort)
 
 @rule(sort, batched=True)
 def sort_rule(x, *, axis, descending, stable):
-    """The elements of x at the places that sorting takes them from."""
+    """Read the elements of x at the places that sorting takes them from."""
     order = argsort(x, axis=axis, descending=descending, stable=True)
     y = sort(x, axis=axis, descending=descending, stable=stable)
     return y, (LinearMap(_sort_push, _sort_pull, order, from_end(axis, x.ndim)),)
@@ -35,7 +35,7 @@ def _sort_pull(y_bar, order, axis):
 
 @rule(partition, batched=True)
 def partition_rule(x, *, kth, axis):
-    """The elements of x at other places: those at which their order finds them in the result."""
+    """Move the elements of x to the places at which their order finds them in the result."""
     y = partition(x, kth=kth, axis=axis)
     whence, whither = argsort(x, axis=axis), argsort(y, axis=axis)
     order = put_along_axis_add(zeros_like(whence), whence, whither, axis=axis)

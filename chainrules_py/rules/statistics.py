@@ -60,7 +60,7 @@ scalar_rule(
 
 @rule(order_statistics, batched=True)
 def order_statistics_rule(x, ranks, *, skip_nan):
-    """Of the elements equal to an order statistic each has an equal share, in push as in pull."""
+    """Share each order statistic equally among the elements equal to it, in push as in pull."""
     y = order_statistics(x, ranks, skip_nan=skip_nan)
     if y.shape[-1] > _FEW and x.shape[:-1] == y.shape[:-1]:
         return y, (LinearMap(_runs_push, _runs_pull, x, ranks, y), NoTangent())
@@ -69,7 +69,7 @@ def order_statistics_rule(x, ranks, *, skip_nan):
 
 @rule(weighted_quantile, batched=True)
 def weighted_quantile_rule(x, q, weights, *, skip_nan):
-    """As an order statistic; what has no weight has no share. Constant in q and the weights."""
+    """Differentiate like an order statistic, of elements with weight; constant in q and weights."""
     y = weighted_quantile(x, q, weights, skip_nan=skip_nan)
     weighty = where(greater(weights, 0), x, float("nan"))
     many = y.shape[-1] > 4 * _FEW and weighty.shape == x.shape
@@ -114,7 +114,7 @@ _FEW = 8
 
 
 def _starts(x):
-    """The order of x, and where in it the run of equal elements starts of each."""
+    """Return the order of x, and where in it each element's run of equal elements starts."""
     order = argsort(x, axis=-1)
     inner = take_along_axis(x, order, axis=-1)
     left, right = index(inner, (..., slice(-1))), index(inner, (..., slice(1, None)))
@@ -124,13 +124,13 @@ def _starts(x):
 
 
 def _runs(x, ranks, y):
-    """The same, and where the run starts of each y."""
+    """Return the order of x, and where in it the run of each element, and of each y, starts."""
     order, start = _starts(x)
     return order, start, take_along_axis(start, broadcast_to(ranks, shape=y.shape), axis=-1)
 
 
 def _lengths(start, own, like):
-    """How long the runs are that start in some places."""
+    """Return the lengths of the runs that start in some places."""
     zeros = full_like(like, shape=start.shape, fill=0)
     counts = put_along_axis_add(zeros, ones_like(zeros), start, axis=-1)
     return take_along_axis(counts, own, axis=-1)
@@ -157,7 +157,7 @@ def _runs_pull(y_bar, x, ranks, y):
 
 
 def _together_push(x_dot, x, y):
-    """As `_runs_push`, where nobody knows the ranks: x and y are put in order together."""
+    """Push like `_runs_push`, where nobody knows the ranks: x and y are put in order together."""
     of_x, of_y = _run_of_each(x, y)
     sums = _added(x_dot, of_x, y)
     y_dot = take_along_axis(sums, _for_each(of_y, x_dot), axis=-1)
@@ -180,20 +180,20 @@ def _run_of_each(x, y):
 
 
 def _added(t, runs, others):
-    """The sums over runs, of which there are no more than elements."""
+    """Sum over runs, of which there are no more than elements."""
     shape = (*t.shape[:-1], t.shape[-1] + others.shape[-1])
     zeros = full_like(t, shape=shape, fill=0)
     return put_along_axis_add(zeros, t, _for_each(runs, t), axis=-1)
 
 
 def _members(of_x, of_y, y, like):
-    """How many x are in the run of each y; of NaN there are none, which is not divided by."""
+    """Count the x in the run of each y; for NaN, which has none, give 1 to divide by."""
     ones = full_like(like, shape=of_x.shape, fill=1)
     return where(equal(y, y), take_along_axis(_added(ones, of_x, of_y), of_y, axis=-1), 1)
 
 
 def _for_each(places, t):
-    """The same places in all directions."""
+    """Repeat the places, the same in all directions."""
     return broadcast_to(places, shape=(*t.shape[:-1], places.shape[-1]))
 
 

@@ -64,7 +64,7 @@ scalar_rule(atan, lambda _y, x: divide(1, 1 + x * x), complex="holomorphic")
 
 
 def across(a, y, x):
-    """a / (x² + y²), without overflow on the way."""
+    """Compute a / (x² + y²), without overflow on the way."""
     r = hypot(x, y)
     return divide(divide(a, r), r)
 
@@ -99,7 +99,7 @@ scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
 
 
 def sinc_series(x):
-    """The derivative of sin(πx) / (πx) = Σ (-1)ᵏ (πx)²ᵏ / (2k + 1)!, term by term."""
+    """Differentiate sin(πx) / (πx) = Σ (-1)ᵏ (πx)²ᵏ / (2k + 1)!, term by term."""
     total = 0.0
     for k in range(12, 0, -1):
         total = total * (x * x) + (-1) ** k * 2 * k * math.pi ** (2 * k) / math.factorial(2 * k + 1)

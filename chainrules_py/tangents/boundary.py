@@ -25,7 +25,7 @@ __all__ = [
 
 
 def check_tangent_of(x: Any, t: Any) -> Any:
-    """A tangent as a person gave it, checked against its operand and brought to its space."""
+    """Check a tangent that a person gave against its operand, and bring it to its space."""
     if type(t) is type(x) and kind_of(x) in ("real", "complex") and _agree(x, t):
         return t
     t = canonicalize(x, t)
@@ -36,7 +36,7 @@ def check_tangent_of(x: Any, t: Any) -> Any:
 
 
 def _agree(x: Any, t: Any) -> bool:
-    """Whether two arrays or numbers of one type agree in dtype and shape."""
+    """Tell whether two arrays or numbers of one type agree in dtype and shape."""
     same_dtype = getattr(x, "dtype", None) is getattr(t, "dtype", None)
     return same_dtype and getattr(x, "shape", ()) == getattr(t, "shape", ())
 
@@ -63,7 +63,7 @@ def project_exactly(t: Any, of: Space) -> Any:
 
 
 def check_cotangent(y: Any, y_bar: Any) -> Any:
-    """A cotangent as a person gave it, checked against the result and brought to its space.
+    """Check a user's cotangent against the result, and bring it to the result's space.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def deliver(t: Any) -> Any:
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """An array that a person may keep and write to; copied only if it has to be."""
+    """Return an array that a user may keep and write to; copy it only if that is needed."""
     cls = type(x)
     if cls in owners:
         return owners[cls](x, theirs)
@@ -131,7 +131,7 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 def held(*values: Any) -> tuple[Any, ...]:
-    """The values themselves, and what structures and their tangents hold in place of these."""
+    """List the values, with structures and their tangents replaced by the values they hold."""
     found: list[Any] = []
     for x in values:
         if isinstance(x, Tangent):

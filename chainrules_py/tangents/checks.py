@@ -24,14 +24,17 @@ __all__ = [
 
 
 def is_never_tangent(x: object) -> bool:
+    """Say whether a value is one of those that people mistake for a tangent: None, or a text."""
     return x is None or isinstance(x, (str, bytes))
 
 
 def is_constant(primal: object) -> bool:
+    """Say whether a value cannot be perturbed, whatever it holds."""
     return primal is None or isinstance(primal, (bool, str, bytes))
 
 
 def is_number_or_array(x: object) -> bool:
+    """Say whether a value has a shape and a dtype, or is a number of Python."""
     return isinstance(x, (int, float, complex)) or (hasattr(x, "shape") and hasattr(x, "dtype"))
 
 
@@ -47,6 +50,7 @@ def shape_of(x: object) -> tuple[int, ...] | None:
 
 
 def check_is_tangent(t: object) -> None:
+    """Refuse what is never a tangent: None, texts, and classes that do not compute as arrays do."""
     if t is None:
         msg = "None is never a tangent; where nothing flows, write ZeroTangent()"
         raise ProjectionError(msg)
@@ -67,6 +71,7 @@ def refuse_tangent(t: object) -> NoReturn:
 
 
 def not_a_tangent_of(primal: object, t: object) -> str:
+    """Return the sentence that a tangent does not belong to a primal, and what would."""
     if is_structure_type(type(primal)):
         name = type(primal).__qualname__
         remedy = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
@@ -76,16 +81,19 @@ def not_a_tangent_of(primal: object, t: object) -> str:
 
 
 def check_keys(primal_type: type, given: Any, known: Any) -> None:
+    """Refuse keys that a structure has no field for."""
     if unknown := [key for key in given if key not in known]:
         raise ProjectionError(unknown_keys(primal_type, unknown, known))
 
 
 def unknown_keys(primal_type: type, unknown: list[Any], known: Any) -> str:
+    """Return the sentence that a structure has no such fields, and which it has."""
     what = f"field{'s' if len(unknown) > 1 else ''} {', '.join(map(repr, unknown))}"
     return f"{primal_type.__qualname__} has no {what}; its fields are: {', '.join(map(str, known))}"
 
 
 def check_shape(primal: Any, t: Any) -> None:
+    """Refuse a tangent of another shape than its primal, where both are known."""
     try:
         if primal.shape == t.shape:
             return

@@ -67,7 +67,7 @@ class LinearMap:
         return LinearMap(self.pull, self.push, *self.saved)
 
     def __matmul__(self, first: LinearMap) -> LinearMap:
-        """The composition: first ``first``, then this one."""
+        """Compose two maps: first ``first``, then this one."""
         return LinearMap(
             lambda x_dot: self(first(x_dot)), lambda y_bar: first.adjoint(self.adjoint(y_bar))
         )

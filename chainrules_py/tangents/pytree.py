@@ -59,7 +59,7 @@ class FlatLayout:
 
     @classmethod
     def split(cls, x: Any, is_array: Callable[[Any], bool]) -> tuple[list[Any], FlatLayout]:
-        """The arrays in a value, in order, and the value without them."""
+        """Split a value into its arrays, in order, and its layout: the value without them."""
         if is_array(x):
             return [x], _ONE_ARRAY
         if not is_structure_type(type(x)):
@@ -70,14 +70,14 @@ class FlatLayout:
         return [x for is_a, x in zip(found, leaves, strict=True) if is_a], FlatLayout(tree, statics)
 
     def join(self, arrays: Sequence[Any]) -> Any:
-        """The value around other arrays."""
+        """Rebuild the value around other arrays."""
         if self.tree is None:
             return self.statics[0][0] if self.statics[0] else arrays[0]
         rest = iter(arrays)
         return unflatten(self.tree, [entry[0] if entry else next(rest) for entry in self.statics])
 
     def tangent(self, ts: Sequence[Any]) -> Any:
-        """The tangent of the value with these entries at its arrays, and zero elsewhere."""
+        """Make the tangent of the value with these entries at its arrays, and zero elsewhere."""
         rest = iter(ts)
         if self.tree is None:
             return ZeroTangent() if self.statics[0] else next(rest)
@@ -86,14 +86,14 @@ class FlatLayout:
         )
 
     def read(self, t: Any) -> list[Any]:
-        """The entries of a tangent at the arrays, which may be zero tangents."""
+        """Read the entries of a tangent at the arrays; they may be zero tangents."""
         if self.tree is None:
             return [] if self.statics[0] else [unthunk(t)]
         entries = zip(self.statics, _entries(self.tree, t), strict=True)
         return [unthunk(part) for entry, part in entries if not entry]
 
     def key(self) -> Any:
-        """What layouts agree in that stand for the same; None for structures, where nothing says.
+        """Return a key that layouts of the same value share; None for structures, which lack one.
 
         It may not be hashable.
         """
@@ -163,26 +163,26 @@ class Opened:
         self.out = _ONE_ARRAY
 
     def __call__(self, *moved: Any) -> tuple[Any, ...]:
-        """The arrays of the result."""
+        """Compute the arrays of the result."""
         found, self.out = FlatLayout.split(
             self.f(*self._layout.join(moved), **self.options), self.gives
         )
         return tuple(found)
 
     def closed(self, found: Sequence[Any]) -> Any:
-        """The result around these arrays."""
+        """Rebuild the result around these arrays."""
         return self.out.join(found)
 
     def dots(self, tangents: tuple[Any, ...]) -> list[Any]:
-        """The tangents of what moves, from those of the operands; some may be zero tangents."""
+        """Read the tangents of the moving arrays off the operands'; some may be zero tangents."""
         return self._layout.read(canonicalize(self.operands, tangents))
 
     def bars(self, y: Any, y_bar: Any) -> list[Any]:
-        """The cotangents of the arrays in a result, as `dots`."""
+        """Read the cotangents of a result's arrays off its own; some may be zero tangents."""
         return self.out.read(canonicalize(y, y_bar))
 
     def tangents(self, bars: Sequence[Any]) -> tuple[Any, ...]:
-        """One cotangent for each operand, from those of what moves."""
+        """Return one cotangent for each operand, from those of the moving arrays."""
         return tuple([unthunk(part) for _, part in self._layout.tangent(bars).fields()])
 
 
@@ -192,7 +192,7 @@ class _Shown:
 
 
 def exactly(x: Any) -> Any:
-    """A key for what is the same value of the same type: not 1 for True, nor 0.0 for -0.0."""
+    """Make a key equal for the same value of the same type: not 1 and True, nor 0.0 and -0.0."""
     if isinstance(x, (float, complex)):
         return type(x), repr(x)
     return type(x), tuple(map(exactly, x)) if type(x) is tuple else x

@@ -15,12 +15,7 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import (
-    AbstractTangent,
-    AbstractZero,
-    NoTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, is_zero
 from chainrules_py.values import arrays
 from chainrules_py.values.structure import (
     fields_of,
@@ -54,7 +49,7 @@ _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 
 def dtype_kind(dtype: Any, like: type) -> str:
-    """What a dtype's numbers are: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
+    """Classify a dtype's numbers: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
     key = (type(dtype), dtype)  # two libraries' dtypes may have one hash, and refuse to be compared
     try:
         return _kinds[key]
@@ -76,7 +71,7 @@ def dtype_kind(dtype: Any, like: type) -> str:
 
 
 def kind_of(x: Any) -> str:
-    """What numbers an array or number holds; ``"none"`` for anything else."""
+    """Classify the numbers that an array or number holds; ``"none"`` for anything else."""
     cls = type(x)
     if cls in _with_dtype:
         return dtype_kind(x.dtype, cls)
@@ -120,26 +115,26 @@ class Space:
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         n = 1
         for length in self.shape:
             n *= length
         return n
 
     def with_shape(self, shape: tuple[int, ...]) -> Space:
-        """The space of arrays like these, in another shape."""
+        """Return the space of arrays like these, in another shape."""
         of = object.__new__(Space)
         of.like, of.dtype, of.device, of.kind = self.like, self.dtype, self.device, self.kind
         of.shape = shape
         return of
 
     def zeros(self) -> Any:
-        """The zero of the space, as a dense array or number."""
+        """Make the zero of the space, as a dense array or number."""
         if self.dtype is None:
             return 0.0 if self.kind != "complex" else 0j
         return _zeros(self, self.shape)
@@ -197,7 +192,7 @@ when_registered("spaces", lambda cls: _makers.clear())
 
 
 def space(x: Any) -> Any:
-    """The tangent space of a value; `NoTangent()` for what cannot be perturbed."""
+    """Return the tangent space of a value; `NoTangent()` for what cannot be perturbed."""
     cls = type(x)
     make = _makers.get(cls)
     if make is None:
@@ -222,7 +217,7 @@ _KEPT = 1024
 
 
 def _array_space(x: Any) -> Any:
-    """A space holds nothing of its array, so those of one shape, dtype and device share it."""
+    """Return an array's space: it holds no array, so one serves a shape, dtype and device."""
     key = (type(x), x.dtype, x.shape, getattr(x, "device", None))
     try:
         return _array_spaces[key]
@@ -327,7 +322,7 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
 
 
 def mirrored(t: Any, of: StructureSpace) -> Any:
-    """A tangent that may come in a plain container of the shape of its primal, as a `Tangent`."""
+    """Turn a tangent, maybe in a plain container of its primal's shape, into a `Tangent`."""
     if isinstance(t, AbstractTangent):
         return t
     items = dict(fields_of(t))
@@ -337,7 +332,7 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
 
 
 def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
-    """As `project`, for what most often fits already."""
+    """Project as `project` does, but return at once what fits already, as most things do."""
     fits = (
         type(onto) is Space
         and getattr(x_bar, "dtype", None) is onto.dtype is not None
@@ -404,7 +399,7 @@ _RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
 
 
 def promoted(x: Any, like: Any) -> Any:
-    """An operand as the function itself computes with it: of the result's dtype, if that holds it.
+    """Promote an operand as the function itself does: to the result's dtype, if that holds it.
 
     A partial of its own would find a float16 logarithm of int8, and none of a negative real number
     whose power is complex.
@@ -440,7 +435,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
 
 
 def zero_tangent(primal: Any) -> Any:
-    """The dense zero of a primal's tangent space.
+    """Make the dense zero of a primal's tangent space.
 
     Examples
     --------

@@ -264,6 +264,7 @@ _classes_lock = threading.Lock()
 
 
 def class_for(primal_type: type) -> type[Tangent[Any]]:
+    """Return the class of tangents of a structure, made when it is first asked for."""
     return _classes.get(primal_type) or _make_class(primal_type)
 
 

@@ -22,7 +22,7 @@ Dot: TypeAlias = Callable[[Any, Any], Any]
 
 @final
 class Unbroadcast:
-    """How a cotangent of a broadcast result comes back to one operand's shape.
+    """Plan that sums a broadcast result's cotangent back to one operand's shape.
 
     Axes are counted from the end, so that axes in front, which count cotangents, stay.
     """
@@ -52,14 +52,14 @@ class Unbroadcast:
         return self.shaped(t) if self.drop else t
 
     def of_product(self, t: Any, p: Any) -> Any:
-        """The same of ``t * p``, which is not made where there is a way without."""
+        """Reduce ``t * p`` to the operand's shape, without making the product if there is a way."""
         dot = self.dots.get(type(t))
         if dot is not None and type(p) is type(t) and t.shape == p.shape == self.result:
             return dot(t, p)
         return self(t * p)
 
     def shaped(self, t: Any) -> Any:
-        """A sum along these axes, without those that the operand does not have."""
+        """Drop the axes that the operand does not have from a sum along the plan's axes."""
         return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
 
@@ -83,7 +83,7 @@ def register_sums(
 
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
-    """The `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
+    """Find the `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
     try:
         return _unbroadcasting(result, shape)
     except TypeError:  # lengths that a compiler has not fixed, and that cannot be hashed
@@ -96,7 +96,7 @@ def _unbroadcasting(result: Shape, shape: Shape) -> Any:
 
 
 def planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
-    """The plans of two operands."""
+    """Find the `Unbroadcast` of each of two operands; None for one of the result's shape."""
     try:
         return _planned(result, first, second)
     except TypeError:  # as above

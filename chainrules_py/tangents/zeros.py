@@ -70,8 +70,8 @@ class AbstractTangent:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse, since NumPy would otherwise wrap the tangent in an array of objects."""
         msg = (
-            f"{describe(self)} is not an array; call a function of chainrules_py on it (add_tangents,"
-            " scale, move), or look at its class first (is_zero, unthunk, Tangent)"
+            f"{describe(self)} is not an array; call a function of chainrules_py on it"
+            " (add_tangents, scale, move), or look at its class first (is_zero, unthunk, Tangent)"
         )
         raise TypeError(msg)
 

@@ -1,4 +1,4 @@
-"""What each engine can do with exported functions, tried: the table of the documentation.
+"""Abilities of each engine with exported functions, tried: the table of the documentation.
 
 ``make adapters`` exports the battery to every engine, applies each of its transformations, compares
 the numbers with differences, and writes what came out to ``docs/adapters.csv``. A cell is ``yes``,
@@ -45,7 +45,7 @@ class Trial:
         self.shapes = [(x.size, x.shape, np.iscomplexobj(x)) for x in parts]
 
     def function(self, f: Callable[..., Any], asarray: Callable[..., Any]) -> Callable[..., Any]:
-        """The function that f makes of the vector: f is the entry's, or what it was exported to."""
+        """Make f a function of the vector: f is the entry's, or what it was exported to."""
         leaves, treedef = flatten(self.point.operands)
         leaves = [asarray(x) if isinstance(x, np.ndarray) else x for x in leaves]
         entry, moving = self.point.entry, self.point.moving
@@ -80,7 +80,7 @@ class Trial:
 
     @functools.cached_property
     def gradient(self) -> Any:
-        """By differences of the value."""
+        """Gradient, by differences of the value."""
         return np.stack([self._along(self.plain, e) for e in np.eye(self.z.size)])
 
     @functools.cached_property
@@ -221,12 +221,12 @@ def _engine(name: str) -> tuple[Any, Callable[..., Any], dict[str, Check]]:
 
 
 def columns(engine: str) -> Iterator[str]:
-    """The columns of the table for an engine."""
+    """Yield the columns of the table for an engine."""
     yield from (f"{engine} {name}" for name in _engine(engine)[2])
 
 
 def attempt(trial: Trial, engine: str, transformation: str) -> str:
-    """What becomes of one cell of the table."""
+    """Try one transformation by an engine, and return the cell of the table."""
     adapter, asarray, checks = _engine(engine)
     f = trial.function(adapter.export(trial.point.entry.f), asarray)
     with warnings.catch_warnings():

@@ -19,7 +19,7 @@ __all__ = ["Backend", "backend", "backends", "to_numpy"]
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """One array library on one of its devices.
+    """Array library on one of its devices.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class Backend:
         return "" if self.lacks is None else self.lacks()
 
     def asarray(self, x: Any) -> Any:
-        """An array of this library, on this device, with a NumPy array's numbers and dtype."""
+        """Make an array of this library, on this device, with a NumPy array's numbers and dtype."""
         return self.xp.asarray(np.asarray(x), device=self.device)
 
     def numpy(self, x: Any) -> Any:
-        """The numbers of an array of this library as a NumPy array."""
+        """Convert an array of this library to a NumPy array with its numbers."""
         return to_numpy(x)
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ _known = (
 
 
 def backends() -> tuple[Backend, ...]:
-    """The array libraries that are installed, with their devices.
+    """Return the array libraries that are installed, with their devices.
 
     There are others to be had by name: ``"cupy"``, which needs a GPU, ``"cupy-host"``, which needs
     none, ``"torch"`` and ``"jax"``.
@@ -164,7 +164,7 @@ def backends() -> tuple[Backend, ...]:
 
 
 def backend(name: str) -> Backend:
-    """The backend of a name.
+    """Find the backend of a name.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def backend(name: str) -> Backend:
 
 
 def to_numpy(x: Any) -> Any:
-    """The numbers of an array, or a number, of any library and device as a NumPy array."""
+    """Convert an array, or a number, of any library and device to a NumPy array."""
     if type(x).__module__.partition(".")[0] == "array_api_strict":
         xp = importlib.import_module("array_api_strict")
         x = x.to_device(xp.Device("CPU_DEVICE"))

@@ -33,7 +33,7 @@ __all__ = ["BATTERY", "CONSTANT", "ONE_MODE", "Entry", "Point", "loss", "points"
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One function to be exported, and a call of it.
+    """Function to be exported, and a call of it.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Point:
     def loss(
         self, f: Callable[..., Any], asarray: Callable[[Any], Any] = np.asarray
     ) -> Callable[..., Any]:
-        """One real number as a function of `xs`: all of what f gives, each part weighed.
+        """Build one real number as a function of `xs`: all of what f gives, each part weighed.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Point:
 
 
 def loss(y: Any, asarray: Callable[[Any], Any] = np.asarray) -> Any:
-    """One real number from every floating entry of a result, with derivatives of every order.
+    """Compute one real number from all floating entries of a result, with derivatives of any order.
 
     Entries have different weights, so that a transposed or permuted gradient shows.
     """
@@ -139,7 +139,7 @@ def loss(y: Any, asarray: Callable[[Any], Any] = np.asarray) -> Any:
 
 @functools.cache
 def points(*, complex: bool | None = None) -> tuple[Point, ...]:
-    """The points of the battery; the complex ones, or the others, alone if asked.
+    """Return the points of the battery; the complex ones, or the others, alone if asked.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def polar(x: Any, y: Any) -> Any:
 
 @rule(polar)
 def polar_rule(x, y):  # type: ignore[no-untyped-def]
-    """The Jacobian [[x/r, y/r], [-y/r², x/r²]]."""
+    """State the rule by its Jacobian [[x/r, y/r], [-y/r², x/r²]]."""
     r, angle = polar(x, y)
     return (r, angle), (
         LinearMap(_push_x, _pull_x, x, y, r),
@@ -379,7 +379,7 @@ def _adjoint(x: Any) -> Any:
 
 
 def determined_svd(y: Any) -> Any:
-    """Of U, s, Vᴴ what does not depend on phases: s, and a function of the matrix."""
+    """Return the parts of U, s, Vᴴ that no phase changes: s, and a function of the matrix."""
     U, s, Vh = y
     return s, v.matmul(U * v.sin(s), Vh)
 

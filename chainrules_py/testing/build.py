@@ -1,4 +1,4 @@
-"""From a sample, which is data, to a call on an array library."""
+"""Calls on an array library, built from samples, which are data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Instance", "draw", "instances"]
 @final
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """One sample of a word, with real or with complex operands.
+    """Sample of a word, with real or with complex operands.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Instance:
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
     def build(self, backend: Backend, seed: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The operands and options of the call on an array library, the same numbers on each."""
+        """Build operands and options of the call on an array library, the same numbers on each."""
         whence = [zlib.crc32(self.word.__name__.encode()), self.number, seed]
         rng = np.random.default_rng(whence if seed else whence[:2])
         operands = [
@@ -63,7 +63,7 @@ class Instance:
 
 
 def instances(word: Primitive[..., Any]) -> Iterator[Instance]:
-    """The samples of a word, those that say so once more with complex operands."""
+    """Yield the samples of a word, those that say so once more with complex operands."""
     for number, sample in enumerate(samples_of(word)):
         yield Instance(word, sample, number)
         if sample.complex:

@@ -1,4 +1,4 @@
-"""One call of a function, and the two halves of its rule as matrices."""
+"""Call of a function, and the two halves of its rule as matrices."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import numpy as np
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.differences import derivative
 from chainrules_py.testing.report import NotJudgedError
@@ -30,14 +26,14 @@ _WHOLE = 4_200_000
 
 
 def scale_of(derivatives: Any) -> float:
-    """The largest of some derivatives, at least 1."""
+    """Return the largest absolute value of some derivatives, at least 1."""
     finite = derivatives[np.isfinite(derivatives)]
     return max(1.0, float(np.max(np.abs(finite), initial=0.0)))
 
 
 @final
 class Case:
-    """One call of a function, with the directions in which its rule is looked at.
+    """Call of a function, with the directions in which its rule is looked at.
 
     Attributes
     ----------
@@ -86,7 +82,7 @@ class Case:
         self.rounding: Any = None
 
     def call(self, *operands: Any) -> Any:
-        """The function with its options."""
+        """Call the function with its options."""
         return self.f(*operands, **self.options)
 
     def _directions(self, n: int) -> Any:
@@ -97,7 +93,7 @@ class Case:
         return np.concatenate([np.eye(n), self.rng.standard_normal((n, 1))], axis=1)
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
-        """The derivative of the gauge at a result, as a matrix; None without a gauge."""
+        """Compute the derivative of the gauge at a result as a matrix; None without a gauge."""
         if self.gauge is None:
             return None
         columns = [self._along(e, raw, self.seen)[0] for e in np.eye(raw.size)]
@@ -108,14 +104,14 @@ class Case:
         return derivative(lambda t: f(of.moved(t * direction)))
 
     def seen(self, y: Any) -> Any:
-        """What of a result is determined, as a vector."""
+        """Return the part of a result that is determined, as a vector."""
         seen = y if self.gauge is None else self.gauge(y)
         return value_vector(seen)
 
     # -- the two halves, as matrices
 
     def push(self, vector: Any) -> Any:
-        """The tangent of the result along a direction, as the rule gives it."""
+        """Compute the value and the tangent along a direction, as the rule gives them."""
         tangents: list[Any] = []
         for part, x, segment in zip(self.parts, self.operands, self.split(vector), strict=True):
             if is_zero(space(x)):
@@ -125,21 +121,21 @@ class Case:
         return frule(tuple(tangents), self.f, *self.operands, **self.options)
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """The value and the pullback."""
+        """Compute the value and the pullback."""
         return rrule(self.f, *self.operands, **self.options)
 
     def kept_pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """The value and the pullback, the same at each call."""
+        """Return the value and the pullback, the same ones at each call."""
         if self._pullback is None:
             self._pullback = self.pullback()
         return self._pullback  # type: ignore[no-any-return]
 
     def bars(self) -> tuple[Any, ...]:
-        """What is pulled back along the last output direction, anew at each call."""
+        """Pull back along the last output direction, anew at each call."""
         return self.kept_pullback()[1](self.cotangent(self.w[:, -1]))
 
     def tangents(self, vector: Any) -> tuple[Any, ...]:
-        """One tangent per operand, dense wherever something can be perturbed."""
+        """Make one tangent per operand, dense wherever something can be perturbed."""
         return tuple(
             [
                 NoTangent() if is_zero(space(x)) else part.tangent(segment)
@@ -150,33 +146,33 @@ class Case:
         )
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The value and the tangent of the result, for given tangents."""
+        """Compute the value and the tangent of the result, for given tangents."""
         return frule(tangents, self.f, *self.operands, **self.options)
 
     def cotangent(self, vector: Any) -> Any:
-        """The cotangent of the result that belongs to a direction behind the gauge."""
+        """Return the cotangent of the result that belongs to a direction behind the gauge."""
         return self.raw.tangent(vector if self.pick is None else self.pick.T @ vector)
 
     def seen_tangent(self, y_dot: Any) -> Any:
-        """A tangent of the result, as the gauge lets it be seen, as a vector."""
+        """Return a tangent of the result, as the gauge lets it be seen, as a vector."""
         vector = self.raw.vector(y_dot)
         return vector if self.pick is None else self.pick @ vector
 
     def bars_vector(self, bars: tuple[Any, ...]) -> Any:
-        """The cotangents of all operands as one vector."""
+        """Join the cotangents of all operands into one vector."""
         return np.concatenate(
             [np.zeros(0), *(p.vector(bar) for p, bar in zip(self.parts, bars, strict=True))]
         )
 
     def pushed(self) -> Any:
-        """One column per input direction."""
+        """Return the pushed tangents of the result, one column per input direction."""
         if self._pushed is None:
             columns = [self.seen_tangent(self.push(d)[1]) for d in self.u.T]
             self._pushed = np.stack(columns, axis=1)
         return self._pushed
 
     def pulled(self) -> Any:
-        """One column per output direction."""
+        """Return the pulled cotangents of the operands, one column per output direction."""
         if self._pulled is None:
             _, pullback = self.kept_pullback()
             columns = [self.bars_vector(pullback(self.cotangent(d))) for d in self.w.T]
@@ -184,7 +180,7 @@ class Case:
         return self._pulled
 
     def differences(self, u: Any = None) -> tuple[Any, Any]:
-        """One column per input direction, by differences in double precision, and the errors."""
+        """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
         columns = [self._along(d, wide, lambda xs: self.seen(self.call(*xs))) for d in u.T]
@@ -232,7 +228,7 @@ class Case:
         return self.smooth and not self.judged()[2]
 
     def jacobians(self) -> dict[str, Any]:
-        """The whole Jacobian by push, by pull and by differences, as far as there are such.
+        """Compute the whole Jacobian by push, by pull and by differences, as far as these exist.
 
         One row per coordinate of the result, one column per coordinate of the operands; empty if
         that would be too many. ``"allowed"`` is what the differences may be off by.
@@ -254,17 +250,17 @@ class Case:
         return found
 
     def split(self, vector: Any) -> list[Any]:
-        """A vector of all inputs in one piece per operand."""
+        """Split a vector of all inputs into one piece per operand."""
         return np.split(vector, np.cumsum([part.size for part in self.parts])[:-1])
 
     # -- names for the tables
 
     def input_names(self) -> list[str]:
-        """One per input direction."""
+        """Return one name per input direction."""
         return _named(self.coordinate_names(), self.u.shape[1])
 
     def coordinate_names(self) -> list[str]:
-        """One per coordinate of the operands."""
+        """Return one name per coordinate of the operands."""
         return [
             f"{name}{label}"
             for name, part in zip(self.operand_names(), self.parts, strict=True)
@@ -272,17 +268,17 @@ class Case:
         ]
 
     def output_names(self) -> list[str]:
-        """One per output direction, without the random ones."""
+        """Return one name per output direction, without the random ones."""
         if self.pick is None:
             return [f"y{label}" for label in self.raw.labels()]
         return [f"gauge(y)[{i}]" for i in range(len(self.pick))]
 
     def weight_names(self) -> list[str]:
-        """One per output direction."""
+        """Return one name per output direction."""
         return _named(self.output_names(), self.w.shape[1])
 
     def operand_names(self) -> list[str]:
-        """One per operand."""
+        """Return one name per operand."""
         names = list(getattr(self.f, "operands", ()))
         n = len(self.operands)
         variadic = getattr(self.f, "variadic", None) or "x"

@@ -38,13 +38,7 @@ from chainrules_py.testing.derivatives import (
     check_value,
 )
 from chainrules_py.testing.patterns import diagnose, projection_failure
-from chainrules_py.testing.report import (
-    Finding,
-    NotJudgedError,
-    Report,
-    RuleCheckError,
-    WrongError,
-)
+from chainrules_py.testing.report import Finding, NotJudgedError, Report, RuleCheckError, WrongError
 from chainrules_py.testing.variants import (
     check_complex,
     check_hostile,
@@ -205,7 +199,7 @@ def check_rrule(
 
 @final
 class _Settings:
-    """How a rule is to be judged."""
+    """Settings by which a rule is to be judged."""
 
     def __init__(
         self,
@@ -230,7 +224,7 @@ class _Settings:
         self.checks = tuple(CHECKS) if checks is None else checks
 
     def chosen(self) -> list[tuple[str, Callable[[Case], None]]]:
-        """The checks to run, with their names."""
+        """Return the checks to run, with their names."""
         names = [n for n in self.checks if self.vary is not False or n not in _VARIATIONS]
         chosen = [(name, CHECKS[name]) for name in names]
         vary = self.vary
@@ -297,7 +291,7 @@ def _run(
 
 
 def _named(error: Exception) -> str:
-    """What an error that we know says about a rule."""
+    """Name what a known error says about a rule; empty for other errors."""
     if isinstance(error, TracerError):  # words and operators never ask a tracer for its value
         return "leaks NumPy" if "plain array" in str(error) else "branches on a value"
     if isinstance(error, ProjectionError):
@@ -306,7 +300,7 @@ def _named(error: Exception) -> str:
 
 
 def _told(case: Case, name: str, wrong: WrongError) -> Finding:
-    """A failure, with what the whole Jacobian says about wrong numbers."""
+    """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
     if wrong.derivative and not pattern:
         try:
@@ -353,7 +347,7 @@ def _again(
     options: dict[str, Any],
     settings: _Settings,
 ) -> str:
-    """The line to paste, which checks the same again."""
+    """Write the line to paste, which checks the same again."""
     given = [
         *map(_literal, range(len(operands)), operands),
         *[f"{k}={v!r}" for k, v in options.items()],
@@ -371,7 +365,7 @@ def _again(
 
 
 def _literal(number: int, x: Any) -> str:
-    """A value as it is written; a large array is taken from the report of the failure."""
+    """Write a value as a literal; a large array is taken from the report of the failure."""
     if isinstance(x, np.ndarray) and x.size <= _SHOWN:
         shape = f".reshape({x.shape})" if 0 in x.shape else ""
         return f"np.array({x.tolist()!r}, np.{x.dtype}){shape}"

@@ -16,11 +16,7 @@ from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.backends import to_numpy
 from chainrules_py.testing.case import Case, scale_of
 from chainrules_py.testing.nesting import default_engine
@@ -73,7 +69,7 @@ def _type_pattern(problems: list[str]) -> str:
 
 
 def _raw_bars(case: Case) -> list[Any] | None:
-    """What a rule's own pulls give, before projection; None where a pen multiplies for it."""
+    """Run a rule's own pulls, without projection; None where a pen multiplies for it."""
     statement = _statement(case)
     if statement is None:
         return None
@@ -92,7 +88,7 @@ def _raw_bars(case: Case) -> list[Any] | None:
 
 
 def _statement(case: Case) -> Any:
-    """The reverse statement of a call that reaches its rule unchanged, or None."""
+    """Return the reverse statement of a call that reaches its rule unchanged, or None."""
     if not case.has_pull or not isinstance(case.f, Primitive):
         return None
     if len(case.operands) != len(case.f.operands) or case.f.options.keys() - case.options.keys():
@@ -238,7 +234,7 @@ def _check_wanted(case: Case) -> None:
 
 
 def check_unmodified(case: Case) -> None:
-    """Nothing that a rule was given is written to, and pulling back twice gives the same."""
+    """Check that nothing given to a rule is written to, and pulling back twice gives the same."""
     if fingerprint(case.operands) != case.print:
         msg = "the function or its rule wrote to an operand"
         raise WrongError(msg, "operand mutated")
@@ -269,7 +265,7 @@ def check_unmodified(case: Case) -> None:
 
 
 def check_owned(case: Case) -> None:
-    """What people receive is theirs: writable, and nobody else's memory."""
+    """Check that people own what they receive: writable, and nobody else's memory."""
     if case.has_push:
         tangents = case.tangents(case.u[:, -1])
         y, y_dot = case.frule(tangents)
@@ -300,7 +296,7 @@ def check_owned(case: Case) -> None:
 
 
 def _check_engine_results(case: Case) -> None:
-    """What an engine gives is each receiver's own as well."""
+    """Check that what an engine gives is each receiver's own as well."""
     engine = default_engine()
     if engine is None or len(case.operands) < 2:
         return
@@ -326,7 +322,7 @@ def _check_apart(name: str, t: Any, theirs: dict[str, Any]) -> None:
 
 
 def _arrays(t: Any) -> list[Any]:
-    """The NumPy buffers inside a value or a tangent."""
+    """List the NumPy buffers inside a value or a tangent."""
     if isinstance(t, Tangent):
         return [a for _, part in t.fields() for a in _arrays(part)]
     if is_structure_type(type(t)):
@@ -404,7 +400,7 @@ def _check_pull_into(case: Case) -> None:
 
 
 def check_laziness(case: Case) -> None:
-    """Computing one cotangent runs no other operand's pull."""
+    """Check that computing one cotangent runs no other operand's pull."""
     statement = _statement(case)
     recipe: Any = getattr(statement, "recipe", None)
     if (

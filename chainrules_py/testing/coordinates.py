@@ -72,7 +72,7 @@ class Coordinates:
             self.size = sum(field.size for field in self.fields.values())
 
     def vector(self, t: Any) -> Any:
-        """A tangent as a vector; zeros where it is zero, or is not there."""
+        """Return a tangent as a vector; zeros where it is zero, or is not there."""
         t = unthunk(t)
         if is_zero(t) or not self.size:
             return np.zeros(self.size)
@@ -92,7 +92,7 @@ class Coordinates:
         return np.concatenate(parts)
 
     def tangent(self, vector: Any) -> Any:
-        """The tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
+        """Return the tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
         if not self.is_leaf:
             return Tangent.of(type(self.x), dict(self._parts(vector, Coordinates.tangent)))
         return (
@@ -100,7 +100,7 @@ class Coordinates:
         )
 
     def moved(self, vector: Any) -> Any:
-        """The value, moved along a tangent of these coordinates."""
+        """Move the value along a tangent of these coordinates."""
         if not self.is_leaf:
             return rebuild(self.x, [part for _, part in self._parts(vector, Coordinates.moved)])
         if self.kind not in ("real", "complex"):
@@ -108,7 +108,7 @@ class Coordinates:
         return like(self.x, to_numpy(self.x) + self._values(vector))
 
     def leaves(self, t: Any) -> list[tuple[Coordinates, Any]]:
-        """The parts of a tangent, or value, that have coordinates, with these; tracers stay."""
+        """List the parts of a tangent, or value, with their coordinates, if any; tracers stay."""
         if self.is_leaf:
             return [(self, t)] if self.size else []
         if is_zero(t):
@@ -124,7 +124,7 @@ class Coordinates:
         ]
 
     def labels(self) -> list[str]:
-        """A name for each coordinate, as ``[0, 2]``, ``.weights[3]`` or ``[1].imag``."""
+        """Name each coordinate, as ``[0, 2]``, ``.weights[3]`` or ``[1].imag``."""
         if not self.is_leaf:
             return [
                 f"{_key(key)}{label}"
@@ -159,7 +159,7 @@ def _key(key: Any) -> str:
 
 
 def random_tangent(primal: Any, rng: Any) -> Any:
-    """A tangent of a value with normally distributed coordinates.
+    """Draw a tangent of a value with normally distributed coordinates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is checked of NumPy's functions, counted: the table of the documentation.
+"""Counts of the checks of NumPy's functions: the table of the documentation.
 
 ``make coverage`` runs every call and writes what was checked to ``docs/coverage.csv``. A cell is a
 number of checks that were run, ``n/a`` with a reason out of `REASONS`, or ``gap``.
@@ -75,7 +75,7 @@ IRRELEVANT = {
 
 @functools.cache
 def _names() -> dict[str, list[str]]:
-    """By the name that is listed, the names that calls were entered for."""
+    """Map each name that is listed to the names that calls were entered for."""
     found: dict[str, list[str]] = {}
     for name in names_with_calls():
         found.setdefault(listed_as(name).name, []).append(name)
@@ -83,7 +83,7 @@ def _names() -> dict[str, list[str]]:
 
 
 def calls_of(name: str) -> Iterator[SurfaceCall]:
-    """The calls of a function, under whichever of its names they were entered."""
+    """Yield the calls of a function, under whichever of its names they were entered."""
     for each in _names().get(name, ()):
         yield from surface_calls(each)
 
@@ -92,7 +92,7 @@ def calls_of(name: str) -> Iterator[SurfaceCall]:
 
 
 def _parameters(name: str) -> dict[str, Any]:
-    """The parameters of a function of NumPy with their defaults, in order."""
+    """Return the parameters of a function of NumPy with their defaults, in order."""
     native = native_named(name)
     row = aliases.get(native)
     try:
@@ -108,7 +108,7 @@ def _given(sample: Sample, names: list[str]) -> set[str]:
 
 
 def keywords_of(name: str) -> dict[str, str]:
-    """How each keyword of a function is answered.
+    """Tell how each keyword of a function is answered.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def keywords_of(name: str) -> dict[str, str]:
 
 
 def keywords_without_answer() -> dict[str, list[str]]:
-    """By name, the keywords that no call exercises and nothing refuses."""
+    """Find, by name, the keywords that no call exercises and nothing refuses."""
     found = {}
     for listed in rows():
         if listed.answer != "none" and listed.is_there:
@@ -156,7 +156,7 @@ def keywords_without_answer() -> dict[str, list[str]]:
 
 
 def _counted(name: str) -> dict[str, collections.Counter[str]]:
-    """By kind of number, how often each cell was checked; every call is run."""
+    """Count, by kind of number, how often each cell was checked; every call is run."""
     counts = {kind: collections.Counter[str]() for kind in ("real", "complex")}
     for call in calls_of(name):
         counts["complex" if call.complex else "real"].update(check_call(call))
@@ -165,7 +165,7 @@ def _counted(name: str) -> dict[str, collections.Counter[str]]:
 
 
 def _cells(listed: Listed) -> dict[str, str]:
-    """The cells of a row by column."""
+    """Compute the cells of a row by column."""
     if not listed.is_there:
         return {f"{c} {kind}": "n/a absent" for c, kinds in COLUMNS.items() for kind in kinds}
     counts = _counted(listed.name)
@@ -206,7 +206,7 @@ def _number_of_calls(name: str) -> int:
 
 
 def facts(listed: Listed) -> dict[str, str]:
-    """What of a row is known without running a call."""
+    """Return the facts of a row that are known without running a call."""
     answered = keywords_of(listed.name) if listed.answer != "none" and listed.is_there else {}
     return {
         "kind": listed.kind,
@@ -219,7 +219,7 @@ def facts(listed: Listed) -> dict[str, str]:
 
 
 def rows() -> list[Listed]:
-    """The rows of the table: the names listed, and the methods of ufuncs that have calls."""
+    """Return the rows of the table: the names listed, and methods of ufuncs that have calls."""
     listed = listed_names()
     found = [listed_as(name) for name in names_with_calls()]
     return [*listed, *[row for row in found if row.kind == "ufunc method"]]

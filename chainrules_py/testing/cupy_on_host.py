@@ -33,7 +33,7 @@ __all__ = ["Memory", "device", "host", "install", "is_installed", "memory", "up"
 
 @final
 class Memory:
-    """What stands for the memory of the devices.
+    """Stand-in for the memory of the devices.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ _cupy: Any = None
 
 
 def is_installed() -> bool:
-    """Whether CuPy is the one on the host."""
+    """Tell whether CuPy is the one on the host."""
     return _cupy is not None
 
 
@@ -111,7 +111,7 @@ def device(number: int) -> Iterator[None]:
 
 
 def host(x: Any) -> Any:
-    """The memory of an array of CuPy's as an array of NumPy's."""
+    """View the memory of an array of CuPy's as an array of NumPy's."""
     if x.size == 0:
         return np.empty(x.shape, x.dtype)
     mem = x.data.mem
@@ -122,7 +122,7 @@ def host(x: Any) -> Any:
 
 
 def up(y: Any) -> Any:
-    """What NumPy computed as CuPy would have it: arrays of no axes in place of scalars."""
+    """Convert what NumPy computed to CuPy's form: arrays of no axes in place of scalars."""
     if isinstance(y, (np.ndarray, np.generic)):
         y = np.asarray(y)
         x = _cupy.ndarray(y.shape, y.dtype)
@@ -145,7 +145,7 @@ def _down(x: Any) -> Any:
 
 
 def _check(x: Any, axes: int = -1) -> None:
-    """What CuPy refuses where it would launch a kernel: NumPy's arrays of more axes than that."""
+    """Raise where CuPy would at a kernel launch: for NumPy's arrays of more than ``axes`` axes."""
     if isinstance(x, _cupy.ndarray):
         if x.data.device_id != memory.device:
             msg = (
@@ -184,7 +184,7 @@ def _no_driver() -> tuple[type[Exception], ...]:
 def _standing_in(
     native: Callable[..., Any], numpy_function: Callable[..., Any], *, from_host: bool = False
 ) -> Callable[..., Any]:
-    """A function of CuPy's that asks NumPy where it finds no driver."""
+    """Make a function of CuPy's ask NumPy where it finds no driver."""
     try:
         signature = inspect.signature(native)
     except (ValueError, TypeError):
@@ -319,7 +319,7 @@ def _method(base: type, name: str, numpy_function: Callable[..., Any]) -> Callab
 
 
 def _documented(native: Any) -> inspect.Signature | None:
-    """The signature of a compiled method, which stands in the first line of what it says."""
+    """Read the signature of a compiled method from the first line of its docstring."""
     found = _read(native)
     return None if found is None else inspect.signature(found)
 

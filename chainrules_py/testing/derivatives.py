@@ -37,7 +37,7 @@ def compare(table: Table, pattern: str = "") -> None:
 
 
 def check_value(case: Case) -> None:
-    """The rule computes what the function computes."""
+    """Check that the rule computes what the function computes."""
     values = {}
     if case.has_push:
         values["frule"] = case.push(case.u[:, -1])[0]
@@ -51,7 +51,7 @@ def check_value(case: Case) -> None:
 
 
 def check_push(case: Case) -> None:
-    """The push agrees with finite differences."""
+    """Check that the push agrees with finite differences."""
     if not case.has_push:
         msg = "there is no forward rule"
         raise NotJudgedError(msg)
@@ -64,7 +64,7 @@ def check_push(case: Case) -> None:
 
 
 def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
-    """A derivative may be infinite at the edge of a domain; where all is finite it is a number."""
+    """Check that no derivative is NaN if all is finite; at a domain's edge it may be infinite."""
     given_finite = np.all(np.isfinite(case.vector_of_values()))
     # In a mixture of several, infinities of both signs cancel to NaN.
     single = np.count_nonzero(given, axis=0) <= 1
@@ -76,7 +76,7 @@ def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
 
 
 def check_adjoint(case: Case) -> None:
-    """The pull is the adjoint of the push: Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>."""
+    """Check that the pull is the adjoint: Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>."""
     if not case.has_pull:
         msg = "there is no reverse rule"
         raise NotJudgedError(msg)
@@ -216,7 +216,7 @@ def check_nested_values(case: Case) -> None:
 
 
 def check_second_order(case: Case) -> None:
-    """The derivative of the derivative is right, in all four nestings of the modes."""
+    """Check that the derivative of the derivative is right, in all four nestings of the modes."""
     engine = default_engine()
     if engine is None:
         msg = "no engine is installed"

@@ -18,7 +18,7 @@ _GOOD = 1e-10
 
 
 def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
-    """The derivative of a vector-valued function of a number at 0, with an estimate of its error.
+    """Compute the derivative of a vector-valued function at the number 0, with an estimated error.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
 
 
 def _bend(before: Any, last: Any, value: Any) -> Any:
-    """The jump of the slope, where it does not shrink with the step: at a kink."""
+    """Return the jump of the slope, where it does not shrink with the step: at a kink."""
     is_kink = (last > 0.7 * before) & (last > 1e-6 * np.maximum(1.0, np.abs(value)))
     return np.where(is_kink, last, 0.0)
 

@@ -1,4 +1,4 @@
-"""What a library cannot do, and why: words that it does not compute, so that their rules rest.
+"""Gaps of libraries, and why: words that they do not compute, so that the rules of these rest.
 
 A test sees to it that each of these is refused where it is called, and that there are no others.
 """

@@ -83,7 +83,7 @@ _FUNCTION = re.compile(r"__device__\s+\w+\s+(\w+)\(([^)]*)\)\s*\{(.*?)\}", re.DO
 
 
 def evaluate(text: str, names: dict[str, Any]) -> Any:
-    """The value of an expression."""
+    """Compute the value of an expression."""
     try:
         parsed = ast.parse(text.strip(), mode="eval")
     except SyntaxError:
@@ -124,7 +124,7 @@ def run(text: str, names: dict[str, Any]) -> None:
 
 
 def _device_functions(preamble: str, types: dict[str, Any]) -> dict[str, Any]:
-    """The functions that a preamble defines, of statements that end with a ``return``."""
+    """Make the functions that a preamble defines, of statements that end with a ``return``."""
     found: dict[str, Any] = {}
 
     def define(parameters: str, body: str) -> Callable[..., Any]:
@@ -145,7 +145,7 @@ def _device_functions(preamble: str, types: dict[str, Any]) -> dict[str, Any]:
 
 
 def _types(kernel: Any, operands: list[Any]) -> dict[str, Any]:
-    """What the letters in a kernel's parameters stand for, as functions that convert."""
+    """Map the letters in a kernel's parameters to functions that convert to their types."""
     found: dict[str, Any] = {}
     for parameter, x in zip(kernel.in_params, operands, strict=True):
         if parameter.dtype is not None or not isinstance(x, np.ndarray):
@@ -177,7 +177,7 @@ def _prepared(kernel: Any, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, 
 
 
 def _conversion(dtype: Any) -> Callable[..., Any]:
-    """What ``T(x)`` is, or ``T(real, imaginary)``."""
+    """Make the function that ``T(x)`` is, or ``T(real, imaginary)``."""
     return lambda x, *imaginary: np.asarray(complex(x, *imaginary) if imaginary else x).astype(
         dtype
     )

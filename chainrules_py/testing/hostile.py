@@ -155,12 +155,12 @@ class Silent(np.ndarray):
     tolist = _refusing("tolist", _BRANCH)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What NumPy computes stays silent, also where it would make a scalar of it."""
+        """Keep what NumPy computes silent, also where it would make a scalar of it."""
         return np.asarray(array).view(Silent)
 
 
 def as_silent(x: Any) -> Any:
-    """A value with every array of NumPy's made silent."""
+    """Return a value with every array of NumPy's made silent."""
     if isinstance(x, (np.ndarray, np.generic)):
         return np.array(x).view(Silent)
     if is_structure_type(type(x)):
@@ -176,7 +176,7 @@ def _own(x: Distant, theirs: tuple[Any, ...]) -> Distant:
 
 
 def as_distant(x: Any) -> Any:
-    """A value with every array of NumPy's made distant."""
+    """Return a value with every array of NumPy's made distant."""
     if isinstance(x, (np.ndarray, np.generic)):
         return Distant(np.array(x))
     if is_structure_type(type(x)):
@@ -222,7 +222,7 @@ class _Space:
         return called
 
     def result_type(self, *xs: Any) -> Any:
-        """The dtype that several values have in common."""
+        """Find the dtype that several values have in common."""
         return np.result_type(*[getattr(x, "dtype", x) for x in xs])
 
 

@@ -1,4 +1,4 @@
-"""What runs on which array library: the table of the documentation, rule by rule.
+"""Table of what runs on which array library, rule by rule, for the documentation.
 
 ``python -m chainrules_py.testing.libraries docs/libraries.csv`` runs two samples of every word on
 every library and counts the checks that passed. A cell is that number, a reason out of
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from chainrules_py.registry.table import rules_for
+from chainrules_py.registry.explain import rules_for
 from chainrules_py.testing.backends import Backend, backend
 from chainrules_py.testing.build import Instance, instances
 from chainrules_py.testing.gaps import GAPS, gap_of
@@ -44,18 +44,18 @@ def _samples(word: Callable[..., Any]) -> list[Instance]:
 
 
 def rows() -> list[Callable[..., Any]]:
-    """The words of the table: those with a rule and a sample with arrays."""
+    """Return the words of the table: those with a rule and a sample with arrays."""
     return [word for word in words_of() if rules_for(word) and _samples(word)]
 
 
 def facts(word: Callable[..., Any]) -> dict[str, str]:
-    """What of a row is known without running a sample."""
+    """Return the facts of a row that are known without running a sample."""
     family = str(word.__module__).rpartition(".")[2]
     return {"family": family, "word": word.__name__, "samples": str(len(_samples(word)))}
 
 
 def cell(word: Callable[..., Any], library: Backend) -> str:
-    """What came out of a word's samples on a library."""
+    """Run a word's samples on a library, and say what came out."""
     there = [i for i in _samples(word) if library.library not in i.sample.without]
     if not there:
         return REFUSED
@@ -71,20 +71,20 @@ def cell(word: Callable[..., Any], library: Backend) -> str:
 
 
 def lines(libraries: tuple[str, ...] = LIBRARIES) -> Iterator[dict[str, str]]:
-    """The rows, one by one."""
+    """Yield the rows, one by one."""
     there = {name: backend(name) for name in libraries}
     for word in rows():
         yield facts(word) | {name: cell(word, library) for name, library in there.items()}
 
 
 def _is_stale(row: dict[str, str], name: str) -> bool:
-    """Whether a cell says something else than what the gaps say now."""
+    """Tell whether a cell says something else than what the gaps say now."""
     gap = GAPS.get(backend(name).library, {}).get(row["word"])
     return not row[name].isdigit() and row[name] not in (gap, REFUSED)
 
 
 def stale_lines(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a table, where only what has changed since is run again."""
+    """Yield the rows of a table, where only what has changed since is run again."""
     with path.open(encoding="utf-8", newline="") as file:
         there = {row["word"]: row for row in csv.DictReader(file)}
     for word in rows():

@@ -20,12 +20,12 @@ __all__ = ["Loss", "default_engine", "inner"]
 
 
 def default_engine() -> Any:
-    """The engine that is taken where nobody named one, or None."""
+    """Return the engine that is taken where nobody named one, or None."""
     return plugins.default_engine()
 
 
 def inner(of: Coordinates, w: Any, y: Any) -> Any:
-    """The real inner product Re<w, y> of two tangents, or of a tangent and a value, in words."""
+    """Compute Re<w, y>, the real inner product of tangents, or a tangent and a value, in words."""
     total: Any = None
     for (leaf, a), (_, b) in zip(of.leaves(w), of.leaves(y), strict=True):
         term = v.multiply(v.conj(a), b) if leaf.kind == "complex" else v.multiply(a, b)
@@ -73,7 +73,7 @@ class Loss:
         return bool(self.inputs.size and self.output.size)
 
     def __call__(self, *xs: Any) -> Any:
-        """The loss at other values of what can be perturbed."""
+        """Compute the loss at other values of the operands that can be perturbed."""
         full = list(self.operands)
         for i, x in zip(self.active, xs, strict=True):
             full[i] = x
@@ -86,14 +86,14 @@ class Loss:
         return self.inputs.moved(vector)  # type: ignore[no-any-return]
 
     def gradient(self, engine: Any, at: tuple[Any, ...]) -> Any:
-        """The gradient as a vector."""
+        """Compute the gradient as a vector."""
         g = engine.grad(self, tuple(range(len(at))))(*at)
         return self.inputs.vector(g)
 
     def products(
         self, engine: Any, u: Any, w: Any, *, reverse_only: bool = False
     ) -> dict[str, Any]:
-        """The Hessian times w, or its product with u from both sides, in the four nestings.
+        """Compute the Hessian times w, or its product with u from both sides, in the four nestings.
 
         Parameters
         ----------
@@ -146,5 +146,5 @@ def _number(x: Any) -> Any:
 def second_derivative(
     loss: Loss, engine: Any, w: Any, derivative: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """The Hessian times w by differences of the gradient, with the error of that."""
+    """Compute the Hessian times w by differences of the gradient, with the error of that."""
     return derivative(lambda t: loss.gradient(engine, loss.moved(t * np.asarray(w))))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What is wrong with a Jacobian, in words: what a wrong one has most in common with the right one.
+"""Names of mistakes in a Jacobian: what a wrong one has most in common with the right one.
 
 Each pattern is a guess at the mistake: the right Jacobian is changed as the mistake would change
 it, and compared with the one that the rule gives.
@@ -51,7 +51,7 @@ class _Block:
         return Table(self.have, self.want, [], [], self.allowed, ("", "")).excess > 1.0
 
     def equals(self, guess: Any) -> bool:
-        """Whether what the rule gives is this guess, to about six digits."""
+        """Tell whether what the rule gives is this guess, to about six digits."""
         return guess.shape == self.have.shape and _close(self.have, guess)
 
 
@@ -74,7 +74,7 @@ def _zero(b: _Block) -> str:
 
 
 def _single(b: _Block) -> str:
-    """Rounding to single precision: the error is of its size, and the numbers fit into it."""
+    """Detect rounding to single precision: an error of its size, and numbers that fit into it."""
     apart = np.max(np.abs(b.have - b.want), initial=0.0)
     fits = np.array_equal(b.have.astype(np.float32).astype(float), b.have)
     near = apart <= 1e-5 * scale_of(b.want)
@@ -115,7 +115,7 @@ def _ratio_name(have: Any, want: Any, *, single: bool) -> str:
 
 
 def _conjugated(b: _Block) -> str:
-    """The imaginary parts have the other sign: of what goes in, of what comes out, or of both."""
+    """Detect imaginary parts of the other sign: of what goes in, of what comes out, or of both."""
     signs = {of: _imaginary_signs(of) for of in (b.x, b.y)}
     if all(np.all(s > 0) for s in signs.values()):
         return ""
@@ -132,7 +132,7 @@ def _imaginary_signs(of: Coordinates) -> Any:
 
 
 def _missing_sum(b: _Block) -> str:
-    """Of an operand that is used along an axis only the use at one place is counted."""
+    """Detect that, of an operand used along an axis, only the use at one place is counted."""
     shape = b.y.shape
     if not b.y.is_leaf or not b.y.size or b.want.shape[0] != b.y.size:
         return ""
@@ -154,7 +154,7 @@ def _missing_sum(b: _Block) -> str:
 
 
 def _stretched(b: _Block) -> list[int]:
-    """The axes of the result along which the operand is broadcast."""
+    """Find the axes of the result along which the operand is broadcast."""
     shape, of = b.y.shape, b.x.shape
     lead = len(shape) - len(of)
     if not b.x.is_leaf or lead < 0:
@@ -208,7 +208,7 @@ _SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal 
 
 
 def projection_failure(text: str) -> str:
-    """What it means that a cotangent could not be projected: an axis too many, or another shape."""
+    """Say why a cotangent could not be projected: an axis too many, or another shape."""
     found = _SHAPES.search(text)
     if "None" in text:
         return "None for a tangent"
@@ -229,7 +229,7 @@ def _reversed(b: _Block) -> str:
 
 
 def _one_element(b: _Block) -> str:
-    """The wrong entries lie in one row or one column."""
+    """Detect wrong entries that lie in one row or one column."""
     wrong = b.is_wrong
     rows, columns = np.flatnonzero(wrong.any(axis=1)), np.flatnonzero(wrong.any(axis=0))
     for places, of, name in ((columns, b.x, "operand"), (rows, b.y, "result")):
@@ -239,7 +239,7 @@ def _one_element(b: _Block) -> str:
 
 
 def _some(b: _Block) -> str:
-    """The wrong entries alone follow a pattern."""
+    """Detect a pattern that the wrong entries alone follow."""
     wrong = b.is_wrong & (b.want != 0)
     n, of = int(wrong.sum()), int(np.count_nonzero(b.want))
     if n and n == int(b.is_wrong.sum()):
@@ -280,7 +280,7 @@ def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[in
 
 
 def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
-    """The name of how a whole Jacobian differs from another; empty if it does not.
+    """Name how a whole Jacobian differs from another; empty if it does not.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
 
 
 def diagnose(case: Case) -> tuple[str, Table | None]:
-    """What is wrong with the derivatives of a rule, in words, and where.
+    """Say what is wrong with the derivatives of a rule, in words, and where.
 
     Both halves are compared with differences, or with each other where there are none.
     """
@@ -343,7 +343,7 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
 
 
 def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:
-    """What a half does that is not linear.
+    """Name what a half does that is not linear.
 
     Parameters
     ----------

@@ -40,13 +40,13 @@ def _words() -> tuple[Any, ...]:
 
 
 def call_line(c: Choices) -> Line | None:
-    """A call of one of NumPy's functions, as it was entered."""
+    """Draw a call of one of NumPy's functions, as it was entered."""
     call = c.choice(_calls())
     return _wired(c, Point(call), str(call))
 
 
 def word_line(c: Choices) -> Line | None:
-    """A word at one of its samples."""
+    """Draw a call of a word at one of its samples."""
     instance = c.choice(_words())
     numpy = backend("numpy")
     _, options = instance.build(numpy)
@@ -63,7 +63,7 @@ CALLS = (call_line, call_line, word_line)
 
 
 def _wired(c: Choices, point: Point, text: str) -> Line | None:
-    """The call with operands that depend on values of the program."""
+    """Make a line of the call, with operands that depend on values of the program."""
     if not point.xs:
         return None
     sources: list[int] = []
@@ -84,7 +84,7 @@ def _wired(c: Choices, point: Point, text: str) -> Line | None:
 
 
 def parts_of(point: Point, xs: list[Any]) -> list[Any]:
-    """What of the result is differentiated in, where that is determined."""
+    """Return the parts of the result that are differentiated, where they are determined."""
     return [y for y in parts(point.gauged(*xs)) if np.size(y)]
 
 

@@ -20,7 +20,7 @@ Test = Callable[[Any], Any]
 @final
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One line of a program.
+    """Line of a program.
 
     Attributes
     ----------
@@ -43,17 +43,17 @@ class Line:
     kind: str = "value"
 
     def __call__(self, library: Any, env: list[Any]) -> list[Any]:
-        """The values that it adds to those that there are."""
+        """Compute the values that the line adds to those that there are."""
         y = self.run(library, *[env[i] for i in self.operands])
         return {"value": [y], "write": []}.get(self.kind, y)  # type: ignore[no-any-return]
 
     def text(self, names: list[str]) -> str:
-        """As it is written with these names."""
+        """Write the line with these names."""
         return self.template.format(*[names[i] for i in self.operands])
 
 
 class Choices:
-    """What hypothesis draws for a program, and the values that it has computed so far."""
+    """Choices that hypothesis draws for a program, and the values that it has computed so far."""
 
     def __init__(self, draw: Callable[[Any], Any]) -> None:
         self.draw = draw
@@ -68,16 +68,16 @@ class Choices:
         return self.draw(st.integers(low, high))  # type: ignore[no-any-return]
 
     def choice(self, among: Iterable[Any]) -> Any:
-        """One of several."""
+        """Draw one of several."""
         options = tuple(among)
         return options[self.integer(0, len(options) - 1)]
 
     def flag(self) -> bool:
-        """Whether or not."""
+        """Draw true or false."""
         return self.draw(st.booleans())  # type: ignore[no-any-return]
 
     def shape(self) -> tuple[int, ...]:
-        """Of an array that is not empty."""
+        """Draw the shape of an array that is not empty."""
         return tuple([self.integer(1, 4) for _ in range(self.integer(0, 3))])
 
     def array(self, shape: tuple[int, ...], kind: str = "real") -> Any:
@@ -86,7 +86,7 @@ class Choices:
         return np.asarray(x + 1j * self.rng.uniform(-2, 2, shape) if kind == "complex" else x)
 
     def leaf(self) -> Any:
-        """What is differentiated in: arrays most of all, of NumPy's scalars and Python's some."""
+        """Draw a value to differentiate in: mostly an array, or a scalar of NumPy or Python."""
         kind = self.choice(("array", "array", "array", "array", "complex", "float", "scalar"))
         if kind in ("float", "scalar"):
             x = float(self.rng.uniform(-2, 2))
@@ -94,7 +94,7 @@ class Choices:
         return self.array(self.shape(), kind)
 
     def constant(self, narrow: bool) -> Any:
-        """What is not: arrays of any dtype, of single precision only where nothing gives way."""
+        """Draw a constant: an array of any dtype, float32 only if ``narrow``, or a number."""
         kinds = ("real", "complex", "int", "bool", "number")
         kind = self.choice((*kinds, "float32") if narrow else kinds)
         if kind == "number":
@@ -109,7 +109,7 @@ class Choices:
         )
 
     def weight(self, y: Any) -> Any:
-        """By what a result enters the loss; nothing that has no derivative does."""
+        """Draw the weight of a result in the loss; None for a result that has no derivative."""
         if np.asarray(y).dtype.kind not in "fc":
             return None
         kind = "complex" if np.iscomplexobj(y) else "real"
@@ -122,7 +122,7 @@ class Choices:
         self.env = env
 
     def pick(self, test: Test) -> int | None:
-        """The place of a value that passes a test."""
+        """Draw the place of a value that passes a test, or None."""
         found = [i for i, x in enumerate(self.env) if bool(test(x))]
         return self.choice(found) if found else None
 
@@ -153,26 +153,26 @@ class Choices:
 
 
 def is_real(x: Any) -> bool:
-    """A real array or number."""
+    """Tell whether x is a real array or number."""
     return np.asarray(x).dtype.kind == "f"
 
 
 def is_number(x: Any) -> bool:
-    """A real or complex array or number."""
+    """Tell whether x is a real or complex array or number."""
     return np.asarray(x).dtype.kind in "fc"
 
 
 def is_array(x: Any) -> bool:
-    """An array with axes."""
+    """Tell whether x is a real or complex array with axes."""
     return is_number(x) and isinstance(x, np.ndarray) and x.ndim > 0
 
 
 def apart(x: Any, gap: float = 0.02) -> bool:
-    """Whether no two elements are nearly the same."""
+    """Tell whether no two elements are nearly the same."""
     flat = np.sort(np.ravel(x))
     return bool(is_real(x) and np.all(np.diff(flat) > gap))
 
 
 def away(x: Any, *points: float) -> Any:
-    """Whether no element is near one of these points."""
+    """Tell whether no element is near one of these points."""
     return np.all([np.abs(x - p) > 0.05 for p in points])

@@ -1,4 +1,4 @@
-"""How lines of random programs are drawn: what each needs, and what it does."""
+"""Makers of lines of random programs: what each line needs, and what it does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def of_one(template: str, run: Callable[..., Any], ok: Test = is_real, jax: bool = True) -> Maker:
-    """A line with one operand."""
+    """Return a maker of lines with one operand."""
 
     def make(c: Choices) -> Line | None:
         i = c.pick(lambda x: is_number(x) and ok(x))
@@ -76,7 +76,7 @@ def of_two(
     run: Callable[..., Any],
     ok: Callable[[Any, Any], Any] = lambda x, y: True,
 ) -> Maker:
-    """A line with two operands that broadcast, of which one at least is no integer."""
+    """Return a maker of lines with two operands that broadcast, one at least no integer."""
 
     def make(c: Choices) -> Line | None:
         i = c.pick(is_number)
@@ -103,7 +103,7 @@ def unequal(x: Any, y: Any) -> Any:
 
 
 def powers(x: Any, y: Any) -> Any:
-    """A positive base."""
+    """Tell whether the base is positive, and both operands are real."""
     return both_real(x, y) and np.all(np.asarray(x) > 0.2)
 
 
@@ -121,7 +121,7 @@ def along(
     tuples: bool = True,
     jax: bool = True,
 ) -> Maker:
-    """A line with an axis: ``run(np, x, axis=..., keepdims=...)``."""
+    """Return a maker of lines with an axis: ``run(np, x, axis=..., keepdims=...)``."""
 
     def make(c: Choices) -> Line | None:
         i = c.pick(lambda x: is_array(x) and ok(x))
@@ -147,7 +147,7 @@ def with_index(c: Choices) -> Line | None:
 
 
 def writing(c: Choices) -> Line | None:
-    """An assignment, or an operator in place, to an array that the program made."""
+    """Draw an assignment, or an operator in place, to an array that the program made."""
     i = c.pick(lambda x: any(x is c.env[k] for k in c.fresh) and is_array(x))
     if i is None:
         return None
@@ -222,7 +222,7 @@ def shaped(c: Choices) -> Line | None:
 
 
 def transposed(c: Choices) -> Line | None:
-    """The axes in another order."""
+    """Draw a line that puts the axes in another order."""
     i = c.pick(is_array)
     if i is None:
         return None
@@ -231,7 +231,7 @@ def transposed(c: Choices) -> Line | None:
 
 
 def broadcast(c: Choices) -> Line | None:
-    """An array, or number, repeated along new axes and those of length one."""
+    """Draw a line that repeats an array, or number, along new axes and those of length one."""
     i = c.pick(is_number)
     if i is None:
         return None
@@ -323,7 +323,7 @@ def product(c: Choices) -> Line | None:
 
 
 def einsum(c: Choices) -> Line | None:
-    """Sums of products over named axes."""
+    """Draw a line that sums products over named axes."""
     i = c.pick(is_array)
     if i is None:
         return None

@@ -58,7 +58,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 def far(x: Any, least: float = 0.1) -> Any:
-    """Whether no element is near zero."""
+    """Tell whether no element is near zero."""
     return np.all(np.abs(x) > least)
 
 

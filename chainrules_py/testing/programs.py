@@ -61,7 +61,7 @@ class Program:
         return env
 
     def __call__(self, *xs: Any, library: Any = np) -> Any:
-        """A number that depends on every result."""
+        """Compute a number that depends on every result."""
         total: Any = 0.0
         for y, w in zip(self.values(*xs, library=library), self.weights, strict=True):
             if w is not None:
@@ -91,12 +91,12 @@ class Program:
     __repr__ = __str__
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """How hypothesis shows the one that is left of a failure."""
+        """Print the program as hypothesis shows the one that is left of a failure."""
         printer.text(f"\n{self}\n")
 
 
 def is_good(y: Any) -> bool:
-    """Whether a value is a number or an array of moderate size and numbers."""
+    """Tell whether a value is a number or an array of moderate size and numbers."""
     x = np.asarray(y)
     if x.dtype.kind not in "fc":
         return x.dtype.kind in "biu"
@@ -277,7 +277,7 @@ _SINGLE = (np.dtype(np.float32), np.dtype(np.complex64))
 
 
 def _check_jax(program: Program) -> None:
-    """The gradient and the product with the Hessian; JAX's cotangents are conjugate."""
+    """Compare the gradient and the Hessian's product with JAX's, whose cotangents are conjugate."""
     import jax
 
     engine, xs = plugins.default_engine(), program.leaves

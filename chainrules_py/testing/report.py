@@ -1,4 +1,4 @@
-"""What a check of a rule found, and how it reads."""
+"""Findings of a check of a rule, and how they read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = 6
 @final
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Where two matrices of derivatives differ most.
+    """Table of where two matrices of derivatives differ most.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class NotJudgedError(Exception):
 
 @final
 class WrongError(Exception):
-    """What a check found wrong.
+    """Mistake that a check found.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class WrongError(Exception):
 @final
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What one check said.
+    """Finding of one check.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Finding:
 @final
 @dataclasses.dataclass
 class Report:
-    """What `check_rule` found.
+    """Report of what `check_rule` found.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Report:
         return list(dict.fromkeys([f.pattern for f in self.failures if f.pattern]))
 
     def verdict(self, check: str) -> str:
-        """The verdict of one check; ``"not judged"`` if it did not run."""
+        """Return the verdict of one check; ``"not judged"`` if it did not run."""
         return next((f.verdict for f in self.findings if f.check == check), "not judged")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""All samples of all words, on all libraries: as one call, and as one line in a test file.
+"""Samples of all words, on all libraries: as one call, and as one line in a test file.
 
 Three depths. Without marks: every check on NumPy, and on the other libraries the cheap core (value,
 pull against push, shape, dtype, device) on two samples of each word. Marked ``slow``: every check
@@ -16,7 +16,8 @@ from typing import Any, TypeAlias, final
 from chainrules_py import vocabulary
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.table import find_rule, name_of, primal_of, rules_for, unbind
+from chainrules_py.registry.explain import rules_for
+from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.backends import Backend
 from chainrules_py.testing.backends import backend as backend_named
 from chainrules_py.testing.backends import backends as installed
@@ -46,7 +47,7 @@ _BY_DIFFERENCES = ("push", "adjoint", "second order")
 
 
 def words_of(words: Words | None = None) -> tuple[Callable[..., Any], ...]:
-    """The words that are meant: one, several, those of a module, or by default all.
+    """Return the words that are meant: one, several, those of a module, or by default all.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ class _Word:
         return cls(word, found, bool(rules) and not found)
 
     def on(self, backend: Backend, alone: bool) -> list[Instance]:
-        """The samples that run on a library; calls without arrays belong to the first alone."""
+        """Return the samples for a library; calls without arrays belong to the first alone."""
         return [
             i
             for i in self.all
@@ -220,7 +221,7 @@ def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Out
 
 
 def _kink(findings: list[Finding]) -> str:
-    """What the differences at the sample itself say, if they do not settle."""
+    """Return what the differences at the sample itself say, if they do not settle."""
     unsettled = [
         f.text
         for f in findings
@@ -252,7 +253,7 @@ def _without_samples(word: Callable[..., Any]) -> Outcome:
 @final
 @dataclasses.dataclass(frozen=True)
 class _Test:
-    """What one test runs."""
+    """Test that pytest runs: its name, and the function that yields its outcomes."""
 
     name: str
     run: Callable[[], Iterator[Outcome]]
@@ -318,7 +319,7 @@ def sample_tests(
 
 
 def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
-    """What each test runs, followed by its marks."""
+    """Yield each test to run, followed by its marks."""
     libraries = _libraries(backends)
     for word in map(_Word.find, words_of(words)):
         if word.lacks_samples:

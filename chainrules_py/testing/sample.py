@@ -43,7 +43,7 @@ class Draw:
 
 
 class Sample:
-    """One call of a word: operands, each a `Draw` or a value that is taken as it is, and options.
+    """Call of a word: operands, each a `Draw` or a value that is taken as it is, and options.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
 
 
 def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
-    """The samples of a word; none, if nobody entered any."""
+    """Return the samples of a word; none, if nobody entered any."""
     # Its modules enter what they have when they are first imported; they import this one.
     importlib.import_module("chainrules_py.testing.samples")
     return _samples.get(word, ())
 
 
 def words_with_samples() -> tuple[Primitive[..., Any], ...]:
-    """The words that samples were entered for, in the order of entering."""
+    """Return the words that samples were entered for, in the order of entering."""
     importlib.import_module("chainrules_py.testing.samples")
     return tuple(_samples)

@@ -239,7 +239,7 @@ def broadcastable_arrays(
 def axes(
     ndim: int, *, none: bool = True, tuples: bool = True, negative: bool = True
 ) -> st.SearchStrategy[int | tuple[int, ...] | None]:
-    """What ``axis=`` can be for an array with so many axes.
+    """Return a strategy for ``axis=`` of an array with so many axes.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def axes(
 
 
 def indices(shape: Shape) -> Strategy:
-    """What can stand in ``x[...]`` for an array of a shape.
+    """Return a strategy for the index in ``x[...]``, for an array of a shape.
 
     Integers of both signs, slices with steps of both signs, None, Ellipsis, masks, and arrays of
     integers in which some are repeated; one of these or a tuple.
@@ -309,7 +309,7 @@ def indices(shape: Shape) -> Strategy:
 
 
 def _entries(draw: Draw, sizes: Shape, kind: str, common: Shape) -> list[Any]:
-    """An entry of an index for each of some axes; one mask may cover several."""
+    """Draw an entry of an index for each of some axes; one mask may cover several."""
     entries = [draw(_basic(size)) for size in sizes]
     if kind == "mask" and sizes:
         start = draw(st.integers(0, len(sizes) - 1))
@@ -334,7 +334,7 @@ def _basic(size: int) -> Strategy:
 
 
 def _unit(draw: Draw, shape: Shape, dtype: Any) -> Any:
-    """A matrix with entries in the unit square, divided so that its norm is at most 1."""
+    """Draw a matrix with entries in the unit square, divided so that its norm is at most 1."""
     limit = 0.5 if np.dtype(dtype).kind == "c" else 1.0
     return draw(arrays(shape, dtype=dtype, low=-limit, high=limit)) / max(1, *shape[-2:])
 

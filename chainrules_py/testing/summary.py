@@ -1,4 +1,4 @@
-"""What came out of samples: one outcome each, and their summary as a line, as text, as JSON."""
+"""Outcomes of samples, one each, and their summary as a line, as text, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Depth: TypeAlias = Literal["full", "cheap"]
 @final
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came out of one sample, on one library, with one seed.
+    """Outcome of one sample, on one library, with one seed.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Outcome:
         return not any(f.verdict == "failed" for f in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome as text and numbers, without the exception."""
+        """Return the outcome as text and numbers, without the exception."""
         kept: dict[str, Any] = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -71,7 +71,7 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
-        """What `as_dict` gave, as an outcome."""
+        """Make an outcome of the result of `as_dict`."""
         given: dict[str, Any] = dict(kept)
         given["modes"] = tuple(kept["modes"])
         given["findings"] = tuple([Finding(**found) for found in kept["findings"]])
@@ -81,7 +81,7 @@ class Outcome:
 @final
 @dataclasses.dataclass
 class Summary:
-    """What came out of many samples.
+    """Summary of the outcomes of many samples.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Summary:
 
     @property
     def verdicts(self) -> Counter[str]:
-        """How many checks passed, failed, and could not be judged."""
+        """The numbers of checks that passed, failed, and could not be judged."""
         return Counter(f.verdict for o in self.outcomes for f in o.findings)
 
     @property
@@ -137,7 +137,7 @@ class Summary:
     __repr__ = __str__
 
     def as_dict(self) -> dict[str, Any]:
-        """The summary as text and numbers: per word its modes, samples, seeds, and verdicts.
+        """Return the summary as text and numbers: per word its modes, samples, seeds, and verdicts.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Summary:
 
 
 def told(failure: Outcome) -> str:
-    """What is told of an outcome in which a check failed."""
+    """Describe an outcome in which a check failed."""
     if not failure.backend:
         return failure.text
     return f"{failure.sample} on {failure.backend}, seed {failure.seed}\n{failure.text}"

@@ -80,7 +80,7 @@ def _listed_by_native() -> dict[Any, Listed]:
 
 
 def listed_as(name: str) -> Listed:
-    """The row of a name: its own, that of another name of the same function, or of the ufunc.
+    """Find the row of a name: its own, that of the function's other name, or of the ufunc.
 
     ``np.pow`` is ``np.power``; ``add.reduce`` is a method of a ufunc, and as differentiable.
 
@@ -114,7 +114,7 @@ def enter_calls(name: str, *given: Sample) -> None:
 
 
 def names_with_calls(library: str = "numpy") -> tuple[str, ...]:
-    """The functions of NumPy, or of SciPy, that calls were entered for."""
+    """Return the functions of NumPy, or of SciPy, that calls were entered for."""
     importlib.import_module("chainrules_py.testing.calls")
     return tuple([name for name in _calls if library_of(name) == library])
 
@@ -127,7 +127,7 @@ def library_of(name: str) -> str:
 @final
 @dataclasses.dataclass(frozen=True)
 class SurfaceCall:
-    """One call of one function, real or complex.
+    """Call of one function, real or complex.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class SurfaceCall:
 
 
 def surface_calls(name: str) -> Iterator[SurfaceCall]:
-    """The calls of a function, those that say so once more with complex operands."""
+    """Yield the calls of a function, those that say so once more with complex operands."""
     importlib.import_module("chainrules_py.testing.calls")
     for number, sample in enumerate(_calls.get(name, ())):
         yield SurfaceCall(name, sample, number)
@@ -163,7 +163,7 @@ def surface_calls(name: str) -> Iterator[SurfaceCall]:
 
 
 def native_named(name: str) -> Any:
-    """What stands behind ``np.``: a function, a method unbound, or None where there is none."""
+    """Find what stands behind ``np.``: a function, a method unbound, or None if there is none."""
     path = name.split(".")
     root = path.pop(0) if library_of(name) == "scipy" else "numpy"
     for depth in range(len(path), 0, -1):
@@ -178,7 +178,7 @@ def native_named(name: str) -> Any:
 
 
 def function_named(name: str) -> Callable[..., Any]:
-    """The function behind ``np.``; a method or property as a function of the array."""
+    """Return the function behind ``np.``; a method or property as a function of the array."""
     if not name.startswith("ndarray."):
         return native_named(name)  # type: ignore[no-any-return]
     member = name.removeprefix("ndarray.")

@@ -1,4 +1,4 @@
-"""What is checked of a call of one of NumPy's functions."""
+"""Checks of a call of one of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CELLS = tuple(_CHECKS)
 
 
 def complex_twin(call: SurfaceCall) -> SurfaceCall | None:
-    """The call with complex operands, where its sample does not ask for it and NumPy allows it."""
+    """Make the call complex where its sample does not ask for it and NumPy allows it, or None."""
     if call.complex or call.sample.complex:
         return None
     twin = dataclasses.replace(call, complex=True)
@@ -58,7 +58,7 @@ def complex_twin(call: SurfaceCall) -> SurfaceCall | None:
 
 
 def check_twin(call: SurfaceCall) -> tuple[str, ...]:
-    """As `check_call`, of the complex twin of a call: it is right, or refused in so many words."""
+    """Check the complex twin of a call: it is right, or refused in so many words."""
     twin = complex_twin(call)
     found: list[str] = []
     if twin is None:

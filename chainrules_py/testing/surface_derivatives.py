@@ -37,7 +37,7 @@ __all__ = [
 
 
 def engine() -> Any:
-    """The engine that is installed."""
+    """Return the engine that is installed."""
     return plugins.default_engine()
 
 
@@ -63,7 +63,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 def check_value(point: Point, eps: float = 0.0) -> bool:
-    """The value under tracing is the one without."""
+    """Check that the value under tracing equals the one without."""
     plain = point.value(*point.xs)
     y, _ = engine().vjp(point.value, *point.xs)
     for a, b in zip(leaves(y), leaves(plain), strict=True):
@@ -111,7 +111,7 @@ def check_reverse(point: Point) -> bool:
 
 
 def loss_of(point: Point, weights: list[Any]) -> Callable[..., Any]:
-    """A real number with first and second derivatives in everything that a call gives."""
+    """Make a loss: a real number that has two derivatives in everything that a call gives."""
 
     def loss(*xs: Any) -> Any:
         total: Any = 0.0
@@ -126,7 +126,7 @@ def loss_of(point: Point, weights: list[Any]) -> Callable[..., Any]:
 
 
 def check_second(point: Point) -> bool:
-    """The derivative of a gradient along a direction, against differences of the gradient."""
+    """Check the derivative of a gradient along a direction against differences of the gradient."""
     if not point.is_smooth:
         return False
     tape = engine()
@@ -153,7 +153,7 @@ def check_second(point: Point) -> bool:
 
 
 def check_frule(point: Point) -> bool:
-    """The direct forward rule."""
+    """Check the direct forward rule."""
     operands = direct(point) if point.is_smooth else None
     if operands is None:
         return False
@@ -166,7 +166,7 @@ def check_frule(point: Point) -> bool:
 
 
 def tangent_parts(y: Any, t: Any) -> Iterator[tuple[Any, Any]]:
-    """The floating parts of a result, each with its tangent."""
+    """Yield the floating parts of a result, each with its tangent."""
     if is_structure_type(type(y)):
         for place, (key, field) in enumerate(fields_of(y)):
             at = place if isinstance(t, tuple) else key
@@ -177,7 +177,7 @@ def tangent_parts(y: Any, t: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def check_rrule(point: Point) -> bool:
-    """The direct reverse rule."""
+    """Check the direct reverse rule."""
     operands = direct(point) if point.is_smooth else None
     if operands is None:
         return False
@@ -197,7 +197,7 @@ def check_rrule(point: Point) -> bool:
 
 
 def cotangent(point: Point, y: Any) -> Any:
-    """A random cotangent of a result."""
+    """Draw a random cotangent of a result."""
     if is_structure_type(type(y)):
         fields = [cotangent(point, field) for _, field in fields_of(y)]
         return fields if type(y) is list else tuple(fields)
@@ -207,7 +207,7 @@ def cotangent(point: Point, y: Any) -> Any:
 
 
 def _paired(bar: Any, t: Any) -> Any:
-    """The inner product of a cotangent and a tangent."""
+    """Compute the inner product of a cotangent and a tangent."""
     if is_zero(t) or is_zero(bar):
         return 0.0
     if type(t) in (list, tuple):

@@ -52,7 +52,7 @@ def _narrow(x: Any) -> Any:
 
 
 def _near(found: Any, dtype: Any, truth: Any, what: str) -> None:
-    """A tangent has the dtype of what it belongs to, and is what it is in double precision."""
+    """Check that a tangent has the dtype of its value, and agrees with double precision."""
     if is_zero(found):
         found = dense(found, truth)
     elif found.dtype != dtype:
@@ -65,7 +65,7 @@ def _near(found: Any, dtype: Any, truth: Any, what: str) -> None:
 
 
 def _narrowed(call: SurfaceCall) -> tuple[Point, Point] | None:
-    """The point in double and in single precision, if all that moves are arrays."""
+    """Return the point in double and single precision, or None unless all that moves are arrays."""
     point = Point(call)
     if not point.xs or any(not isinstance(x, np.ndarray) for x in point.xs):
         return None
@@ -97,7 +97,7 @@ def check_float32(call: SurfaceCall) -> bool:
 
 
 def check_float32_frule(call: SurfaceCall) -> bool:
-    """As `check_float32`, of the direct forward rule."""
+    """Check the direct forward rule in single precision, as `check_float32` does."""
     found = _narrowed(call)
     if found is None or not found[0].is_smooth or direct(found[0]) is None:
         return False
@@ -113,7 +113,7 @@ def check_float32_frule(call: SurfaceCall) -> bool:
 
 
 def check_float32_rrule(call: SurfaceCall) -> bool:
-    """As `check_float32`, of the direct reverse rule."""
+    """Check the direct reverse rule in single precision, as `check_float32` does."""
     found = _narrowed(call)
     if found is None or not found[0].is_smooth or direct(found[0]) is None:
         return False
@@ -131,7 +131,7 @@ def check_float32_rrule(call: SurfaceCall) -> bool:
 
 
 def _entries(bar: Any, t: Any) -> Iterator[Any]:
-    """The cotangents of what moves, in order."""
+    """Yield the cotangents of what moves, in order."""
     if type(t) in (list, tuple):
         for i, entry in enumerate(t):
             yield from _entries(bar if is_zero(bar) else bar[i], entry)
@@ -322,7 +322,7 @@ def _shapes(sample: Sample) -> list[tuple[int, ...]]:
 
 
 def _resized(sample: Sample, change: Callable[[Any], Any]) -> Sample:
-    """The sample with draws of other shapes."""
+    """Return the sample with draws of other shapes."""
 
     def resized(draw: Draw) -> Draw:
         return draw if draw.shape is None else dataclasses.replace(draw, shape=change(draw.shape))

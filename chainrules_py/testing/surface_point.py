@@ -1,4 +1,4 @@
-"""Where a call of one of NumPy's functions is judged: what was drawn, and the call of it."""
+"""Point at which a call of one of NumPy's functions is judged: its draws, and the call."""
 
 from __future__ import annotations
 
@@ -68,31 +68,31 @@ class Point:
         self.taken = taken
 
     def changed(self, x: Any) -> Any:
-        """An array as this point has it."""
+        """Apply the change of this point to an array."""
         return self.change(x) if self.change is not None and isinstance(x, np.ndarray) else x
 
     def arguments(self, xs: Any) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the call, at other points than the one that was drawn."""
+        """Return the arguments of the call, at other points than the one that was drawn."""
         values = [xs[at] if at is not None else value for value, at in self.taken]
         keywords = {name: _fill(x, values) for name, x in self.keywords.items()}
         return [_fill(x, values) for x in self.operands], keywords
 
     def value(self, *xs: Any) -> Any:
-        """What the function gives."""
+        """Compute the result of the function."""
         operands, keywords = self.arguments(xs)
         return self.f(*operands, **keywords)
 
     def gauged(self, *xs: Any) -> Any:
-        """What of it is determined."""
+        """Compute the part of the result that is determined."""
         y = self.value(*xs)
         return self.call.sample.gauge(y) if self.call.sample.gauge else y
 
     def __call__(self, *xs: Any) -> Any:
-        """The parts of the result in which it can be differentiated, a list."""
+        """List the parts of the result in which it can be differentiated."""
         return list(parts(self.gauged(*xs)))
 
     def moved(self, ts: Any, h: float) -> list[Any]:
-        """The operands, moved along a direction and laid out in memory as they were."""
+        """Move the operands along a direction, laid out in memory as they were."""
         moved = []
         for x, t in zip(self.xs, ts, strict=True):
             # Of an array without axes NumPy makes a scalar.
@@ -102,18 +102,18 @@ class Point:
         return moved
 
     def direction(self, x: Any) -> Any:
-        """A random tangent."""
+        """Draw a random tangent."""
         t = self.rng.standard_normal(np.shape(x))
         if np.iscomplexobj(x):
             t = t + 1j * self.rng.standard_normal(np.shape(x))
         return t if isinstance(x, np.ndarray) else np.asarray(t).item()
 
     def directions(self) -> list[Any]:
-        """One of each operand."""
+        """Draw a random tangent of each operand."""
         return [self.direction(x) for x in self.xs]
 
     def tangents(self, ts: Any) -> list[Any]:
-        """One tangent for each operand: structures of them where operands are lists of draws."""
+        """Return a tangent per operand: structures of them where operands are lists of draws."""
         return [self._tangent(x, ts) for x in self.operands]
 
     def _tangent(self, x: Any, ts: Any) -> Any:
@@ -136,7 +136,7 @@ class _Place:
 
 
 def _map(change: Callable[[Draw], Any], x: Any) -> Any:
-    """A sample's argument with its draws replaced."""
+    """Replace the draws in a sample's argument."""
     if isinstance(x, Draw):
         return change(x)
     if type(x) in (list, tuple):
@@ -153,12 +153,12 @@ def _fill(x: Any, values: list[Any]) -> Any:
 
 
 def has_draws(x: Any) -> bool:
-    """Whether an argument of a sample is a draw, or holds one."""
+    """Tell whether an argument of a sample is a draw, or holds one."""
     return isinstance(x, Draw) or (type(x) in (list, tuple) and any(map(has_draws, x)))
 
 
 def direct(point: Point) -> list[Any] | None:
-    """The operands for a direct rule, if it can be told all that moves: no keyword does.
+    """Return the operands for a direct rule, or None if these (without keywords) lack what moves.
 
     To NumPy a list of numbers is an array; to a rule it is a structure.
     """
@@ -182,7 +182,7 @@ def leaves(y: Any) -> Iterator[Any]:
 
 
 def parts(y: Any) -> Iterator[Any]:
-    """The floating parts of a result, in order."""
+    """Yield the floating parts of a result, in order."""
     for leaf in leaves(y):
         if not isinstance(leaf, type):
             # What stands for a number of Python's has no dtype either.
@@ -199,10 +199,10 @@ def vector(values: Any) -> Any:
 
 
 def dense(t: Any, like: Any) -> Any:
-    """A tangent as an array."""
+    """Return a tangent as an array."""
     return np.zeros_like(np.asarray(like)) if is_zero(t) else t
 
 
 def slope(point: Point, ts: Any) -> tuple[Any, Any]:
-    """The derivative of a call along a direction by differences, and how far these disagree."""
+    """Compute a call's derivative along a direction by differences, and how far these disagree."""
     return derivative(lambda h: vector(point(*point.moved(ts, h))))

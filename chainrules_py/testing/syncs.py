@@ -1,4 +1,4 @@
-"""What brings values of CuPy's to the host, counted: each waits for all launched before."""
+"""Counter of transfers of CuPy's values to the host: each waits for all launched before."""
 
 from __future__ import annotations
 

@@ -8,21 +8,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import describe
-from chainrules_py.tangents.arithmetic import (
-    accumulate,
-    add_tangents,
-    canonicalize,
-    move,
-    scale,
-)
+from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
 from chainrules_py.tangents.space import project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.report import Finding, Report, RuleCheckError, WrongError
 from chainrules_py.testing.values import fingerprint, resolution, value_vector
@@ -88,7 +78,7 @@ def _scale(s: _Space) -> None:
 
 
 def _move(s: _Space) -> None:
-    """Moving along a tangent gives a value of the same type, further by the tangent."""
+    """Check that moving along a tangent gives a value of the same type, further by the tangent."""
     (a, b, _), (u, v, _) = s.tangents(), s.vectors
     start = value_vector(s.primal)
     for t, step in ((ZeroTangent(), 0 * u), (a, u), (add_tangents(a, b), u + v)):
@@ -123,7 +113,7 @@ def _accumulate(s: _Space) -> None:
 
 
 def _canonicalize(s: _Space) -> None:
-    """What people may write for a tangent comes to the one form, which stays as it is."""
+    """Check that tangents as people may write them come to one form, which stays as it is."""
     (a, _, _), (u, _, _) = s.tangents(), s.vectors
     s.same(canonicalize(s.primal, a), u, "canonicalize(primal, a)")
     s.same(canonicalize(s.primal, canonicalize(s.primal, a)), u, "canonicalize, twice")
@@ -141,7 +131,7 @@ def _canonicalize(s: _Space) -> None:
 
 
 def _project(s: _Space) -> None:
-    """A tangent is its own projection; what cannot be perturbed has `NoTangent()`."""
+    """Check that a tangent is its own projection; what cannot be perturbed has `NoTangent()`."""
     (a, _, _), (u, _, _) = s.tangents(), s.vectors
     if is_zero(space(s.primal)):
         if not isinstance(a, NoTangent):

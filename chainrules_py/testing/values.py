@@ -10,11 +10,7 @@ import numpy as np
 from chainrules_py.errors import describe
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.zeros import (
-    AbstractTangent,
-    NoTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
 from chainrules_py.testing.backends import to_numpy
 from chainrules_py.values.arrays import type_namespace
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
@@ -47,7 +43,7 @@ def value_vector(y: Any) -> Any:
 
 
 def resolution(x: Any) -> float:
-    """The distance of 1 to the next number, in the coarsest precision that a value has."""
+    """Return the distance of 1 to the next number, in the coarsest precision that a value has."""
     if is_structure_type(type(x)):
         return max([0.0, *(resolution(field) for _, field in fields_of(x))])
     if kind_of(x) not in ("real", "complex"):
@@ -81,12 +77,12 @@ def _recast(x: Any, table: dict[str, str]) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """A value with all that is in single precision in double precision."""
+    """Convert a value with all that is in single precision to double precision."""
     return _map_leaves(lambda leaf: _recast(leaf, _WIDE), x)
 
 
 def narrowed(x: Any) -> Any:
-    """A value with all that is in double precision in single precision."""
+    """Convert a value with all that is in double precision to single precision."""
     return _map_leaves(lambda leaf: _recast(leaf, _NARROW), x)
 
 
@@ -124,7 +120,7 @@ def differs(y: Any, want: Any, precision: float) -> str | None:
 
 
 def mismatch(t: Any, x: Any, name: str) -> str:
-    """What is wrong with the type of a tangent; empty if nothing."""
+    """Say what is wrong with the type of a tangent; empty if nothing."""
     if t is None:
         return f"{name} is None"
     if is_zero(space(x)):

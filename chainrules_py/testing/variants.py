@@ -1,4 +1,4 @@
-"""What is varied about the call that was given: layouts, shapes, options, kinds of arrays.
+"""Variations of the call that was given: layouts, shapes, options, kinds of arrays.
 
 A variant is judged by a few numbers: value, types, and both halves along one random direction. It
 is left out where the function itself does not take it.
@@ -75,7 +75,7 @@ _LAYOUTS: Mapping[str, tuple[str, Callable[[Any], Any], int]] = {
 
 
 def check_layouts(case: Case) -> None:
-    """The same numbers in another layout of memory have the same derivatives."""
+    """Check that the same numbers in another layout of memory have the same derivatives."""
     if not any(_is_numpy(x) for x in case.operands) and not _is_numpy(case.y):
         msg = "no operand is an array of NumPy"
         raise NotJudgedError(msg)
@@ -105,7 +105,7 @@ def _equal(case: Case, have: Any, want: Any) -> bool:
 
 
 def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """Both halves along the last directions, as vectors, with changed arrays."""
+    """Compute both halves along the last directions, as vectors, with changed arrays."""
     push = pull = None
     operands = tuple(map(change, case.operands))
     varied = Case.__new__(Case)
@@ -222,7 +222,7 @@ def _zeroed(x: Any) -> Any:
 
 
 def _check_broadcast(case: Case, arrays: list[int]) -> None:
-    """One operand with an axis of length 1, or without it, where the result has the same shape."""
+    """Check an operand with an axis of length 1, or without it, if the result keeps its shape."""
     if len(arrays) < 2 or not hasattr(case.y, "shape"):
         return
     for i in arrays:
@@ -256,7 +256,7 @@ def check_options(case: Case) -> None:
 
 
 def _declared(case: Case) -> Mapping[str, Any]:
-    """The options of a primitive, with their defaults."""
+    """Return the options of a primitive, with their defaults."""
     return case.f.options if isinstance(case.f, Primitive) else {}
 
 
@@ -304,7 +304,7 @@ def _said(name: str, value: Any) -> str:
 
 
 def check_complex(case: Case) -> None:
-    """A rule that takes complex operands has the real adjoint there.
+    """Check that a rule that takes complex operands has the real adjoint there.
 
     What is wrong is told, and not held against a rule of which only real operands were asked: many
     are meant for those alone. Where complex operands are given everything is judged with them.
@@ -353,7 +353,7 @@ def check_hostile(case: Case) -> None:
 
 
 def _value_there(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The value on hostile arrays; None where the function itself cannot do without values."""
+    """Compute the value on hostile arrays; None where the function cannot do without values."""
     hostile.leaked.clear()
     try:
         y = f(*operands, **options)

@@ -1,4 +1,4 @@
-"""What all tracers have in common: being called like an array, and finding the rule."""
+"""Behaviour that all tracers share: being called like an array, and finding the rule."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ new_level = itertools.count(1).__next__
 
 
 def read_only(x: Any) -> Any:
-    """A view of an array that cannot be written to, where the library has such."""
+    """Return a view of an array that cannot be written to, where the library has such."""
     memory = memory_of(type(x))
     return x if memory is None or memory.read_only is None else memory.read_only(x)
 
@@ -71,12 +71,12 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The step that traces a call with operands of these classes; None for the general way."""
+        """Make the step that traces calls on these classes; None for the general way."""
         return None
 
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The step of a word that a rule calls."""
+        """Find the step of a word that a rule calls."""
         engines = {getattr(c, "engine", None) for c in classes if is_tracer_type(c)}
         if engines != {cls.engine}:
             return None
@@ -92,15 +92,15 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What traces a call, of its operands and all its options; None for the general way."""
+        """Make a function that traces a call, given all its options; None for the general way."""
         return None
 
     def _reader(self) -> Callable[[Any, Any], Any]:
-        """What reads tracers of its class by an index: ``(x, where)``."""
+        """Return the function ``(x, where)`` that reads tracers of its class by an index."""
         return lambda x, where: x._read(*Index.split(where))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
-        """The elements at an index, of which lists are arrays as well."""
+        """Read the elements at an index, in which lists are arrays as well."""
         if arrays:
             return index(self, pattern.join(arrays))
         return self.__trace__(read, (self,), {"index": pattern})

@@ -1,4 +1,4 @@
-"""What Python, and not the array library, asks of a value: numbers, text, copies.
+"""Conversions that Python, not the array library, asks of a value: numbers, text, copies.
 
 Where a plain number or array is wanted, the derivative would be lost. Each refusal says what to
 write instead, and reads the caller's instruction to know what it was.
@@ -113,6 +113,6 @@ def refuse_exchange(frame: Any) -> None:
 
 
 def _instruction(frame: Any) -> str:
-    """What the frame that called into C was doing."""
+    """Return the name of the instruction by which the frame called into C."""
     name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
     return name

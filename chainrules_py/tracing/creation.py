@@ -17,7 +17,7 @@ __all__ = ["asarray", "full"]
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:
-    """An array of what is given: a tracer, numbers, arrays, or nested lists of them.
+    """Make an array from the value given: a tracer, numbers, arrays, or nested lists of them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def asarray(x: Any, /, dtype: Any = None) -> Any:
 
 
 def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) -> Any:
-    """An array of a shape that is filled with a value.
+    """Make an array of a shape, filled with a value.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
 
 
 def _library(tracers: list[Any]) -> Any:
-    """The library of the first tracer of an array; NumPy, if there is none."""
+    """Find the library of the first tracer of an array; NumPy, if there is none."""
     for x in tracers:
         if is_array_type(type(x)):
             return type_namespace(dispatch_type(type(x)))

@@ -49,7 +49,7 @@ def explain_error(error: BaseException) -> None:
 
 
 def _call(error: BaseException) -> dict[str, Any] | None:
-    """What a function of NumPy's was called with, if the error is from inside of it."""
+    """Find the arguments of the NumPy call that an error comes from inside of, or None."""
     found, rest = None, error.__traceback__
     while rest is not None:
         frame, rest = rest.tb_frame, rest.tb_next
@@ -67,7 +67,7 @@ def _is_of_library(frame: Any) -> bool:
 
 
 def _foreign(call: dict[str, Any]) -> Any:
-    """An array, of a library other than NumPy, that was traced; None where there is none."""
+    """Find a traced array of a library other than NumPy; None where there is none."""
     for x in find_tracers((call["operands"], call["keywords"])):
         if dispatch_type(type(x)).__module__.partition(".")[0] not in ("numpy", "builtins"):
             while hasattr(x, "__payload__"):

@@ -54,7 +54,7 @@ def fresh(x: Any) -> Any:
 
 
 class Site:
-    """One way of calling one primitive, with the steps for the types seen so far.
+    """Call site: one way of calling one primitive, with steps for the types seen so far.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ SEQUENCES = (list, tuple)
 
 
 def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
-    """Lists of numbers as arrays, where the function, or the array beside them, makes them so."""
+    """Turn lists of numbers into arrays, where the function, or an array beside them, does so."""
     tracers = [dispatch_type(type(x)) for x in operands if is_tracer_type(type(x))]
     homes = [*map(home_of, tracers), number_home(primal), *map(number_home, tracers)]
     home = next((home for home in homes if home is not None), None)
@@ -137,7 +137,7 @@ _MEMBERS = (
 
 
 def site_of(f: Any) -> Site | None:
-    """The call site of a library's function that is nothing but a word, or None."""
+    """Return the call site of a library's function that is nothing but a word, or None."""
     try:
         return _sites[f]
     except KeyError:
@@ -169,7 +169,7 @@ _natives = Cache()
 
 
 def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of a library's function with a tracer among its arguments, in words."""
+    """Call a library's function with a tracer among its arguments, in words, without a plan."""
     try:
         row, home = _natives.table[f]
     except KeyError:
@@ -194,7 +194,7 @@ plans = Cache()
 
 
 def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of a library's function with a tracer among its arguments, in words.
+    """Call a library's function with a tracer among its arguments, in words.
 
     What is the same for all operands of these classes is found once.
     """
@@ -208,7 +208,7 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _find_own(f: Any, plan: Any) -> Any:
-    """A plan whose results are no views, for a function that gives none though its words may."""
+    """Make a plan give no views, for a function that gives none though its words may."""
     row = _natives.table.get(f, (None,))[0]
     if row is None or isinstance(row.word, Primitive) or f in viewers:
         return plan
@@ -227,7 +227,7 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What calls a library's function on tracers of one engine, if it only renames."""
+    """Find the plan that calls a library's function on one engine's tracers, if it only renames."""
 
     def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return _call_slowly(f, operands, keywords)
@@ -266,7 +266,7 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
 
 
 def _renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
-    """A plan that picks operands and options out of a call."""
+    """Make a plan that picks operands and options out of a call."""
     defaults = word.options
     alone = places == (0,)
 
@@ -290,7 +290,7 @@ def _renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
 
 
 def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
-    """What calls a word of any number of arrays that are given as one sequence, or None."""
+    """Make the plan of a word of any number of arrays that come as one sequence, or None."""
     word, given = row.word, (*row.positional[:n], *keywords)
     if (
         not isinstance(word, Primitive)
@@ -363,7 +363,7 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
 def _stated(
     stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The options of a call, on top of those that are there."""
+    """Put the options of a call on top of those that are there."""
     for name, place, default, convert in stated:
         kind = type(place)
         if kind is int:
@@ -378,7 +378,7 @@ def _stated(
 
 
 def _gathered(rest: tuple[Any, ...]) -> Any:
-    """What is given in several arguments, or in one that is a sequence."""
+    """Gather the values that are given in several arguments, or in one that is a sequence."""
     (first,) = rest if len(rest) == 1 else (0,)
     return first if first is None or isinstance(first, (tuple, list)) else rest
 
@@ -392,7 +392,7 @@ _INSTEAD = {
 def call_method(
     ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """A call of a ufunc's method, which has a row of its own or is an error."""
+    """Call a ufunc's method by a row of its own; raise if it has none."""
     native = getattr(ufunc, method)
     if native not in aliases:
         see(ufunc, [dispatch_type(type(x)) for x in operands])
@@ -404,7 +404,7 @@ def call_method(
 
 
 def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The row of a library's function, and the library, if it makes scalars of Python's numbers."""
+    """Find a function's row, and its library, if that makes scalars of Python's numbers."""
     if f not in aliases:
         see(f, [dispatch_type(type(x)) for x in operands])
     table = _natives.open()

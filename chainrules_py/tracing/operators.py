@@ -1,4 +1,4 @@
-"""What makes a tracer an array to Python: operators, subscripts, and the members of its class.
+"""Operators, subscripts and class members: they make a tracer an array to Python.
 
 Operators are put on the class of all tracers; subscripts, and the methods and properties of an
 array class, on the classes of the tracers of such arrays.
@@ -39,7 +39,7 @@ readers = Cache()
 
 
 class Subscripts:
-    """What makes an array a container, and a number none: NumPy takes what can be read for one."""
+    """Container methods, for arrays only: NumPy takes all that can be read for a container."""
 
     def __len__(self: Any) -> int:
         return len(self.payload)
@@ -104,7 +104,7 @@ class Member:
 
 
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:
-    """The public members of a class of arrays, as its tracers', which have some themselves."""
+    """Collect an array class's public members for its tracers, which have some themselves."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
     own = {name for base in tracer.__mro__ for name in vars(base)}
     found: dict[str, Any] = {
@@ -115,7 +115,7 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
 
 
 class Classes(dict[type, Any]):
-    """From the type of a value to what stands for it: a class of tracers, or a function.
+    """Table from the type of a value to its stand-in: a class of tracers, or a function.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ _squared = _unary(Site(*square_operator))
 
 
 def _defers(self: Any, other: Any) -> bool:
-    """Whether the other operand is no array, number or tracer: its class may know what to do."""
+    """Tell whether the other operand is no array, number or tracer: its class may know more."""
     cls = type(other)
     if cls in SEQUENCES:
         return number_home(dispatch_type(type(self))) is None

@@ -1,4 +1,4 @@
-"""What counts as an array and as a number, said once; and the types that stand for a library.
+"""Arrays and numbers: what counts as one, said once; and the types that stand for a library.
 
 Rules are dispatched on types, so the types have to be nominal: plum caches by type, and cannot
 cache a Protocol. ``Array`` and ``Scalar`` are abstract classes that backends register with; for
@@ -12,12 +12,7 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from chainrules_py.errors import (
-    NotDifferentiableError,
-    ProjectionError,
-    RuleError,
-    describe,
-)
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 
 __all__ = [
     "Array",
@@ -79,7 +74,7 @@ Numeric: TypeAlias = Array | Scalar
 
 
 class Tracer:
-    """What the core asks of an engine's stand-in for a value.
+    """Interface that the core asks of an engine's stand-in for a value.
 
     An engine derives one class per type of payload and sets ``__dispatch_type__`` to the type
     that rules are to be chosen by: the payload's own, through all levels of nesting. Otherwise a
@@ -114,7 +109,7 @@ class Tracer:
 
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What traces calls of a primitive with operands of these classes, given all options.
+        """Find the function that traces a primitive on these operand classes, given all options.
 
         None for the general way: the highest level's `__trace__`. The answer is remembered.
         """
@@ -189,12 +184,12 @@ def register_array_type(
 
 
 def has_device(cls: type) -> bool:
-    """Whether arrays of a class have a device that their cotangents have to be on."""
+    """Tell whether arrays of a class have a device that their cotangents have to be on."""
     return not _moved_by_library or registered_base(dispatch_type(cls)) not in _moved_by_library
 
 
 def computed_by_words(classes: tuple[type, ...]) -> bool:
-    """Whether functions of other libraries are left to the words, for operands of these classes."""
+    """Tell whether other libraries' functions are left to the words for these operand classes."""
     return bool(_by_words) and any([registered_base(cls) in _by_words for cls in classes])
 
 
@@ -231,17 +226,17 @@ def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
 
 
 def is_hidden(cls: type) -> bool:
-    """Whether a class, or what a tracer of it holds, has no numbers that could be looked at."""
+    """Tell whether a class, or a tracer's payload, has no numbers that could be looked at."""
     return bool(_hidden) and not _hidden.isdisjoint(dispatch_type(cls).__mro__)
 
 
 def has_hosts() -> bool:
-    """Whether any other engine registered its traced values."""
+    """Tell whether any other engine registered its traced values."""
     return bool(_hosts)
 
 
 def host_of(cls: type) -> Host | None:
-    """What an engine registered for its traced values of this class, or None."""
+    """Return the host that an engine registered for its traced values of this class, or None."""
     if not _hosts:
         return None
     return next((_hosts[base] for base in cls.__mro__ if base in _hosts), None)
@@ -275,7 +270,7 @@ def register_number_home(root: str, namespace: Any) -> None:
 
 
 def number_home(f: Any) -> Any | None:
-    """The namespace whose scalars a library's function makes of Python's numbers, or None."""
+    """Return the namespace whose scalars a function makes of Python's numbers, or None."""
     module = getattr(f, "__module__", None) or type(f).__module__
     return _number_homes.get(module.partition(".")[0])
 
@@ -284,7 +279,7 @@ _beside: contextvars.ContextVar[Any] = contextvars.ContextVar("beside", default=
 
 
 def home_of(cls: type) -> Any | None:
-    """The namespace of a type of arrays, or of their tracers, that is no library of scalars.
+    """Return the namespace of a type of arrays, or tracers; None if it makes scalars of numbers.
 
     Where such arrays are given to functions of another library, as CuPy's are to NumPy's, what
     stands beside them in lists becomes an array of their own.
@@ -296,7 +291,7 @@ def home_of(cls: type) -> Any | None:
 
 
 def beside() -> Any | None:
-    """The namespace that lists become arrays of, or None, within `inside`."""
+    """Return the namespace that lists become arrays of within `inside`, or None."""
     return _beside.get()
 
 
@@ -312,7 +307,7 @@ def inside(home: Any, call: Callable[..., Any], *args: Any) -> Any:
 
 
 def is_python_number(cls: type) -> bool:
-    """Whether values are, or stand for, Python's own int, float or complex."""
+    """Tell whether values of a class are, or stand for, Python's own int, float or complex."""
     return dispatch_type(cls) in (int, float, complex)
 
 
@@ -322,7 +317,7 @@ def on_registration(changed: Callable[[], None]) -> None:
 
 
 def as_scalar(t: Any) -> Any:
-    """The tangent of a Python number as a number, where a library has numbers beside its arrays."""
+    """Turn a Python number's tangent into a number, if its library has numbers beside arrays."""
     take = _take.get(type(t))
     return t if take is None or t.ndim else take(t)
 
@@ -350,34 +345,34 @@ _replacements: dict[str, type] = {}
 
 
 def replacement(annotation: Any) -> Any:
-    """The lazy type that is read in place of an annotation which cannot be dispatched on."""
+    """Return the lazy type that is read for an annotation which cannot be dispatched on."""
     qualified = f"{getattr(annotation, '__module__', '')}.{getattr(annotation, '__qualname__', '')}"
     return _replacements.get(qualified, annotation)
 
 
 def dispatch_type(cls: type) -> type:
-    """The type that rules are chosen by: a tracer's innermost payload's, else the class itself."""
+    """Return the type that rules go by: a tracer's innermost payload's, else the class itself."""
     return getattr(cls, "__dispatch_type__", cls)
 
 
 def is_tracer_type(cls: type) -> bool:
-    """Whether instances are an engine's tracers."""
+    """Tell whether instances of a class are an engine's tracers."""
     return issubclass(cls, Tracer)
 
 
 def is_array_type(cls: type) -> bool:
-    """Whether instances are arrays, by themselves or by what they stand for."""
+    """Tell whether instances are arrays, by themselves or by the value they stand for."""
     # An abstract class takes five times as long to say so.
     return cls in _array_types or issubclass(dispatch_type(cls), Array)  # type: ignore[misc]
 
 
 def is_number_type(cls: type) -> bool:
-    """Whether instances are numbers (bool among them), by themselves or by what they stand for."""
+    """Tell whether instances are, or stand for, numbers (bool among them)."""
     return issubclass(dispatch_type(cls), Scalar)
 
 
 def zero_d_type(cls: type) -> type:
-    """The array type to look a library's scalar up as, when there is no rule for numbers."""
+    """Return the array type to look a library's scalar up as, when there is no rule for numbers."""
     for base in cls.__mro__:
         if base in _zero_d_types:
             return _zero_d_types[base]
@@ -385,12 +380,12 @@ def zero_d_type(cls: type) -> type:
 
 
 def registered_base(cls: type) -> type | None:
-    """The nearest class among the bases that a backend registered, the class itself included."""
+    """Find the nearest class that a backend registered: the class itself, or one of its bases."""
     return next((base for base in cls.__mro__ if base in _namespaces), None)
 
 
 def is_foreign(cls: type) -> bool:
-    """Whether a class derives from a registered array type but computes in its own way."""
+    """Tell whether a class derives from a registered array type but computes in its own way."""
     base = registered_base(cls)
     if base is None or base is cls or not is_array_type(base):
         return False
@@ -417,7 +412,7 @@ def refuse_type(cls: str, instead: str) -> None:
 
 
 def refusal_of(cls: type) -> str | None:
-    """What to write in place of instances of a class that was refused; None if it was not."""
+    """Say what to write in place of a refused class's instances; None if it was not refused."""
     for base in dispatch_type(cls).__mro__:
         if (instead := _refused.get(f"{base.__module__}.{base.__qualname__}")) is not None:
             return instead
@@ -446,13 +441,13 @@ def check_tangent(t: object) -> None:
 
 
 def type_namespace(cls: type) -> Any | None:
-    """The namespace of a type, or None if no backend has spoken for it."""
+    """Return the namespace of a type, or None if no backend has spoken for it."""
     base = registered_base(cls)
     return None if base is None else _namespaces[base]
 
 
 def namespace_of(cls: type) -> Any:
-    """The namespace of a type that a backend has spoken for; of a tracer's, its payload's."""
+    """Return the namespace of a type that a backend has spoken for; a tracer's is its payload's."""
     found = type_namespace(dispatch_type(cls))
     if found is None:
         msg = (
@@ -464,7 +459,7 @@ def namespace_of(cls: type) -> Any:
 
 
 def namespace(x: Any) -> Any:
-    """The array namespace (numpy, cupy, ...) that a value belongs to; of a tracer, the vocabulary.
+    """Return the array namespace (numpy, cupy, ...) of a value; of a tracer, the vocabulary.
 
     A rule takes dtypes and constants from it, and computes with words.
 

@@ -1,10 +1,10 @@
 """Library facts: what an array library states about itself, class by class.
 
-- Which function says *at once* whether all elements are finite. On a device the answer would have to
-  be waited for, and of a graph there is none yet: of these nobody asks.
+- Which function says *at once* whether all elements are finite. On a device the answer would have
+  to be waited for, and of a graph there is none yet: of these nobody asks.
 - What makes one launch of several calls. An element-by-element rule multiplies a cotangent by what
-  it computes of saved values: in NumPy a few calls, on a device as many launches. A library that can
-  compile such a function is asked when a rule is bound.
+  it computes of saved values: in NumPy a few calls, on a device as many launches. A library that
+  can compile such a function is asked when a rule is bound.
 - Which arrays an engine may add into, and how an array becomes one that a person may write to.
 """
 
@@ -41,16 +41,16 @@ def register_finite(cls: type, test: Callable[[Any], bool]) -> None:
 
 
 def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
-    """What asks whether what is computed of such operands is finite, or None."""
+    """Find the test of whether results of such operands are finite, or None."""
     tests = [finite_tests.get(cls) for cls in classes if cls not in (int, float)]
     return tests[0] if tests and None not in tests else None
 
 
 class Fuser(Protocol):
-    """What a library does with a function of arrays of one dtype, written in words."""
+    """Fuser of a library, for functions of arrays of one dtype, written in words."""
 
     def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
-        """The function of n arrays, or numbers, in one launch; None where that gains nothing."""
+        """Fuse a function of n arrays, or numbers, into one launch; None if that gains nothing."""
 
     def summed(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
         """``(plan, *arrays) -> plan(f(*arrays))`` in one launch, or None.
@@ -71,7 +71,7 @@ def register_fuser(cls: type, fuser: Fuser) -> None:
 
 
 def fuser_of(classes: tuple[type, ...]) -> Fuser | None:
-    """What fuses a function of operands of these classes: arrays of one library, and numbers."""
+    """Find the fuser for operands of these classes: arrays of one library, and numbers."""
     if not _fusers or any(map(is_tracer_type, classes)):
         return None
     arrays = {cls for cls in classes if is_array_type(dispatch_type(cls))}

@@ -1,4 +1,4 @@
-"""What an engine may ask of the memory behind an array: whose it is, and whether it has changed.
+"""Memory behind an array, as an engine may ask: whose it is, and whether it has changed.
 
 An engine that records a call keeps arrays that the program can still reach and write to. It knows
 no library, so a library says here what its arrays can do. One whose arrays cannot be written to has
@@ -32,7 +32,7 @@ even if it is computed by a word that gives views."""
 
 @final
 class Memory:
-    """What a library says of the memory of its arrays; see `register_memory`."""
+    """Memory of a library's arrays, as the library describes it; see `register_memory`."""
 
     __slots__ = ("fingerprint", "laid_out", "layout", "lock", "owner", "read_only", "unlock")
 
@@ -111,7 +111,7 @@ def register_memory(
 
 
 def memory_of(cls: type) -> Memory | None:
-    """What was said of the memory of a class, or None."""
+    """Return the description of the memory of a class, or None."""
     table = _found
     try:
         return table[cls]
@@ -122,7 +122,7 @@ def memory_of(cls: type) -> Memory | None:
 
 
 def share_memory(x: Any, y: Any) -> bool:
-    """Whether two values live in the same memory, as far as anybody can tell."""
+    """Tell whether two values live in the same memory, as far as anybody can tell."""
     if x is y:
         return True
     memory = memory_of(type(x))
@@ -130,7 +130,7 @@ def share_memory(x: Any, y: Any) -> bool:
 
 
 def has_known_layout(x: Any) -> bool:
-    """Whether what a tracer stands for lies in memory as the program's own array would.
+    """Tell whether a tracer's value lies in memory as the program's own array would.
 
     If not, nobody knows whether a library would give a view of it or a copy.
     """

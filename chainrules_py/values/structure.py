@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @final
 class Structure(Generic[T]):
-    """How values of one class are taken apart and rebuilt; see `structure_of`.
+    """Structure of a class: how its values are taken apart and rebuilt; see `structure_of`.
 
     Attributes
     ----------

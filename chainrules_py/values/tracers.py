@@ -13,7 +13,7 @@ __all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
 
 
 def find_tracers(x: Any) -> list[arrays.Tracer]:
-    """The tracers that a value is, or holds in its fields."""
+    """List the tracers that a value is, or holds in its fields."""
     cls = type(x)
     if arrays.is_tracer_type(cls):
         return [x]
@@ -23,7 +23,7 @@ def find_tracers(x: Any) -> list[arrays.Tracer]:
 
 
 def find_host(operands: Iterable[Any]) -> arrays.Host | None:
-    """What another engine registered for a value of its own that is among these, or inside."""
+    """Find the host that another engine registered for a value among these, or inside; or None."""
     for x in operands:
         cls = type(x)
         if is_structure_type(cls):
@@ -36,7 +36,7 @@ def find_host(operands: Iterable[Any]) -> arrays.Host | None:
 
 
 def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
-    """The tracer of the innermost differentiation among operands and their fields, or None."""
+    """Find the tracer of the innermost differentiation among operands and their fields, or None."""
     top: arrays.Tracer | None = None
     for x in operands:
         for tracer in find_tracers(x):
@@ -46,7 +46,7 @@ def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """A value that is taken to be constant, or a function whose result is.
+    """Take a value to be constant, or make a function whose result is.
 
     Parameters
     ----------

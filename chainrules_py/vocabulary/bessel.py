@@ -50,47 +50,47 @@ __all__ = [
 
 @primitive
 def j0(x: Numeric, /) -> Any:
-    """The Bessel function of the first kind J₀."""
+    """Compute the Bessel function of the first kind J₀."""
 
 
 @primitive
 def j1(x: Numeric, /) -> Any:
-    """The Bessel function of the first kind J₁."""
+    """Compute the Bessel function of the first kind J₁."""
 
 
 @primitive
 def jv(v: Numeric, x: Numeric, /) -> Any:
-    """The Bessel function of the first kind of order v."""
+    """Compute the Bessel function of the first kind of order v."""
 
 
 @primitive
 def y0(x: Numeric, /) -> Any:
-    """The Bessel function of the second kind Y₀."""
+    """Compute the Bessel function of the second kind Y₀."""
 
 
 @primitive
 def y1(x: Numeric, /) -> Any:
-    """The Bessel function of the second kind Y₁."""
+    """Compute the Bessel function of the second kind Y₁."""
 
 
 @primitive
 def yv(v: Numeric, x: Numeric, /) -> Any:
-    """The Bessel function of the second kind of order v."""
+    """Compute the Bessel function of the second kind of order v."""
 
 
 @primitive
 def i0(x: Numeric, /) -> Any:
-    """The modified Bessel function of the first kind I₀."""
+    """Compute the modified Bessel function of the first kind I₀."""
 
 
 @primitive
 def i1(x: Numeric, /) -> Any:
-    """The modified Bessel function of the first kind I₁."""
+    """Compute the modified Bessel function of the first kind I₁."""
 
 
 @primitive
 def iv(v: Numeric, x: Numeric, /) -> Any:
-    """The modified Bessel function of the first kind of order v."""
+    """Compute the modified Bessel function of the first kind of order v."""
 
 
 @primitive
@@ -110,17 +110,17 @@ def ive(v: Numeric, x: Numeric, /) -> Any:
 
 @primitive
 def k0(x: Numeric, /) -> Any:
-    """The modified Bessel function of the second kind K₀."""
+    """Compute the modified Bessel function of the second kind K₀."""
 
 
 @primitive
 def k1(x: Numeric, /) -> Any:
-    """The modified Bessel function of the second kind K₁."""
+    """Compute the modified Bessel function of the second kind K₁."""
 
 
 @primitive
 def kv(v: Numeric, x: Numeric, /) -> Any:
-    """The modified Bessel function of the second kind of order v."""
+    """Compute the modified Bessel function of the second kind of order v."""
 
 
 @primitive
@@ -143,7 +143,7 @@ def kve(v: Numeric, x: Numeric, /) -> Any:
 
 @primitive
 def ellipk(m: Numeric, /) -> Any:
-    """The complete elliptic integral of the first kind K(m), of the parameter m = k²."""
+    """Compute the complete elliptic integral of the first kind K(m), of the parameter m = k²."""
 
 
 @primitive
@@ -153,32 +153,32 @@ def ellipkm1(p: Numeric, /) -> Any:
 
 @primitive
 def ellipe(m: Numeric, /) -> Any:
-    """The complete elliptic integral of the second kind E(m), of the parameter m = k²."""
+    """Compute the complete elliptic integral of the second kind E(m), of the parameter m = k²."""
 
 
 @primitive
 def expi(x: Numeric, /) -> Any:
-    """The exponential integral Ei, of exp(t) / t from minus infinity to x."""
+    """Compute the exponential integral Ei, of exp(t) / t from minus infinity to x."""
 
 
 @primitive
 def exp1(x: Numeric, /) -> Any:
-    """The exponential integral E₁, of exp(-t) / t from x to infinity."""
+    """Compute the exponential integral E₁, of exp(-t) / t from x to infinity."""
 
 
 @primitive
 def sici(x: Numeric, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
-    """The integral of sin(t) / t from 0, and that of cos(t) / t from infinity, to x."""
+    """Integrate sin(t) / t from 0 to x, and cos(t) / t from infinity to x."""
 
 
 @primitive
 def fresnel(x: Numeric, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
-    """The integrals of sin(π t²/2) and of cos(π t²/2) from 0 to x."""
+    """Integrate sin(π t²/2) and cos(π t²/2) from 0 to x."""
 
 
 @primitive
 def spence(x: Numeric, /) -> Any:
-    """The dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x."""
+    """Compute the dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x."""
 
 
 # ---------------------------------------------------------------------------------- others
@@ -186,17 +186,17 @@ def spence(x: Numeric, /) -> Any:
 
 @primitive
 def zeta(x: Numeric, q: Numeric, /) -> Any:
-    """The Hurwitz zeta function, the sum of (n + q)^(-x) over n = 0, 1, ..."""
+    """Compute the Hurwitz zeta function, the sum of (n + q)^(-x) over n = 0, 1, ..."""
 
 
 @primitive
 def lambertw(x: Numeric, k: Numeric, /) -> Any:
-    """The w with w exp(w) = x, on the branch k; it is complex."""
+    """Find the w with w exp(w) = x, on the branch k; it is complex."""
 
 
 @primitive
 def hyp0f1(v: Numeric, x: Numeric, /) -> Any:
-    """The hypergeometric function ₀F₁(; v; x)."""
+    """Compute the hypergeometric function ₀F₁(; v; x)."""
 
 
 @primitive

@@ -12,17 +12,17 @@ __all__ = ["adjugate", "det", "einsum", "vector_norm"]
 
 @primitive
 def einsum(*operands: Numeric, subscripts: str, optimize: bool | str = False) -> Any:
-    """The sum of products over axes named by letters, ``"ij,jk->ik"``, all of them written out."""
+    """Sum products over axes named by letters, ``"ij,jk->ik"``, all of them written out."""
 
 
 @primitive
 def det(x: Array, /) -> Any:
-    """The determinant of each matrix."""
+    """Compute the determinant of each matrix."""
 
 
 @primitive
 def adjugate(x: Array, /) -> Any:
-    """The transposed cofactors of each matrix: adj(A) A = det(A) I, also where A is singular."""
+    """Compute the transposed cofactors of each matrix: adj(A) A = det(A) I, also for singular A."""
 
 
 @primitive
@@ -34,4 +34,4 @@ def vector_norm(
     keepdims: bool = False,
     ord: float = 2,
 ) -> Any:
-    """The norm (Σ|x|ᵖ)^(1/p) along axes; the largest or least |x| for an infinite order."""
+    """Compute the norm (Σ|x|ᵖ)^(1/p) along axes; the largest or least |x| for infinite orders."""

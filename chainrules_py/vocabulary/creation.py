@@ -24,7 +24,7 @@ __all__ = [
 
 @primitive
 def full_like(x: Array, /, *, shape: tuple[int, ...], fill: complex, dtype: Any = None) -> Any:
-    """An array of this shape filled with one number, where x lives, of x's dtype by default.
+    """Fill an array of this shape with one number, where x lives, of x's dtype by default.
 
     Of x only library, device and dtype count, so no derivative flows to it.
     """
@@ -42,7 +42,7 @@ def ones_like(x: Array, /, *, dtype: Any = None) -> Any:
 
 @primitive
 def arange_like(x: Array, /, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """The integers from start to before stop, where x lives: what indexes an axis."""
+    """Return the integers from start to before stop, where x lives: indices along an axis."""
 
 
 @primitive

@@ -36,28 +36,28 @@ __all__ = [
 
 @primitive
 def cholesky(x: Array, /, *, upper: bool = False) -> Any:
-    """The lower triangular L, of positive diagonal, with x = L Lᴴ; its adjoint if ``upper``."""
+    """Find the lower triangular L, of positive diagonal, with x = L Lᴴ, or Lᴴ if ``upper``."""
 
 
 @primitive
 def cholesky_cotangent(y_bar: Array, factor: Array, /) -> Any:
-    """Of a cotangent of the factor L, that of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
+    """Turn a cotangent of L into that of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
 
 
 @primitive
 def solve_triangular(
     x1: Array, x2: Array, /, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """The y with x1 y = x2, where one triangle of x1 is read; x2 is as for `solve`."""
+    """Solve x1 y = x2 for y, where one triangle of x1 is read; x2 is as for `solve`."""
 
 
 @primitive
 def solve_again(x1: Array, x2: Array, /) -> Any:
-    """As `solve`, up to rounding, where rules solve once more: a library may look at x1 first."""
+    """Solve once more in a rule, like `solve` up to rounding: a library may look at x1 first."""
 
 
 class QRResult(NamedTuple):
-    """What `qr` gives; a library's own namedtuple with these fields takes its place."""
+    """Result of `qr`; a library's own namedtuple with these fields takes its place."""
 
     Q: Any
     R: Any
@@ -65,7 +65,7 @@ class QRResult(NamedTuple):
 
 @primitive
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:  # type: ignore[empty-body]
-    """The unitary Q and the upper triangular R, of real diagonal, with x = Q R.
+    """Find the unitary Q and the upper triangular R, of real diagonal, with x = Q R.
 
     ``mode`` is ``"reduced"``, or ``"complete"`` for a square Q.
     """
@@ -73,14 +73,14 @@ def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:  # type: ignore[empty
 
 @primitive
 def qr_raw(x: Array, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
-    """The reflectors that LAPACK makes Q from: packed with R, transposed, and their factors τ."""
+    """Return LAPACK's reflectors that make Q: packed with R, transposed, and their factors τ."""
 
 
 # ---------------------------------------------------------------- eigenvalues
 
 
 class EighResult(NamedTuple):
-    """What `eigh` gives; a library's own namedtuple with these fields takes its place."""
+    """Result of `eigh`; a library's own namedtuple with these fields takes its place."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -88,16 +88,16 @@ class EighResult(NamedTuple):
 
 @primitive
 def eigh(x: Array, /, *, upper: bool = False) -> EighResult:  # type: ignore[empty-body]
-    """The ascending real w and the unitary V with x = V diag(w) Vᴴ."""
+    """Find the ascending real w and the unitary V with x = V diag(w) Vᴴ."""
 
 
 @primitive
 def eigvalsh(x: Array, /, *, upper: bool = False) -> Any:
-    """The real eigenvalues of each Hermitian matrix, in ascending order."""
+    """Compute the real eigenvalues of each Hermitian matrix, in ascending order."""
 
 
 class EigResult(NamedTuple):
-    """What `eig` gives; a library's own namedtuple with these fields takes its place."""
+    """Result of `eig`; a library's own namedtuple with these fields takes its place."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -105,7 +105,7 @@ class EigResult(NamedTuple):
 
 @primitive
 def eig(x: Array, /) -> EigResult:  # type: ignore[empty-body]
-    """The w and the V with x V = V diag(w), real where x and all eigenvalues are.
+    """Find the w and the V with x V = V diag(w), real where x and all eigenvalues are.
 
     Columns of V have length one, and their largest element is real.
     """
@@ -113,7 +113,7 @@ def eig(x: Array, /) -> EigResult:  # type: ignore[empty-body]
 
 @primitive
 def eigvals(x: Array, /) -> Any:
-    """The eigenvalues of each matrix, real where x and all of them are."""
+    """Compute the eigenvalues of each matrix, real where x and all of them are."""
 
 
 # ---------------------------------------------------------------- least squares
@@ -121,7 +121,7 @@ def eigvals(x: Array, /) -> Any:
 
 @primitive
 def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """The pseudoinverse of each matrix; singular values below ``rtol`` of the first count as zero.
+    """Compute each matrix's pseudoinverse; singular values below ``rtol`` of the first count as 0.
 
     The default is ε times the longer side. Of a Hermitian matrix the lower triangle is read.
     """
@@ -129,7 +129,7 @@ def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> 
 
 @primitive
 def lstsq(x1: Array, x2: Array, /, *, rcond: float | None = None) -> Any:
-    """The shortest y that minimises |x1 y - x2|, the squared residuals, the rank, singular values.
+    """Find the shortest y that minimises |x1 y - x2|, the squared residuals, rank, singular values.
 
     They come in a tuple. There are residuals only where x1 has more rows than columns and full
     rank.
@@ -138,4 +138,4 @@ def lstsq(x1: Array, x2: Array, /, *, rcond: float | None = None) -> Any:
 
 @primitive
 def matrix_rank(x: Array, /, *, rtol: float | None = None) -> Any:
-    """How many singular values of each matrix are above ``rtol`` of the first."""
+    """Count the singular values of each matrix that are above ``rtol`` of the first."""

@@ -50,37 +50,37 @@ __all__ = [
 
 @primitive
 def add(x: Numeric, y: Numeric, /) -> Any:
-    """The sum x + y."""
+    """Compute the sum x + y."""
 
 
 @primitive
 def subtract(x: Numeric, y: Numeric, /) -> Any:
-    """The difference x - y."""
+    """Compute the difference x - y."""
 
 
 @primitive
 def multiply(x: Numeric, y: Numeric, /) -> Any:
-    """The product x y."""
+    """Compute the product x y."""
 
 
 @primitive
 def divide(x: Numeric, y: Numeric, /) -> Any:
-    """The quotient x / y."""
+    """Compute the quotient x / y."""
 
 
 @primitive
 def floor_divide(x: Numeric, y: Numeric, /) -> Any:
-    """The greatest integer that is at most x / y."""
+    """Compute the greatest integer that is at most x / y."""
 
 
 @primitive
 def remainder(x: Numeric, y: Numeric, /) -> Any:
-    """What ``floor_divide`` leaves of x; it has the sign of y."""
+    """Compute the rest that ``floor_divide`` leaves of x; it has the sign of y."""
 
 
 @primitive
 def fmod(x: Numeric, y: Numeric, /) -> Any:
-    """What is left of x after division by y towards zero; it has the sign of x."""
+    """Compute the rest of x after division by y towards zero; it has the sign of x."""
 
 
 @primitive
@@ -90,7 +90,7 @@ def divmod(x: Numeric, y: Numeric, /) -> Any:
 
 @primitive
 def modf(x: Numeric, /) -> Any:
-    """What is behind the point, and what is before it, both with the sign of x, a pair."""
+    """Return the parts of x behind and before the point, a pair, both with the sign of x."""
 
 
 @primitive
@@ -105,7 +105,7 @@ def ldexp(x: Numeric, n: Numeric, /) -> Any:
 
 @primitive
 def negative(x: Numeric, /) -> Any:
-    """The negative -x."""
+    """Compute the negative -x."""
 
 
 @primitive
@@ -115,12 +115,12 @@ def positive(x: Numeric, /) -> Any:
 
 @primitive
 def reciprocal(x: Numeric, /) -> Any:
-    """The inverse 1 / x."""
+    """Compute the inverse 1 / x."""
 
 
 @primitive
 def strong_multiply(c: Numeric, p: Numeric, /) -> Any:
-    """The product c p, and 0 where c is 0, whatever p is there.
+    """Compute the product c p, and 0 where c is 0, whatever p is there.
 
     What a cotangent c and a partial p that may be infinite or NaN are multiplied by.
     """
@@ -128,42 +128,42 @@ def strong_multiply(c: Numeric, p: Numeric, /) -> Any:
 
 @primitive
 def lift(x: Numeric, /, *, to: Any) -> Any:
-    """A Python number as a scalar of the library ``to``, as its own functions would take it."""
+    """Turn a Python number into a scalar of the library ``to``, as its functions would take it."""
 
 
 @primitive
 def pow(x: Numeric, p: Numeric, /) -> Any:
-    """The power xᵖ."""
+    """Compute the power xᵖ."""
 
 
 @primitive
 def square(x: Numeric, /) -> Any:
-    """The square x²."""
+    """Compute the square x²."""
 
 
 @primitive
 def sqrt(x: Numeric, /) -> Any:
-    """The square root."""
+    """Compute the square root."""
 
 
 @primitive
 def cbrt(x: Numeric, /) -> Any:
-    """The cube root, which is negative for negative x."""
+    """Compute the cube root, which is negative for negative x."""
 
 
 @primitive
 def hypot(x: Numeric, y: Numeric, /) -> Any:
-    """The length √(x² + y²), without overflow on the way."""
+    """Compute the length √(x² + y²), without overflow on the way."""
 
 
 @primitive
 def exp(x: Numeric, /) -> Any:
-    """The exponential eˣ."""
+    """Compute the exponential eˣ."""
 
 
 @primitive
 def exp2(x: Numeric, /) -> Any:
-    """The power 2ˣ."""
+    """Compute the power 2ˣ."""
 
 
 @primitive
@@ -173,7 +173,7 @@ def expm1(x: Numeric, /) -> Any:
 
 @primitive
 def log(x: Numeric, /) -> Any:
-    """The natural logarithm."""
+    """Compute the natural logarithm."""
 
 
 @primitive
@@ -183,12 +183,12 @@ def log1p(x: Numeric, /) -> Any:
 
 @primitive
 def log2(x: Numeric, /) -> Any:
-    """The logarithm to base 2."""
+    """Compute the logarithm to base 2."""
 
 
 @primitive
 def log10(x: Numeric, /) -> Any:
-    """The logarithm to base 10."""
+    """Compute the logarithm to base 10."""
 
 
 @primitive
@@ -198,27 +198,27 @@ def logaddexp(x: Numeric, y: Numeric, /) -> Any:
 
 @primitive
 def logaddexp2(x: Numeric, y: Numeric, /) -> Any:
-    """The logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."""
+    """Compute the logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."""
 
 
 @primitive
 def conj(x: Numeric, /) -> Any:
-    """The complex conjugate; of real x, x itself."""
+    """Compute the complex conjugate; of real x, x itself."""
 
 
 @primitive
 def real(x: Numeric, /) -> Any:
-    """The real part; of real x, x itself."""
+    """Return the real part; of real x, x itself."""
 
 
 @primitive
 def imag(x: Numeric, /) -> Any:
-    """The imaginary part; of real x, zero."""
+    """Return the imaginary part; of real x, zero."""
 
 
 @primitive
 def real_if_close(x: Numeric, /, *, tol: float = 100) -> Any:
-    """The real part, if all imaginary parts are below tol; with tol > 1, below so many epsilons."""
+    """Return the real part if all imaginary parts are below tol; tol > 1 counts epsilons."""
 
 
 @primitive
@@ -239,4 +239,4 @@ def unwrap(x: Numeric, period: Numeric, /, *, axis: int = -1, discont: float | N
 
 @primitive
 def bessel_i(x: Numeric, /, *, order: int) -> Any:
-    """The modified Bessel function of the first kind Iₙ, of an integer order n ≥ 0."""
+    """Compute the modified Bessel function of the first kind Iₙ, of an integer order n ≥ 0."""

@@ -12,19 +12,19 @@ __all__ = ["fft", "ifft", "irfft", "rfft"]
 
 @primitive
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The sums Σ x_j exp(-2πi jk/n), of x cut or filled with zeros to the length n."""
+    """Compute the sums Σ x_j exp(-2πi jk/n), of x cut or filled with zeros to the length n."""
 
 
 @primitive
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The inverse of `fft`."""
+    """Compute the inverse of `fft`."""
 
 
 @primitive
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The first n // 2 + 1 elements of `fft` of real numbers: the others are their conjugates."""
+    """Return the first n // 2 + 1 elements of `fft` of real numbers: the rest are conjugates."""
 
 
 @primitive
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The inverse of `rfft`: n real numbers, 2 (m - 1) of m if it is not said how many."""
+    """Compute the inverse of `rfft`: n real numbers, or 2 (m - 1) of m if n is not given."""

@@ -1,7 +1,7 @@
 """Words that are given functions.
 
-What such a function captured counts among the operands: `chainrules_py.primitives.closures.convert` finds it. The
-rules reach the engine that differentiates the function through its config.
+What such a function captured counts among the operands: `chainrules_py.primitives.closures.convert`
+finds it. The rules reach the engine that differentiates the function through its config.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def root(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """The x with f(x, *params) = 0.
+    """Find the x with f(x, *params) = 0.
 
     Its derivatives are those of the solution, in the parameters and in what f captured: they do
     not depend on how it was found, and the start has none.
@@ -105,7 +105,7 @@ def fixed_point(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """The x with f(x, *params) = x, found by applying f again and again.
+    """Find the x with f(x, *params) = x by applying f again and again.
 
     Its derivatives are those of the solution, as of `root`, which says what the options are.
 
@@ -152,7 +152,7 @@ def minimize(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """The x at which f(x, *params) is least, among those near the start.
+    """Find the x at which f(x, *params) is least, among those near the start.
 
     Its derivatives are those of the stationary point, a `root` of the gradient of f.
 
@@ -199,7 +199,7 @@ def linear_solve(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """The y with matvec(y, *params) = b, for a function that is linear in y.
+    """Find the y with matvec(y, *params) = b, for a function that is linear in y.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def odeint(
     method: str = "dopri5",
     max_steps: int = 100_000,
 ) -> Any:
-    """The states y(t) of dy/dt = f(y, t, *params) that starts with y(t[0]) = y0.
+    """Compute the states y(t) of dy/dt = f(y, t, *params) that starts with y(t[0]) = y0.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def odeint(
 
 @HigherOrder
 def map(f: Function, /, *xs: Any) -> Any:
-    """The results of f on each slice along the leading axis, stacked.
+    """Stack the results of f on each slice along the leading axis.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
 
 
 def slices_of(x: Any) -> list[Any]:
-    """The slices along the leading axis of all arrays in a structure."""
+    """List the slices along the leading axis of all arrays in a structure."""
     leaves, treedef = flatten(x)
     shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in leaves]
     lengths = {shape[0] if shape else None for shape in shapes}
@@ -387,5 +387,5 @@ def stacked(results: list[Any], like: Any) -> Any:
 
 
 def arrayed(x: Any, like: Any) -> Any:
-    """A number as an array without axes, where the array ``like`` lives."""
+    """Turn a number into an array without axes, where the array ``like`` lives."""
     return x if hasattr(x, "dtype") else x * full_like(like, shape=(), fill=1)

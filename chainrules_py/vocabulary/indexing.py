@@ -111,7 +111,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         return made, tuple(arrays)
 
     def join(self, arrays: tuple[Any, ...]) -> Any:
-        """The index again, with these arrays in the holes."""
+        """Return the index again, with these arrays in the holes."""
         if not arrays:
             try:
                 return self.where
@@ -170,17 +170,17 @@ def _place(entry: Any) -> int:
 
 @primitive
 def getitem(x: Array, /, *arrays: Numeric, index: Index) -> Any:
-    """The elements x[index], where the arrays fill the holes of the pattern."""
+    """Return the elements x[index], where the arrays fill the holes of the pattern."""
 
 
 @primitive
 def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
-    """A copy of x with y added at the index; an element that occurs twice is added to twice."""
+    """Copy x and add y at the index; an element that occurs twice is added to twice."""
 
 
 @primitive
 def put_at(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
-    """A copy of x with y written at the index, in the dtype of x.
+    """Copy x and write y at the index, in the dtype of x.
 
     Of an element that occurs several times in the index, the last one written stays.
     """
@@ -188,7 +188,7 @@ def put_at(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
 
 @primitive
 def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
-    """The slices of x at these places along an axis; of x in C order if there is none."""
+    """Return the slices of x at these places along an axis; of x in C order if it is None."""
 
 
 @primitive
@@ -198,7 +198,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
 
 @primitive
 def put_along_axis_add(x: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> Any:
-    """A copy of x with y added where `take_along_axis` would read."""
+    """Copy x and add y where `take_along_axis` would read."""
 
 
 @primitive
@@ -215,7 +215,7 @@ def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = 
 
 
 def index(x: Any, where: Any) -> Any:
-    """The elements x[where], for an index as Python writes it."""
+    """Return the elements x[where], for an index as Python writes it."""
     pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
     if not arrays and is_tracer_type(type(x)):  # by the shortest way: programs are full of these
         return x.__trace__(getitem, (x,), {"index": pattern})

@@ -39,7 +39,7 @@ __all__ = [
 
 @primitive
 def expit(x: Numeric, /) -> Any:
-    """The logistic function 1 / (1 + exp(-x))."""
+    """Compute the logistic function 1 / (1 + exp(-x))."""
 
 
 @primitive
@@ -49,12 +49,12 @@ def logit(p: Numeric, /) -> Any:
 
 @primitive
 def log_expit(x: Numeric, /) -> Any:
-    """The logarithm of `expit`."""
+    """Compute the logarithm of `expit`."""
 
 
 @primitive
 def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The logarithm of the sum of exponentials along an axis, several, or all."""
+    """Compute the logarithm of the sum of exponentials along an axis, several, or all."""
 
 
 @primitive
@@ -64,7 +64,7 @@ def softmax(x: Array, /, *, axis: Any = None) -> Any:
 
 @primitive
 def log_softmax(x: Array, /, *, axis: Any = None) -> Any:
-    """The logarithm of `softmax`."""
+    """Compute the logarithm of `softmax`."""
 
 
 # ---------------------------------------------------------------------------------- information
@@ -135,7 +135,7 @@ def exprel(x: Numeric, /) -> Any:
 
 @primitive
 def exp10(x: Numeric, /) -> Any:
-    """The power 10ˣ."""
+    """Compute the power 10ˣ."""
 
 
 @primitive

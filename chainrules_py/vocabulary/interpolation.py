@@ -12,7 +12,7 @@ __all__ = ["interp", "searchsorted"]
 
 @primitive
 def interp(x: Numeric, xp: Array, fp: Array, /) -> Any:
-    """The value at x on the straight lines from (xp_j, fp_j) to the next; constant beyond the ends.
+    """Read the value at x off the straight lines through (xp_j, fp_j); constant beyond the ends.
 
     The knots xp ascend. All are of double precision.
     """

@@ -55,34 +55,34 @@ __all__ = [
 
 @primitive
 def matmul(x1: Array, x2: Array, /) -> Any:
-    """The matrix product; a vector is a row on the left and a column on the right."""
+    """Compute the matrix product; a vector is a row on the left and a column on the right."""
 
 
 @primitive
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
-    """The sum of conj(x1) x2 along an axis of both, which is counted from the end."""
+    """Sum conj(x1) x2 along an axis of both, which is counted from the end."""
 
 
 @primitive
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[tuple[int, ...], tuple[int, ...]] = 2
 ) -> Any:
-    """The sum of products over axes of both: so many last and first ones, or the two tuples."""
+    """Sum products over axes: so many last of x1 and first of x2, or those of the two tuples."""
 
 
 @primitive
 def outer(x1: Numeric, x2: Numeric, /) -> Any:
-    """The products of each element of x1 with each of x2, both flattened."""
+    """Multiply each element of x1 by each of x2, both flattened."""
 
 
 @primitive
 def inner(x1: Numeric, x2: Numeric, /) -> Any:
-    """The sum of products over the last axis of both; the product with a number."""
+    """Sum products over the last axis of both; with a number, multiply by it."""
 
 
 @primitive
 def dot(x1: Numeric, x2: Numeric, /) -> Any:
-    """The sum of products over the last axis of x1 and the last but one (or only one) of x2."""
+    """Sum products over the last axis of x1 and the last but one (or only one) of x2."""
 
 
 # ---------------------------------------------------------------- parts of matrices
@@ -90,7 +90,7 @@ def dot(x1: Numeric, x2: Numeric, /) -> Any:
 
 @primitive
 def diagonal(x: Array, /, *, offset: int = 0) -> Any:
-    """The diagonal of each matrix, ``offset`` places above the main one."""
+    """Return the diagonal of each matrix, ``offset`` places above the main one."""
 
 
 @primitive
@@ -100,7 +100,7 @@ def from_diagonal(x: Array, /, *, rows: int, columns: int, offset: int = 0) -> A
 
 @primitive
 def trace(x: Array, /, *, offset: int = 0) -> Any:
-    """The sum of the diagonal of each matrix."""
+    """Sum the diagonal of each matrix."""
 
 
 @primitive
@@ -118,24 +118,24 @@ def triu(x: Array, /, *, k: int = 0) -> Any:
 
 @primitive
 def inv(x: Array, /) -> Any:
-    """The inverse of each matrix."""
+    """Compute the inverse of each matrix."""
 
 
 @primitive
 def solve(x1: Array, x2: Array, /) -> Any:
-    """The x with x1 x = x2; x2 is one vector, or matrices of columns."""
+    """Find the x with x1 x = x2; x2 is one vector, or matrices of columns."""
 
 
 @primitive
 def slogdet(x: Array, /) -> Any:
-    """The sign (or phase) and the logarithm of the absolute value of each determinant."""
+    """Compute the sign (or phase) and the logarithm of the absolute value of each determinant."""
 
 
 # ---------------------------------------------------------------- singular values
 
 
 class SVDResult(NamedTuple):
-    """What `svd` gives; a library's own namedtuple with these fields takes its place."""
+    """Result of `svd`; a library's own namedtuple with these fields takes its place."""
 
     U: Any
     S: Any
@@ -144,16 +144,16 @@ class SVDResult(NamedTuple):
 
 @primitive
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:  # type: ignore[empty-body]
-    """The unitary U, the descending S >= 0 and the unitary Vh with x = U diag(S) Vh."""
+    """Find the unitary U, the descending S >= 0 and the unitary Vh with x = U diag(S) Vh."""
 
 
 @primitive
 def svdvals(x: Array, /) -> Any:
-    """The singular values of each matrix, in descending order."""
+    """Compute the singular values of each matrix, in descending order."""
 
 
 def resolution(x: Any) -> float:
-    """The relative distance between neighbouring numbers of x's dtype: a constant, in rules.
+    """Return the relative distance between neighbouring numbers of x's dtype: a constant, in rules.
 
     Examples
     --------

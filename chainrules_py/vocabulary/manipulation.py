@@ -28,7 +28,7 @@ __all__ = [
 
 @primitive
 def reshape(x: Array, /, *, shape: tuple[int, ...]) -> Any:
-    """The same elements, in C order, in another shape; one length may be -1."""
+    """Return the same elements, in C order, in another shape; one length may be -1."""
 
 
 @primitive

@@ -24,36 +24,36 @@ __all__ = [
 
 @primitive
 def expm(x: Array, /) -> Any:
-    """The exponential Σ xᵏ / k! of each matrix."""
+    """Compute the exponential Σ xᵏ / k! of each matrix."""
 
 
 @primitive
 def expm_frechet(x: Array, t: Array, /) -> Any:
-    """The derivative of `expm` at x along t."""
+    """Compute the derivative of `expm` at x along t."""
 
 
 @primitive
 def logm(x: Array, /) -> Any:
-    """The matrix y of x = expm(y) whose eigenvalues lie between -iπ and iπ."""
+    """Find the matrix y with x = expm(y) whose eigenvalues lie between -iπ and iπ."""
 
 
 @primitive
 def sqrtm(x: Array, /) -> Any:
-    """The matrix y of x = y y whose eigenvalues have no negative real part."""
+    """Find the matrix y with x = y y whose eigenvalues have no negative real part."""
 
 
 @primitive
 def unitary_factor(x: Array, /) -> Any:
-    """The nearest matrix of orthonormal columns, or rows: that of its polar form."""
+    """Find the nearest matrix of orthonormal columns, or rows: that of its polar form."""
 
 
 @primitive
 def solve_sylvester(a: Array, b: Array, q: Array, /) -> Any:
-    """The y with a y + y b = q."""
+    """Find the y with a y + y b = q."""
 
 
 class LUFactors(NamedTuple):
-    """What `lu_factor` gives."""
+    """Result of `lu_factor`."""
 
     lu: Any
     pivots: Any

@@ -1,4 +1,4 @@
-"""Which word each of Python's operators is, and what computes it where nothing is traced.
+"""Words for Python's operators, and the functions that compute them where nothing is traced.
 
 And the members of its numbers.
 """

@@ -12,14 +12,14 @@ __all__ = ["polyval", "roots", "vander"]
 
 @primitive
 def polyval(p: Array, x: Numeric, /) -> Any:
-    """The polynomial with the coefficients p at each element of x."""
+    """Evaluate the polynomial with the coefficients p at each element of x."""
 
 
 @primitive
 def vander(x: Array, /, *, columns: int, increasing: bool = False) -> Any:
-    """The powers of each element of a vector in a row, from the highest to the zeroth."""
+    """Put the powers of each element of a vector in a row, from the highest to the zeroth."""
 
 
 @primitive(shape_from_data=True)
 def roots(p: Array, /) -> Any:
-    """The roots of the polynomial with the coefficients p; none for leading coefficients of 0."""
+    """Find the roots of the polynomial with coefficients p; leading coefficients of 0 give none."""

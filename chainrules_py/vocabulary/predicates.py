@@ -42,82 +42,82 @@ __all__ = [
 
 @primitive
 def equal(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x and y are equal."""
+    """Tell whether x and y are equal."""
 
 
 @primitive
 def not_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x and y differ."""
+    """Tell whether x and y differ."""
 
 
 @primitive
 def less(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x is less than y."""
+    """Tell whether x is less than y."""
 
 
 @primitive
 def less_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x is at most y."""
+    """Tell whether x is at most y."""
 
 
 @primitive
 def greater(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x is greater than y."""
+    """Tell whether x is greater than y."""
 
 
 @primitive
 def greater_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Whether x is at least y."""
+    """Tell whether x is at least y."""
 
 
 @primitive
 def logical_and(x: Numeric, y: Numeric, /) -> Any:
-    """Whether both hold."""
+    """Tell whether both x and y hold."""
 
 
 @primitive
 def logical_or(x: Numeric, y: Numeric, /) -> Any:
-    """Whether one of them holds, or both."""
+    """Tell whether x or y holds, or both."""
 
 
 @primitive
 def logical_xor(x: Numeric, y: Numeric, /) -> Any:
-    """Whether exactly one of them holds."""
+    """Tell whether exactly one of x and y holds."""
 
 
 @primitive
 def logical_not(x: Numeric, /) -> Any:
-    """Whether x does not hold."""
+    """Tell whether x does not hold."""
 
 
 @primitive
 def isfinite(x: Numeric, /) -> Any:
-    """Whether x is neither infinite nor NaN."""
+    """Tell whether x is neither infinite nor NaN."""
 
 
 @primitive
 def isinf(x: Numeric, /) -> Any:
-    """Whether x is infinite."""
+    """Tell whether x is infinite."""
 
 
 @primitive
 def isnan(x: Numeric, /) -> Any:
-    """Whether x is NaN."""
+    """Tell whether x is NaN."""
 
 
 @primitive
 def signbit(x: Numeric, /) -> Any:
-    """Whether the sign of x is minus, that of a zero as well."""
+    """Tell whether the sign of x is minus, that of a zero as well."""
 
 
 @primitive
 def floor(x: Numeric, /) -> Any:
-    """The greatest integer that is at most x."""
+    """Find the greatest integer that is at most x."""
 
 
 @primitive
 def ceil(x: Numeric, /) -> Any:
-    """The least integer that is at least x."""
+    """Find the least integer that is at least x."""
 
 
 @primitive
@@ -127,7 +127,7 @@ def trunc(x: Numeric, /) -> Any:
 
 @primitive
 def round(x: Numeric, /) -> Any:
-    """The integer nearest to x; the even one of two."""
+    """Round x to the nearest integer; to the even one of two."""
 
 
 @primitive
@@ -137,49 +137,49 @@ def round_decimals(x: Numeric, /, *, decimals: int) -> Any:
 
 @primitive
 def spacing(x: Numeric, /) -> Any:
-    """The distance from x to the floating-point number next to it, away from 0."""
+    """Compute the distance from x to the floating-point number next to it, away from 0."""
 
 
 @primitive
 def bitwise_and(x: Numeric, y: Numeric, /) -> Any:
-    """The bits that both have."""
+    """Return the bits that both x and y have."""
 
 
 @primitive
 def bitwise_or(x: Numeric, y: Numeric, /) -> Any:
-    """The bits that one of them has, or both."""
+    """Return the bits that x or y has, or both."""
 
 
 @primitive
 def bitwise_xor(x: Numeric, y: Numeric, /) -> Any:
-    """The bits that exactly one of them has."""
+    """Return the bits that exactly one of x and y has."""
 
 
 @primitive
 def bitwise_invert(x: Numeric, /) -> Any:
-    """The bits that x does not have."""
+    """Return the bits that x does not have."""
 
 
 @primitive
 def bitwise_left_shift(x: Numeric, y: Numeric, /) -> Any:
-    """The bits of x, moved y places up."""
+    """Move the bits of x up by y places."""
 
 
 @primitive
 def bitwise_right_shift(x: Numeric, y: Numeric, /) -> Any:
-    """The bits of x, moved y places down."""
+    """Move the bits of x down by y places."""
 
 
 @primitive
 def bitwise_count(x: Numeric, /) -> Any:
-    """How many bits of abs(x) are 1."""
+    """Count the bits of abs(x) that are 1."""
 
 
 @primitive
 def gcd(x: Numeric, y: Numeric, /) -> Any:
-    """The greatest integer that divides both."""
+    """Find the greatest integer that divides both x and y."""
 
 
 @primitive
 def lcm(x: Numeric, y: Numeric, /) -> Any:
-    """The least integer, not negative, that both divide."""
+    """Find the least integer, not negative, that both x and y divide."""

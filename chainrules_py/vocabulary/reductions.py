@@ -31,62 +31,62 @@ Axes: TypeAlias = int | tuple[int, ...] | None
 
 @primitive
 def sum(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The sum Σ x."""
+    """Compute the sum Σ x along axes, all by default."""
 
 
 @primitive
 def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The mean Σ x / n."""
+    """Compute the mean Σ x / n along axes, all by default."""
 
 
 @primitive
 def prod(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The product Π x."""
+    """Compute the product Π x along axes, all by default."""
 
 
 @primitive
 def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The largest element."""
+    """Find the largest element along axes, all by default."""
 
 
 @primitive
 def min(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The smallest element."""
+    """Find the smallest element along axes, all by default."""
 
 
 @primitive
 def nanmax(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The largest element that is not NaN; NaN if there is none."""
+    """Find the largest element that is not NaN along axes; NaN if there is none."""
 
 
 @primitive
 def nanmin(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """The smallest element that is not NaN; NaN if there is none."""
+    """Find the smallest element that is not NaN along axes; NaN if there is none."""
 
 
 @primitive
 def var(x: Array, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
-    """The variance Σ |x - m|² / (n - correction), where m is the mean."""
+    """Compute the variance Σ |x - m|² / (n - correction) along axes, where m is the mean."""
 
 
 @primitive
 def std(x: Array, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
-    """The standard deviation, the square root of the variance."""
+    """Compute the standard deviation along axes, the square root of the variance."""
 
 
 @primitive
 def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Whether an element is not zero."""
+    """Tell whether any element is not zero, along axes, all by default."""
 
 
 @primitive
 def all(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Whether no element is zero."""
+    """Tell whether no element is zero, along axes, all by default."""
 
 
 @primitive
 def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """How many elements are not zero."""
+    """Count the elements that are not zero, along axes, all by default."""
 
 
 @primitive
@@ -101,7 +101,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @primitive
 def cumulative_sum(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """The sums of the first elements, y_k = Σ_{j≤k} x_j; of all in C order if there is no axis.
+    """Sum the first elements, y_k = Σ_{j≤k} x_j, along an axis; of all in C order if None.
 
     With ``include_initial`` the empty sum, 0, comes first.
     """
@@ -109,7 +109,7 @@ def cumulative_sum(x: Array, /, *, axis: int | None = None, include_initial: boo
 
 @primitive
 def cumulative_prod(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """The products of the first elements, y_k = Π_{j≤k} x_j; of all in C order if there is no axis.
+    """Multiply the first elements, y_k = Π_{j≤k} x_j, along an axis; of all in C order if None.
 
     With ``include_initial`` the empty product, 1, comes first.
     """

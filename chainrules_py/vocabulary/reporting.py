@@ -32,7 +32,7 @@ def report(condition: Any, /, *, message: str) -> None:
 
 
 def is_strict() -> bool:
-    """Whether reports are errors."""
+    """Tell whether reports are errors."""
     return _strict.get()
 
 

@@ -31,37 +31,37 @@ __all__ = [
 
 @primitive
 def maximum(x: Numeric, y: Numeric, /) -> Any:
-    """The greater of x and y; NaN if one of them is."""
+    """Return the greater of x and y; NaN if one of them is."""
 
 
 @primitive
 def minimum(x: Numeric, y: Numeric, /) -> Any:
-    """The lesser of x and y; NaN if one of them is."""
+    """Return the lesser of x and y; NaN if one of them is."""
 
 
 @primitive
 def tie_share(z: Numeric, x: Numeric, y: Numeric, /) -> Any:
-    """How much of the extremum z of x and y is x: 1, or 1/2 at a tie, or 0."""
+    """Compute the share of x in the extremum z of x and y: 1, or 1/2 at a tie, or 0."""
 
 
 @primitive
 def fmax(x: Numeric, y: Numeric, /) -> Any:
-    """The greater of x and y; the other one if one of them is NaN."""
+    """Return the greater of x and y; the other one if one of them is NaN."""
 
 
 @primitive
 def fmin(x: Numeric, y: Numeric, /) -> Any:
-    """The lesser of x and y; the other one if one of them is NaN."""
+    """Return the lesser of x and y; the other one if one of them is NaN."""
 
 
 @primitive
 def cumulative_max(x: Array, /, *, axis: int) -> Any:
-    """The greatest of the first elements, y_k = max_{j≤k} x_j, along an axis."""
+    """Find the greatest of the first elements, y_k = max_{j≤k} x_j, along an axis."""
 
 
 @primitive
 def cumulative_min(x: Array, /, *, axis: int) -> Any:
-    """The least of the first elements, y_k = min_{j≤k} x_j, along an axis."""
+    """Find the least of the first elements, y_k = min_{j≤k} x_j, along an axis."""
 
 
 @primitive
@@ -86,7 +86,7 @@ def where(condition: Numeric, x: Numeric, y: Numeric, /) -> Any:
 
 @primitive
 def choose(a: Numeric, /, *choices: Numeric) -> Any:
-    """The element of the choice that a, an integer from 0 on, names; all broadcast."""
+    """Take the element of the choice that a, an integer from 0 on, names; all broadcast."""
 
 
 @primitive
@@ -101,7 +101,7 @@ def heaviside(x: Numeric, h: Numeric, /) -> Any:
 
 @primitive
 def abs(x: Numeric, /) -> Any:
-    """The absolute value."""
+    """Compute the absolute value."""
 
 
 @primitive
@@ -111,9 +111,9 @@ def sign(x: Numeric, /) -> Any:
 
 @primitive
 def copysign(x: Numeric, y: Numeric, /) -> Any:
-    """The size of x with the sign of y."""
+    """Combine the size of x with the sign of y."""
 
 
 @primitive
 def nextafter(x: Numeric, y: Numeric, /) -> Any:
-    """The floating-point number next to x in the direction of y."""
+    """Find the floating-point number next to x in the direction of y."""

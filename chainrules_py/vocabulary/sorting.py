@@ -12,14 +12,14 @@ __all__ = ["argsort", "partition", "sort"]
 
 @primitive
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The elements along an axis in ascending order."""
+    """Sort the elements along an axis, in ascending order by default."""
 
 
 @primitive
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The places that `sort` takes the elements from."""
+    """Return the places that `sort` takes the elements from."""
 
 
 @primitive
 def partition(x: Array, /, *, kth: int | tuple[int, ...], axis: int = -1) -> Any:
-    """The elements along an axis, those at the places kth as if sorted, lesser ones before them."""
+    """Move the elements along an axis: at the places kth as if sorted, lesser ones before them."""

@@ -44,7 +44,7 @@ __all__ = [
 
 @primitive
 def gamma(x: Numeric, /) -> Any:
-    """The gamma function Γ(x)."""
+    """Compute the gamma function Γ(x)."""
 
 
 @primitive
@@ -54,12 +54,12 @@ def gammaln(x: Numeric, /) -> Any:
 
 @primitive
 def loggamma(x: Numeric, /) -> Any:
-    """The branch of log Γ(x) that is continuous but for a cut along the negative axis."""
+    """Compute the branch of log Γ(x) that is continuous but for a cut along the negative axis."""
 
 
 @primitive
 def gammasgn(x: Numeric, /) -> Any:
-    """The sign of Γ(x)."""
+    """Return the sign of Γ(x)."""
 
 
 @primitive
@@ -74,7 +74,7 @@ def digamma(x: Numeric, /) -> Any:
 
 @primitive
 def polygamma(n: Numeric, x: Numeric, /) -> Any:
-    """The n-th derivative of ψ; n is a whole number."""
+    """Compute the n-th derivative of the digamma function ψ; n is a whole number."""
 
 
 @primitive
@@ -104,7 +104,7 @@ def betainc(a: Numeric, b: Numeric, x: Numeric, /) -> Any:
 
 @primitive
 def binom(n: Numeric, k: Numeric, /) -> Any:
-    """The binomial coefficient, Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1))."""
+    """Compute the binomial coefficient, Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1))."""
 
 
 # ---------------------------------------------------------------------------------- errors
@@ -112,7 +112,7 @@ def binom(n: Numeric, k: Numeric, /) -> Any:
 
 @primitive
 def erf(x: Numeric, /) -> Any:
-    """The error function, 2/√π times the integral of exp(-t²) from 0 to x."""
+    """Compute the error function, 2/√π times the integral of exp(-t²) from 0 to x."""
 
 
 @primitive
@@ -132,12 +132,12 @@ def erfi(x: Numeric, /) -> Any:
 
 @primitive
 def erfinv(x: Numeric, /) -> Any:
-    """The number with error function x."""
+    """Find the number with error function x."""
 
 
 @primitive
 def erfcinv(x: Numeric, /) -> Any:
-    """The number whose error function is 1 - x."""
+    """Find the number whose error function is 1 - x."""
 
 
 @primitive
@@ -147,22 +147,22 @@ def dawsn(x: Numeric, /) -> Any:
 
 @primitive
 def wofz(x: Numeric, /) -> Any:
-    """The Faddeeva function exp(-x²) erfc(-ix), which is complex."""
+    """Compute the Faddeeva function exp(-x²) erfc(-ix), which is complex."""
 
 
 @primitive
 def ndtr(x: Numeric, /) -> Any:
-    """The share of the standard normal distribution that is below x."""
+    """Compute the share of the standard normal distribution that is below x."""
 
 
 @primitive
 def log_ndtr(x: Numeric, /) -> Any:
-    """The logarithm of `ndtr`."""
+    """Compute the logarithm of `ndtr`."""
 
 
 @primitive
 def ndtri(p: Numeric, /) -> Any:
-    """The quantile of the standard normal distribution."""
+    """Compute the quantile of the standard normal distribution for the share p."""
 
 
 @primitive

@@ -15,7 +15,7 @@ __all__ = ["bincount", "convolve", "diff", "lerp", "order_statistics", "weighted
 
 @primitive
 def order_statistics(x: Array, ranks: Array, /, *, skip_nan: bool = False) -> Any:
-    """The elements that have these places when those along the last axis are in ascending order.
+    """Return the elements at these places of the ascending order along the last axis.
 
     The other axes of the ranks broadcast against those of x. Where NaN is among the elements, all
     are NaN; with ``skip_nan`` it is the greatest of them.
@@ -24,7 +24,7 @@ def order_statistics(x: Array, ranks: Array, /, *, skip_nan: bool = False) -> An
 
 @primitive
 def weighted_quantile(x: Array, q: Array, weights: Array, /, *, skip_nan: bool = False) -> Any:
-    """The least elements along the last axis that a part q of the weight is not above.
+    """Find the least elements along the last axis with a part q of the weight not above them.
 
     The q, on one axis, are counted along the last axis of the result. NaN as `order_statistics`.
     """
@@ -32,7 +32,7 @@ def weighted_quantile(x: Array, q: Array, weights: Array, /, *, skip_nan: bool =
 
 @primitive
 def lerp(a: Numeric, b: Numeric, t: Numeric, /) -> Any:
-    """The point a + t (b - a) between a and b, computed from the nearer end."""
+    """Compute the point a + t (b - a) between a and b, from the nearer end."""
     step: Any = subtract(b, a)
     behind = greater_equal(t, 0.5)
     if type(behind) is bool:
@@ -47,12 +47,12 @@ def bincount(x: Array, weights: Array, /, *, minlength: int = 0) -> Any:
 
 @primitive
 def diff(x: Array, /, *, axis: int = -1, n: int = 1) -> Any:
-    """The differences x_{k+1} - x_k of neighbours along an axis, n times over."""
+    """Compute the differences x_{k+1} - x_k of neighbours along an axis, n times over."""
 
 
 @primitive
 def convolve(x1: Array, x2: Array, /, *, mode: str = "full") -> Any:
-    """The sums of products y_k = Σ_j a_{k-j} b_j of two vectors.
+    """Compute the sums of products y_k = Σ_j a_{k-j} b_j of two vectors.
 
     Of all k where they overlap at all, or where the shorter one does wholly ("valid"), or of as
     many in the middle as the longer one has elements ("same").

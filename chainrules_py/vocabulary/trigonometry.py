@@ -29,67 +29,67 @@ __all__ = [
 
 @primitive
 def sin(x: Numeric, /) -> Any:
-    """The sine."""
+    """Compute the sine, x in radians."""
 
 
 @primitive
 def cos(x: Numeric, /) -> Any:
-    """The cosine."""
+    """Compute the cosine, x in radians."""
 
 
 @primitive
 def tan(x: Numeric, /) -> Any:
-    """The tangent."""
+    """Compute the tangent, x in radians."""
 
 
 @primitive
 def asin(x: Numeric, /) -> Any:
-    """The angle with sine x, between -π/2 and π/2."""
+    """Compute the angle with sine x, between -π/2 and π/2."""
 
 
 @primitive
 def acos(x: Numeric, /) -> Any:
-    """The angle with cosine x, between 0 and π."""
+    """Compute the angle with cosine x, between 0 and π."""
 
 
 @primitive
 def atan(x: Numeric, /) -> Any:
-    """The angle with tangent x, between -π/2 and π/2."""
+    """Compute the angle with tangent x, between -π/2 and π/2."""
 
 
 @primitive
 def atan2(y: Numeric, x: Numeric, /) -> Any:
-    """The angle of the point (x, y), between -π and π."""
+    """Compute the angle of the point (x, y), between -π and π."""
 
 
 @primitive
 def sinh(x: Numeric, /) -> Any:
-    """The hyperbolic sine."""
+    """Compute the hyperbolic sine."""
 
 
 @primitive
 def cosh(x: Numeric, /) -> Any:
-    """The hyperbolic cosine."""
+    """Compute the hyperbolic cosine."""
 
 
 @primitive
 def tanh(x: Numeric, /) -> Any:
-    """The hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 
 
 @primitive
 def asinh(x: Numeric, /) -> Any:
-    """The number with hyperbolic sine x."""
+    """Find the number with hyperbolic sine x."""
 
 
 @primitive
 def acosh(x: Numeric, /) -> Any:
-    """The number, not negative, with hyperbolic cosine x."""
+    """Find the number, not negative, with hyperbolic cosine x."""
 
 
 @primitive
 def atanh(x: Numeric, /) -> Any:
-    """The number with hyperbolic tangent x."""
+    """Find the number with hyperbolic tangent x."""
 
 
 @primitive

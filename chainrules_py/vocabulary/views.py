@@ -1,4 +1,4 @@
-"""What writing in place is in words: for engines, which know no word by its name.
+"""Words for writing in place, for engines, which know no word by its name.
 
 ``x[i] = y`` is a word that gives a new array, `store`. An engine writes to memory itself where it
 may, and gives the result the derivative of that word.
@@ -91,29 +91,29 @@ _PENS = ("scalar_rule", "bilinear_rule")
 
 
 def gives_views(primitive: Primitive[..., Any], pen: str) -> bool:
-    """Whether the result of a function, whose rule has this pen, may be a view of its operand."""
+    """Tell whether a function whose rule has this pen may give a view of its operand."""
     return pen not in _PENS and primitive not in (*_COPIES, *_NEW)
 
 
 def always_views(word: Primitive[..., Any]) -> bool:
-    """Whether what a program called gives a view of an array, however that lies in memory."""
+    """Tell whether a program's call of a word gives a view, however the array lies in memory."""
     return word in _VIEWS
 
 
 def depends_on_layout(word: Primitive[..., Any]) -> bool:
-    """Whether a word gives a view of some arrays, and a copy of others of the same shape."""
+    """Tell whether a word gives a view of some arrays, and a copy of others of the same shape."""
     return word is reshape
 
 
 def may_be_filled(word: Primitive[..., Any]) -> bool:
-    """Whether what is a view in NumPy may be a copy here, whose layout says nothing of NumPy's."""
+    """Tell whether a view in NumPy may be a copy here, whose layout says nothing of NumPy's."""
     return word is broadcast_to
 
 
 def written_through(
     parent: Any, child: Any, word: Primitive[..., Any], rest: tuple[Any, ...], options: Any
 ) -> Any:
-    """A value of an array that has other elements in a view of it.
+    """Compute the value of an array whose view has got other elements.
 
     Parameters
     ----------
@@ -138,18 +138,18 @@ def written_through(
 
 
 def subscripts(cls: type) -> bool:
-    """Whether reading an array of a class is to subscript it: the library's word for it says so."""
+    """Tell whether reading an array of a class is to subscript it, as the library's word says."""
     own = not is_tracer_type(cls) and getattr(read.implementation((cls,)), "subscripts", False)
     return own is True
 
 
 def adds_in_place(recipe: Any) -> bool:
-    """Whether the derivative of reading is to add at the same index, as the rule here says."""
+    """Tell whether the derivative of reading is to add at the same index, as the rule here says."""
     return getattr(recipe, "pull_into", None) is add_at
 
 
 def places_of_joined(word: Primitive[..., Any]) -> Callable[..., Any] | None:
-    """What says where a word that joins arrays puts each of them; None for other words.
+    """Return the function that says where a joining word puts each array; None for other words.
 
     It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
     """
@@ -179,33 +179,33 @@ def _behind(axis: int, entries: Any) -> list[Any]:
 
 
 def reshaping(cls: type) -> Callable[..., Any]:
-    """What gives an array of a class another shape: ``(x, shape=shape)``."""
+    """Return the function that gives an array of a class another shape: ``(x, shape=shape)``."""
     return reshape.implementation((cls,)) or reshape
 
 
 def joining(cls: type) -> Callable[..., Any]:
-    """What joins any number of arrays of a class along their first axis."""
+    """Return the function that joins any number of arrays of a class along their first axis."""
     join: Any = concat.implementation((cls,)) or concat
     return lambda arrays: join(*arrays, axis=0)
 
 
 def shape_back(x: Any, shape: tuple[int, ...]) -> Any:
-    """The elements of an array, in C order, in another shape."""
+    """Return the elements of an array, in C order, in another shape."""
     return reshape(x, shape=shape)
 
 
 def duplicate(x: Any) -> Any:
-    """An array in memory of its own."""
+    """Copy an array to memory of its own."""
     return copy(x)
 
 
 def converted(x: Any, dtype: Any) -> Any:
-    """An array with another dtype, if it has not got it."""
+    """Convert an array to another dtype, if it has not got it."""
     return x if x.dtype == dtype else astype(x, dtype=dtype)
 
 
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
-    """An array in a shape that it broadcasts to."""
+    """Broadcast an array to a shape, if it has not got it."""
     return x if x.shape == shape else broadcast_to(x, shape=shape)
 
 
@@ -215,7 +215,7 @@ def rounded(x: Any, decimals: int) -> Any:
 
 
 def stacked(values: Any, like: Any) -> Any:
-    """What is no array as one: most often a list of tracers and numbers, or of such lists.
+    """Make an array of something else: mostly a list of tracers and numbers, or of such lists.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def stacked(values: Any, like: Any) -> Any:
 
 
 def place(entry: Any, like: Any) -> Any:
-    """A list in an index as an array."""
+    """Turn a list in an index into an array."""
     xp: Any = type_namespace(dispatch_type(type(like)))
     if xp is None:
         return operator.index(entry)

@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_py import rrule
 from chainrules_py.engines.export import FlatLayout
-from chainrules_py.registry.table import rules_for
+from chainrules_py.registry.explain import rules_for
 from chainrules_py.testing import backend
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.gaps import gap_of

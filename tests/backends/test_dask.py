@@ -20,13 +20,7 @@ import scipy.special
 
 import chainrules_tape
 from chainrules_dask import map_reduce_grad, row_blocks
-from chainrules_py import (
-    ChainRulesError,
-    MutationError,
-    NotDifferentiableError,
-    frule,
-    rrule,
-)
+from chainrules_py import ChainRulesError, MutationError, NotDifferentiableError, frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.testing.backends import Backend, backend

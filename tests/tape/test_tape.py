@@ -30,8 +30,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_tape import grad, jvp, value_and_grad, vjp
-from chainrules_tape.core.tape import Tape
+from chainrules_tape import Tape, grad, jvp, value_and_grad, vjp
 
 
 def derivative(f):

@@ -42,7 +42,7 @@ register_owner(Concrete, lambda x, theirs: x)  # nobody can write to them
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value is a tracer of JAX's."""
+    """Tell whether a value is a tracer of JAX's."""
     return isinstance(x, jax.core.Tracer)
 
 
@@ -76,7 +76,7 @@ def eye_like_jax(
 
 @v.vander.implement
 def vander_jax(x: JaxArray, *, columns: int, increasing: bool = False) -> Any:
-    """By its own name for the columns."""
+    """Build a Vandermonde matrix by ``jnp.vander``, which names the columns differently."""
     return jnp.vander(x, columns, increasing)
 
 
@@ -98,7 +98,7 @@ def conj_jax(x: JaxArray) -> Any:
 
 @v.real.implement
 def real_jax(x: JaxArray) -> Any:
-    """As `conj_jax`."""
+    """Return the real part by jnp.real, and real arrays themselves."""
     return jnp.real(x) if jnp.iscomplexobj(x) else x
 
 
@@ -144,7 +144,7 @@ def nan_to_num_jax(x: JaxArray, nan: _Numeric, posinf: _Numeric, neginf: _Numeri
 
 @v.bessel_i.implement
 def bessel_i_jax(x: JaxArray, *, order: int) -> Any:
-    """By its name, of the first two; the others as `iv`."""
+    """Compute the Bessel function of order 0 or 1 by JAX's own, and higher orders by `iv`."""
     return (jsp.special.i0, jsp.special.i1)[order](x) if order < 2 else v.iv(order, x)
 
 
@@ -158,13 +158,13 @@ def unwrap_jax(
 
 @v.cumulative_max.implement
 def cumulative_max_jax(x: JaxArray, *, axis: int) -> Any:
-    """By its own name."""
+    """Compute the cumulative maximum by ``lax.cummax``."""
     return lax.cummax(x, axis % x.ndim)
 
 
 @v.cumulative_min.implement
 def cumulative_min_jax(x: JaxArray, *, axis: int) -> Any:
-    """By its own name."""
+    """Compute the cumulative minimum by ``lax.cummin``."""
     return lax.cummin(x, axis % x.ndim)
 
 
@@ -208,7 +208,7 @@ def pad_jax(x: JaxArray, value: _Numeric, *, widths: Any) -> Any:
 
 @v.tile.implement
 def tile_jax(x: JaxArray, *, repetitions: Any) -> Any:
-    """By its own name for the repetitions."""
+    """Repeat the array by ``jnp.tile``, which names the repetitions differently."""
     return jnp.tile(x, repetitions)
 
 
@@ -226,7 +226,7 @@ def to_device_jax(x: JaxArray, *, device: Any) -> Any:
 
 @v.sliding_window_view.implement
 def sliding_window_view_jax(x: JaxArray, *, window_shape: Any, axis: Any) -> Any:
-    """A gather along each axis: there are no views."""
+    """Gather windows along each axis, as JAX has no views."""
     lengths = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     for n, k in zip(lengths, [k % x.ndim for k in axes], strict=True):
@@ -257,20 +257,20 @@ def from_diagonal_jax(x: JaxArray, *, rows: int, columns: int, offset: int = 0) 
 
 @v.getitem.implement
 def getitem_jax(x: JaxArray, *arrays: Any, index: Any) -> Any:
-    """As subscripting."""
+    """Read elements by subscripting the array."""
     return x[_joined(index, arrays)]
 
 
 @v.scatter_add.implement
 def scatter_add_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
-    """By the property."""
+    """Add to a copy, by the array's property ``at``."""
     x = x.astype(jnp.result_type(x, y))
     return x.at[_joined(index, arrays)].add(y)
 
 
 @v.put_at.implement
 def put_at_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
-    """By the property, which takes no more axes than there are."""
+    """Write to a copy by the property ``at``, which takes no more axes than the places have."""
     where = _joined(index, arrays)
     y = jnp.asarray(y)
     extra = y.ndim - jax.eval_shape(lambda x: x[where], x).ndim
@@ -279,7 +279,7 @@ def put_at_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
 
 @v.put_along_axis_add.implement
 def put_along_axis_add_jax(x: JaxArray, y: Any, indices: JaxArray, *, axis: int = -1) -> Any:
-    """The other axes are counted through."""
+    """Add to a copy along an axis; the places on the other axes are counted through."""
     where = list(jnp.meshgrid(*map(jnp.arange, indices.shape), indexing="ij", sparse=True))
     for k, (have, read) in enumerate(zip(x.shape, indices.shape, strict=True)):
         if read == 1 and have != 1 and k != axis % x.ndim:
@@ -304,7 +304,7 @@ def partition_jax(x: JaxArray, *, kth: Any, axis: int = -1) -> Any:
 
 @v.convolve.implement
 def convolve_jax(x: JaxArray, y: JaxArray, *, mode: str = "full") -> Any:
-    """Of numbers as of arrays of one element."""
+    """Convolve arrays, with numbers as arrays of one element."""
     return jnp.convolve(jnp.atleast_1d(x), jnp.atleast_1d(y), mode)
 
 
@@ -331,13 +331,13 @@ def trace_jax(x: JaxArray, *, offset: int = 0) -> Any:
 
 @v.qr_raw.implement
 def qr_raw_jax(x: JaxArray) -> Any:
-    """A mode of jnp.linalg.qr, which calls the two Q and R."""
+    """Compute the raw mode of jnp.linalg.qr, which names its two results Q and R."""
     return tuple(jnp.linalg.qr(x, "raw"))
 
 
 @v.cholesky.implement
 def cholesky_jax(x: JaxArray, *, upper: bool = False) -> Any:
-    """Of the lower triangle alone, as the word."""
+    """Compute the Cholesky factor from the lower triangle alone, as the word does."""
     return jnp.linalg.cholesky(x, upper=upper, symmetrize_input=False)
 
 
@@ -349,7 +349,7 @@ def eigh_jax(x: JaxArray, *, upper: bool = False) -> Any:
 
 @v.eigvalsh.implement
 def eigvalsh_jax(x: JaxArray, *, upper: bool = False) -> Any:
-    """As `eigh_jax`."""
+    """Compute eigenvalues from the named triangle; JAX mixes the two unless told not to."""
     return jnp.linalg.eigvalsh(x, "U" if upper else "L", symmetrize_input=False)
 
 

@@ -29,7 +29,7 @@ def expm_jax(x: JaxArray) -> Any:
 
 @v.expm_frechet.implement
 def expm_frechet_jax(x: JaxArray, t: JaxArray) -> Any:
-    """The corner of exp([[x, t], [0, x]])."""
+    """Return the upper right corner of exp([[x, t], [0, x]])."""
     x, t = jnp.broadcast_arrays(x, t)
     n = x.shape[-1]
     both = jnp.concatenate(
@@ -73,7 +73,7 @@ non_differentiable(factors)
 def solve_by(
     a: JaxArray, lu: JaxArray, order: JaxArray, b: JaxArray, /, *, turned: bool = False
 ) -> Any:
-    """The Y with A Y = B, or Aᴴ Y = B if ``turned``, by the `factors` of A."""
+    """Solve A Y = B, or Aᴴ Y = B if ``turned``, by the `factors` of A."""
     dtype = jnp.result_type(lu, b)
     lead = jnp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     lu = jnp.broadcast_to(lu, (*lead, *lu.shape[-2:])).astype(dtype)
@@ -101,7 +101,7 @@ def _triangular(lu: Any, b: Any, *, lower: bool, turned: bool = False) -> Any:
 
 @rule(solve_by, batched="broadcast")
 def solve_by_rule(a: JaxArray, lu: JaxArray, order: JaxArray, b: JaxArray, *, turned: Any) -> Any:
-    """As `chainrules_py.rules.linalg.solving`, with A or its adjoint."""
+    """Differentiate as `chainrules_py.rules.linalg.solving` does, with A or its adjoint."""
     y = solve_by(a, lu, order, b, turned=turned)
     return y, (
         LinearMap(matrix_push, matrix_pull, a, lu, order, y, turned),
@@ -131,7 +131,7 @@ def right_pull(y_bar: Any, a: Any, lu: Any, order: Any, turned: Any) -> Any:
 
 @rule(v.solve, batched="broadcast")
 def solve_rule_jax(a: JaxArray, b: JaxArray) -> Any:
-    """As `solve_rule`, with one factorisation in all."""
+    """Solve and differentiate as `solve_rule` does, with one factorisation in all."""
     vector, (lu, order) = b.ndim == 1, factors(a)
     y = as_given(solve_by(a, lu, order, columns(b, vector)), vector)
     return y, (

@@ -45,7 +45,7 @@ _OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
 
 
 def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
-    """The states at the times; NaN where no step is short enough, or there are too many."""
+    """Integrate to the times; NaN where no step is short enough or too many are needed."""
     if options["method"] not in METHODS:
         msg = f"method={options['method']!r} of odeint is none of {', '.join(map(repr, METHODS))}"
         raise ValueError(msg)
@@ -81,13 +81,13 @@ def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
 
 
 class _Allowed:
-    """What an error may be."""
+    """Tolerances, relative and absolute, that the error of a step may reach."""
 
     def __init__(self, rtol: float, atol: float) -> None:
         self.rtol, self.atol = rtol, atol
 
     def measured(self, e: Array, before: Array, after: Array) -> Array:
-        """The root mean square of an error beside what is allowed."""
+        """Return the root mean square of an error relative to the tolerances."""
         size = jnp.maximum(jnp.abs(before), jnp.abs(after))
         error = jnp.sqrt(jnp.mean((e / (self.atol + self.rtol * size)) ** 2))
         return jnp.where(jnp.isnan(error), jnp.inf, error)
@@ -96,7 +96,7 @@ class _Allowed:
 def _first_step(
     method: Tableau, rate: Rate, allowed: _Allowed, u: Array, k: Array, t: Array
 ) -> Array:
-    """As `chainrules_py.composites.solvers.integration` begins."""
+    """Choose a first step as `chainrules_py.composites.solvers.integration` does."""
     span, zero = jnp.abs(t[-1] - t[0]), jnp.zeros_like(u)
     d0, d1 = allowed.measured(u, zero, u), allowed.measured(k, zero, u)
     h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))
@@ -166,7 +166,7 @@ v.odeint.implement(_integrated, types=_OPERANDS)
 def odeint_frule_jax(
     config: Any, tangents: Any, f: Any, y0: Any, t: Any, *params: Any, **options: Any
 ) -> Any:
-    """The tangent has an equation of its own, (∂f/∂y) ẏ + (∂f/∂p) ṗ, along the state."""
+    """Integrate the equation of the tangent, (∂f/∂y) ẏ + (∂f/∂p) ṗ, along the state."""
     f_dot, y_dot, t_dot, *p_dots = tangents
     tree = started(y0, t)
     dots = [arrayed(x, t) for x in Tree(y0).read(y_dot)]
@@ -198,7 +198,7 @@ def odeint_frule_jax(
 
 @register_rrule(v.odeint, types=_OPERANDS, requires=ReverseMode)
 def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
-    """The cotangent λ goes back in time: λ' = -(∂f/∂y)ᴴ λ, and p̄' = -(∂f/∂p)ᴴ λ along with it."""
+    """Integrate the cotangent λ back in time: λ' = -(∂f/∂y)ᴴ λ, and p̄' = -(∂f/∂p)ᴴ λ with it."""
     ys = v.odeint(f, y0, t, *params, **options)
     # Numbers of Python's are no leaves, so no cotangent would be summed for them.
     params = tuple([jnp.asarray(x) if type(x) in (float, complex) else x for x in params])

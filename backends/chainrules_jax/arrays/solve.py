@@ -1,4 +1,4 @@
-"""How the words that solve are computed of values that JAX traces: by loops that it compiles.
+"""Implementations of the solving words for values that JAX traces, by loops that it compiles.
 
 The methods are those of `chainrules_py.composites.solvers`, which look at values to see how far they are. A
 compiled program cannot raise: what does not converge is NaN.
@@ -42,11 +42,11 @@ class Problem:
         self.start: Array = self.coordinates.flat(leaves)
 
     def built(self, x: Array) -> Any:
-        """The structure of the unknown around some coordinates."""
+        """Rebuild the structure of the unknown from coordinates."""
         return self.tree.build(self.coordinates.vector(x))
 
     def read(self, x: Any) -> Array:
-        """The coordinates of what is in the structure of the unknown."""
+        """Return the coordinates of a value that has the structure of the unknown."""
         leaves = Tree(x).leaves
         if [jnp.shape(a) for a in leaves] != [jnp.shape(a) for a in self.tree.leaves]:
             msg = (
@@ -57,11 +57,11 @@ class Problem:
         return self.coordinates.flat(leaves)
 
     def residual(self, x: Array) -> Array:
-        """The equations."""
+        """Evaluate the equations at some coordinates."""
         return self.read(self.f(self.built(x), *self.params))
 
     def matrix(self, function: Callable[[Array], Array], x: Array) -> Array:
-        """The Jacobian, of each of the independent problems by itself."""
+        """Compute the Jacobian of each of the independent problems by itself."""
         eye = jnp.eye(self.coordinates.size, dtype=x.dtype)
         push = lambda e: jax.jvp(function, (x,), (jnp.broadcast_to(e, x.shape),))[1]
         return jnp.moveaxis(jax.vmap(push)(eye), 0, -1)
@@ -194,7 +194,7 @@ def _minimize(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
 
 
 def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
-    """A point near which a function is least, by BFGS."""
+    """Find a point near which a function is least, by BFGS."""
     from jax.scipy.optimize import minimize
 
     return minimize(value, x, method="BFGS", options={"maxiter": steps}).x

@@ -1,4 +1,4 @@
-"""How JAX computes special functions: by ``jax.scipy.special``, or by what does so for NumPy.
+"""Special functions of JAX's arrays, by ``jax.scipy.special`` or by NumPy's implementations.
 
 The derivatives are those of our rules: JAX's own functions have one in some of their operands.
 """
@@ -37,7 +37,7 @@ _OF_JAX = _names(
 
 
 def _by_numpy(word: Primitive[..., Any]) -> Callable[..., Any]:
-    """A word as NumPy's backends compute it."""
+    """Return a function that computes a word as NumPy's backends do."""
     found: dict[tuple[type, ...], Callable[..., Any]] = {}
 
     def body(*operands: Any, **options: Any) -> Any:
@@ -79,7 +79,7 @@ def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
 
 @v.logsumexp.implement
 def logsumexp_jax(x: JaxArray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest terms apart from the others, as NumPy's backend computes it."""
+    """Compute logsumexp, the largest terms apart from the others, as NumPy's backend does."""
     x, largest = _shifted(x, axis)
     if jnp.iscomplexobj(x):
         y = jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True)) + largest
@@ -94,14 +94,14 @@ def logsumexp_jax(x: JaxArray, *, axis: Any = None, keepdims: bool = False) -> A
 
 @v.softmax.implement
 def softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
-    """Of complex numbers as well, which jax.nn's is not."""
+    """Compute softmax, of complex numbers as well, which jax.nn's does not take."""
     y = jnp.exp(_shifted(x, axis)[0])
     return y / jnp.sum(y, axis=axis, keepdims=True)
 
 
 @v.log_softmax.implement
 def log_softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
-    """As `softmax_jax`."""
+    """Compute the logarithm of softmax, of complex numbers as well."""
     x = _shifted(x, axis)[0]
     return x - jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True))
 

@@ -59,18 +59,18 @@ class Mapped:
         self.dims = dims
 
     def value(self, *leaves: Any) -> list[Any]:
-        """The results, with an axis in front."""
+        """Compute the results of all calls, with an axis for the calls in front."""
         return jax.vmap(self.program.value, in_axes=self.dims)(*leaves)  # type: ignore[no-any-return]
 
     def avals(self, *ins: Any) -> list[Any]:
-        """As of a `Program`."""
+        """Return the shapes and dtypes of the results, with the axis of the calls in front."""
         one = [_without(a, d) for a, d in zip(ins, self.dims, strict=True)]
         return [
             a.update(shape=(self.size, *a.shape), sharding=None) for a in self.program.avals(*one)
         ]
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
-        """As of a `Program`; of its residuals, those that all calls share have no axis."""
+        """Compute value and derivative; residuals that all the calls share have no axis."""
         pair: Any = None
         kept: list[tuple[bool, Any]] = []
 
@@ -89,7 +89,7 @@ class Mapped:
         return ys, pair.batched(self.size, dims), residuals
 
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
-        """As of a `Program`: the axis of the calls goes in front, where it may have to be made."""
+        """Move the axis of the calls to the front of the tangents, or add it where missing."""
         dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
         given = [spread_over(t, self.size, d) for t, d in zip(tangents, dims, strict=True)]
         if isinstance(self.program, Program):
@@ -97,7 +97,7 @@ class Mapped:
         return jax.vmap(lambda ts: self.program.aligned(ts, moves))(given)  # type: ignore[no-any-return]
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
-        """As of a `Program`."""
+        """Compute value and tangent of all calls; None where `linearize` has to be asked."""
         given = [t for t, m in zip(tangents, moves, strict=True) if m]
         dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
         still: list[bool] | None = None
@@ -126,7 +126,7 @@ class Mapped:
 
 @functools.cache
 def _batched() -> type:
-    """The class of the tracers of ``vmap``, which has no public name."""
+    """Return the class of the tracers of ``vmap``, which has no public name."""
     found: list[type] = []
 
     def see(x: Any) -> Any:
@@ -171,7 +171,7 @@ def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any],
 
 
 def _linearize(is_vjp: bool, moves: Sequence[bool], *primals: Any, program: Any) -> Any:
-    """The value, which arrays of it have tangents, residuals, and what maps tangents to these."""
+    """Return the value, which arrays of it have tangents, the residuals, and the linear map."""
     ys, pair, residuals = program.linearize([*map(as_array, primals)], tuple(moves))
     if pair is None:
         return ys, [False] * len(ys), [], lambda _, *tangents: [no_tangent(y) for y in ys]
@@ -266,7 +266,7 @@ def _same(some: Leaves, others: Leaves) -> bool:
 
 
 def _program(word: Word, layouts: tuple[FlatLayout, ...], options: dict[str, Any]) -> Program:
-    """A program; the same one for the same call, so that JAX finds what it knows of it."""
+    """Return the program of a call: the same one for equal calls, so that JAX recognises it."""
     keys = [layout.key() for layout in layouts]
     if None in keys:
         return Program(word, layouts, options)

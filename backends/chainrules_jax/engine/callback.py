@@ -94,7 +94,7 @@ def compute_by(word: Primitive[..., Any], computed: Body) -> None:
 def called_back(
     f: Primitive[..., Any], body: Body, result: Callable[..., Any] | None, vectorized: bool
 ) -> Body:
-    """A function of NumPy's as one of JAX's."""
+    """Turn a function of NumPy's arrays into one of JAX's."""
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
@@ -134,7 +134,7 @@ def _has_shape(x: Any) -> bool:
 def _checked(
     f: Primitive[..., Any], found: Sequence[Any], shapes: Sequence[Any], vectorized: bool
 ) -> list[Any]:
-    """What a function gave, if it is what was said of it."""
+    """Return the results of a function if they have the stated shapes, else raise RuleError."""
     ys = [np.asarray(y) for y in found]
     fits = len(ys) == len(shapes) and all(
         y.shape[y.ndim - len(s.shape) :] == s.shape if vectorized else y.shape == s.shape
@@ -151,7 +151,7 @@ def _checked(
 
 
 def like_one_element(body: Body) -> Callable[..., Any]:
-    """What a function of elements gives: the dtypes that it gives for no elements at all."""
+    """Make the `result` of an element-by-element function, with its dtypes for no elements."""
 
     def result(*operands: Any, **options: Any) -> Any:
         shape = jnp.broadcast_shapes(*[getattr(x, "shape", ()) for x in operands])

@@ -30,7 +30,7 @@ __all__ = ["JaxConfig", "config"]
 
 
 class JaxConfig(Config):
-    """What JAX can do, and how a rule calls back into it."""
+    """Capabilities of JAX, and the ways in which a rule calls back into it."""
 
     capabilities = frozenset((ReverseMode, ForwardMode))
 
@@ -75,14 +75,14 @@ class JaxConfig(Config):
         return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `plugins.hosted`."""
+        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """As the engines that are announced have it."""
+        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
         y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
         return y, filled(y_dot, space(y))
 
@@ -94,7 +94,7 @@ config = JaxConfig()
 
 
 def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], FlatLayout]:
-    """The arrays in operands, with floating-point numbers among them."""
+    """Split operands into their arrays, with floating-point numbers among them, and a layout."""
     leaves, layout = FlatLayout.split(
         operands, lambda x: is_value(x) or type(x) in (float, complex) or _is_numpy(x)
     )
@@ -106,7 +106,7 @@ def _is_numpy(x: Any) -> bool:
 
 
 class _Out:
-    """How a result is put together, once it is known."""
+    """Layout of a result, known once the result has been split into its arrays."""
 
     layout: FlatLayout
 
@@ -124,7 +124,7 @@ class _Out:
 
 @final
 class JaxPullback:
-    """What ``jax.vjp`` gives, of tangents as rules know them."""
+    """Pullback from ``jax.vjp`` that takes and gives tangents as rules know them."""
 
     __slots__ = ("avals", "layout", "out", "places", "transpose")
 
@@ -138,7 +138,7 @@ class JaxPullback:
         self.avals = avals
 
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
-        """One cotangent per operand."""
+        """Return one cotangent per operand."""
         y = self.out.closed(self.avals)
         parts = self.out.layout.read(canonicalize(y, unthunk(y_bar)))
         cts = [_cotangent(t, a) for t, a in zip(parts, self.avals, strict=True)]
@@ -150,7 +150,7 @@ class JaxPullback:
         return tuple([unthunk(part) for _, part in t.fields()])
 
     def around(self, leaves: Any) -> JaxPullback:
-        """The same, with other residuals."""
+        """Return the same pullback with other residuals."""
         tree = jax.tree_util.tree_structure(self.transpose)
         transpose = jax.tree_util.tree_unflatten(tree, list(leaves))
         return JaxPullback(transpose, self.layout, self.out, self.places, self.avals)

@@ -21,7 +21,7 @@ __all__ = ["export", "supports"]
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """A function with a rule as a function of JAX, whose derivative is that rule at every order.
+    """Turn a function with a rule into a JAX function, differentiated by it at every order.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _called(call: Resolved) -> Any:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What JAX can do with an exported function.
+    """Tell which transformations of JAX an exported function supports.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _pushed(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_constant(f: Callable[..., Any], xs: list[Any]) -> bool:
-    """Whether no derivative flows: then what maps tangents is nothing but zeros."""
+    """Tell whether no derivative flows, so that tangents are mapped to nothing but zeros."""
     try:
         jaxpr = jax.make_jaxpr(lambda *ts: jax.jvp(f, tuple(xs), ts)[1])(*xs)
     except Exception:

@@ -44,7 +44,7 @@ _JAXS = (jax.core.Tracer, *_NUMPYS)
 
 
 def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
-    """Whether JAX's own derivative of a word is that of its rule."""
+    """Tell whether JAX's own derivative of a word is that of its rule."""
     statement = rule.reverse
     if statement is None or rule.forward is not statement or statement.layer != Layer.CORE:
         return False
@@ -59,7 +59,7 @@ def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> boo
 def host(
     word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
-    """What a call runs whose operands are, or hold, values that JAX traces."""
+    """Return the function that runs a call whose operands are, or hold, values JAX traces."""
     here = tuple([Concrete if issubclass(cls, _JAXS) else cls for cls in classes])
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         implementation = _converting(word.implementation(here))
@@ -74,7 +74,7 @@ def host(
 def host_of_arrays(
     word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
-    """What a call runs whose operands are, or hold, arrays of JAX that are there."""
+    """Return the function that runs a call whose operands are, or hold, concrete JAX arrays."""
     if any([issubclass(cls, jax.core.Tracer) for cls in classes]):
         return host(word, classes, implementation)
     if isinstance(word, HigherOrder):  # what it is given may be written in JAX's own operations
@@ -86,7 +86,7 @@ def host_of_arrays(
 
 
 def _running(word: Primitive[..., Any]) -> Callable[..., Any]:
-    """The call as one of a program, with the rule of the word for a derivative."""
+    """Return a function that runs the call as a program, with the word's rule as derivative."""
 
     def running(*operands: Any, **options: Any) -> Any:
         operands, options = word.normalise(operands, options)
@@ -96,7 +96,7 @@ def _running(word: Primitive[..., Any]) -> Callable[..., Any]:
 
 
 def _converting(implementation: Any) -> Callable[..., Any] | None:
-    """What computes a word, of NumPy's arrays beside those of JAX."""
+    """Let a function that computes a word take NumPy's arrays beside JAX's; None stays None."""
     if implementation is None:
         return None
     return lambda *operands, **options: implementation(*as_values(operands), **options)

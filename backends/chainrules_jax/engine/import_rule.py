@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 def import_rule(
     f: Function, /, *, operands: int | None = None, to: Function | None = None
 ) -> Primitive[..., Any]:
-    """A primitive that JAX computes and differentiates, for every engine and array library.
+    """Make a primitive that JAX computes and differentiates, for every engine and array library.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class _Imported:
         self._halves: dict[Any, Primitive[..., Any]] = {}
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """What JAX computes, as arrays of the library that was given."""
+        """Compute by JAX, and return arrays of the library that was given."""
         leaves, layout = FlatLayout.split(xs, _is_leaf)
         if any(map(is_value, leaves)):
             return self.f(*xs, **options)
@@ -146,7 +146,7 @@ class _Imported:
         count: int,
         options: dict[str, Any],
     ) -> Primitive[..., Any]:
-        """The push or the pull at some arrays, of all arrays and so many tangents."""
+        """Return the push or pull at arrays `places`, of all arrays and `count` tangents."""
         # JAX's tree of numbered leaves says how the operands are made of arrays.
         order, tree = jax.tree.flatten(layout.join(range(layout.count)))
         key = (name, tree, *order, places, count, *options.items())
@@ -197,14 +197,14 @@ def _precision(xs: Sequence[Any]) -> Any:
 
 
 def _entered(x: Any) -> Any:
-    """An array of another library as one of JAX's, in the same memory where that is possible."""
+    """Convert an array of another library to JAX's, sharing memory where that is possible."""
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
         return jnp.asarray(x)
     return jnp.from_dlpack(x)
 
 
 def _left(y: Any, xs: Sequence[Any]) -> Any:
-    """A result as arrays of the library that the operands are of; of numbers, as numbers."""
+    """Convert a result to arrays of the operands' library, or to numbers if they are numbers."""
     like = next((x for x in xs if is_array_type(type(x))), None)
     leaves, layout = split(y, numbers=True)
     return layout.join([_as_given(leaf, like) for leaf in leaves])

@@ -1,4 +1,4 @@
-"""One primitive for linear functions of which both directions are known.
+"""Primitive for linear functions of which both directions are known.
 
 JAX differentiates, transposes, batches and compiles a program by what it knows of its primitives.
 `linear_p` knows a pair of functions: forward it is what a rule pushes tangents with, transposed it
@@ -100,7 +100,7 @@ class LinearPair:
         return self._silent
 
     def batched(self, size: int, dims: tuple[int | None, ...]) -> LinearPair:
-        """The pair for values with a leading axis; of the residuals, some have one as well."""
+        """Return the pair for values with a leading axis, which some residuals have as well."""
 
         def over(half: Map) -> Map:
             def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
@@ -140,12 +140,12 @@ def _lengthened(avals: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def is_inexact(x: Any) -> bool:
-    """Whether an array, or what stands for one, holds real or complex numbers."""
+    """Tell whether an array, or a stand-in for one, holds real or complex numbers."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
 def spread_over(x: Any, size: int, dim: int | None) -> Any:
-    """An array with its batch in front, or broadcast to one."""
+    """Move the batch axis of an array to the front, or broadcast the array along a new one."""
     if dim is None:
         return jnp.broadcast_to(x, (size, *x.shape))
     return x if dim == 0 else jnp.moveaxis(x, dim, 0)
@@ -197,12 +197,12 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
 
 
 def is_moved(t: Any) -> bool:
-    """Whether a tangent is one, and not zero."""
+    """Tell whether a tangent is a real one: neither a symbolic zero nor of dtype float0."""
     return type(t) is not ad.Zero and t.dtype != jax.dtypes.float0
 
 
 def as_array(x: Any) -> Any:
-    """An array of JAX's, where it passes Python's numbers on, or literals of a traced program."""
+    """Convert to an array of JAX's: JAX passes on Python's numbers, or literals of programs."""
     return x if isinstance(x, (Concrete, jax.core.Tracer)) else jnp.asarray(x)
 
 

@@ -52,7 +52,7 @@ _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 @final
 class Program:
-    """One call of a primitive, without the arrays in it.
+    """Call of a primitive, without the arrays in it.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Program:
         self._out: FlatLayout | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
-        """The operands around these arrays."""
+        """Rebuild the operands around these arrays."""
         return tuple(
             [
                 layout.join([leaves[i] for i in span])
@@ -103,7 +103,7 @@ class Program:
     # ----------------------------------------------------------------------------- the value
 
     def value(self, *leaves: Any) -> list[Any]:
-        """The arrays of the result, by JAX's own operations."""
+        """Compute the arrays of the result, by JAX's own operations."""
         operands = self.operands(leaves)
         if self.word in COMPUTED and any(map(is_traced, leaves)):
             return self.opened(self._run(COMPUTED[self.word], *operands, **self.options))
@@ -134,7 +134,7 @@ class Program:
             raise NotDifferentiableError(msg) from error
 
     def opened(self, y: Any) -> list[Any]:
-        """The arrays of a result; how they are put together is remembered."""
+        """Return the arrays of a result, and remember how they are put together."""
         leaves, layout = split(y, numbers=True)
         if self._out is not None and self._out.count != layout.count:
             msg = (
@@ -146,12 +146,12 @@ class Program:
         return leaves
 
     def closed(self, leaves: Leaves) -> Any:
-        """The result around its arrays."""
+        """Rebuild the result around its arrays."""
         assert self._out is not None
         return self._out.join(leaves)
 
     def avals(self, *ins: Any) -> list[Any]:
-        """What the result is made of, for operands of these shapes and dtypes."""
+        """Return the shapes and dtypes of the result's arrays, given those of the operands."""
         try:
             return self._avals[ins]  # type: ignore[no-any-return]
         except KeyError:
@@ -161,7 +161,7 @@ class Program:
     # ------------------------------------------------------------------------------ its rule
 
     def find(self, operands: tuple[Any, ...]) -> Rule | None:
-        """The rule, or None. Of operands without axes one for numbers is found as well."""
+        """Find the rule, or None; for operands without axes, a rule for numbers also counts."""
         classes = tuple([type(x) for x in operands])
         ndims = tuple([getattr(x, "ndim", None) for x in operands])
         try:
@@ -185,7 +185,7 @@ class Program:
         return rule
 
     def is_elementwise(self, leaves: Leaves) -> bool:
-        """Whether a batch of calls is one call of arrays with a further axis, as its rule says."""
+        """Tell whether a batch of calls is, by its rule, one call with a further axis."""
         rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
         return rule is not None and all(
             [
@@ -281,7 +281,7 @@ class Program:
         )
 
     def _with_value(self, push: Any) -> Any:
-        """A push that runs a rule again, in which the value of the function is known."""
+        """Let a push that runs a rule again use the known value of the function."""
 
         def pushed(tangents: tuple[Any, ...], ys: Leaves, given: Any, *saved: Any) -> Any:
             token = known.set((self.word, split(given[0])[0], self.closed(ys)))
@@ -293,7 +293,7 @@ class Program:
         return _marked(pushed, push)
 
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
-        """The tangents as the derivative takes them."""
+        """Return the tangents as the derivative takes them."""
         return tangents
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
@@ -330,14 +330,14 @@ class Program:
 
 
 def _implementation(word: Word, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    """What computes a word for arrays of JAX, without anybody looking."""
+    """Find the function that computes a word for arrays of JAX, without any tracing."""
     classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
     # The second loads what is to be loaded, and raises.
     return word.implementation(classes) or word.plain_implementation(classes)
 
 
 def _number(x: Any) -> type:
-    """The class of Python's numbers of this kind."""
+    """Return the class of Python's numbers that are of the kind of an array."""
     return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
 
 
@@ -346,7 +346,7 @@ def _tangent_aval(x: Any) -> Any:
 
 
 def no_tangent(y: Any) -> Any:
-    """The tangent of what has none, or of what does not depend on anything."""
+    """Return the zero tangent of a value that has no tangent, or that depends on nothing."""
     return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
@@ -361,13 +361,13 @@ def _without_value(pull: Any) -> Any:
 
 
 def _marked(half: Any, other: Any) -> Any:
-    """A half with the statement of another written on it."""
+    """Write the statement of another half on a half, and return it."""
     half.statement = getattr(other, "statement", None)
     return half
 
 
 def _noted(half: Any, stated: Any, what: str) -> Any:
-    """A half whose errors say in which call, and by which rule, they came about."""
+    """Wrap a half so that its errors name the call and the rule that they come from."""
 
     def noted(res: Leaves, values: Leaves) -> list[Any]:
         try:

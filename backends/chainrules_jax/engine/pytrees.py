@@ -24,7 +24,7 @@ OURS: set[Any] = set()
 
 
 def is_value(x: Any) -> bool:
-    """Whether a value is an array of JAX's, or a tracer of one."""
+    """Tell whether a value is an array of JAX's, or a tracer of one."""
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
@@ -32,7 +32,7 @@ _NUMBERS = (float, complex, int, bool)
 
 
 def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], FlatLayout]:
-    """The arrays in a value, and its layout; with ``numbers`` Python's are arrays as well."""
+    """Split a value into arrays and a layout; with ``numbers``, Python's become arrays as well."""
     if is_value(x):
         return [x], _ARRAY
     leaves, layout = FlatLayout.split(x, _is_number_or_value if numbers else is_value)
@@ -101,17 +101,17 @@ def _learn(x: Any) -> None:
 
 
 def _children(x: Any) -> Any:
-    """The values that a node of a tree holds directly."""
+    """Return the values that a node of a tree holds directly."""
     return jax.tree_util.tree_flatten(x, is_leaf=lambda y: y is not x)
 
 
 def conjugate(t: Any) -> Any:
-    """The conjugate: JAX's cotangents are those of the transpose, ours of the adjoint."""
+    """Conjugate a cotangent: JAX's are those of the transpose, ours those of the adjoint."""
     return jnp.conj(t) if jnp.issubdtype(t.dtype, jnp.complexfloating) else t
 
 
 def dense(t: Any, aval: Any) -> Any:
-    """A tangent as JAX takes it: an array of this shape and dtype."""
+    """Convert a tangent to the array that JAX takes, of this shape and dtype."""
     t = unthunk(t)
     if is_zero(t):
         return jnp.zeros(aval.shape, aval.dtype)

@@ -1,4 +1,4 @@
-"""What a rule saved, as arrays that JAX keeps and a frame around them.
+"""Record that a rule saved, as arrays that JAX keeps and a frame around them.
 
 Values may be anywhere in it: in tuples, in dicts, in the cells of a half that is a closure. A value
 that JAX traces must not stay in the frame, where JAX would not see it.
@@ -57,12 +57,12 @@ class Kept:
                 self._frame.append((leaf, 0))
 
     def taken(self) -> list[Any]:
-        """The arrays, which are not kept here: JAX remembers the functions that fill this one."""
+        """Hand over the arrays and forget them: JAX remembers functions that use this object."""
         residuals, self.residuals = self.residuals, []
         return residuals
 
     def filled(self, residuals: Sequence[Any]) -> Any:
-        """The saved values around these arrays."""
+        """Rebuild the saved values around these arrays."""
         leaves, start = [], 0
         for what, n in self._frame:
             some = residuals[start : start + n]

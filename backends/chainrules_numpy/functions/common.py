@@ -1,4 +1,4 @@
-"""What the rows of all families use."""
+"""Helpers for the rows of all families."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def row(
     parameters: Mapping[str, Any] | None = None,
     **lower: Lowering,
 ) -> None:
-    """One row; ``first`` is what NumPy calls the operand x."""
+    """Enter one row; ``first`` is what NumPy calls the operand x."""
     rename = {} if first is None else {first: "x"}
     alias(
         native,
@@ -40,4 +40,4 @@ shape = low.as_option("shape", sequence=True)
 
 
 def ignored(call: Call, value: Any) -> None:
-    """A keyword that changes how the result is found or stored, and not what it is."""
+    """Ignore a keyword that changes how the result is found or stored, but not what it is."""

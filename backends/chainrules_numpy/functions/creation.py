@@ -60,7 +60,7 @@ for _f in (np.zeros, np.ones, np.empty, np.arange, np.eye, np.identity, np.tri):
 
 
 def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """An array of what is given, with another dtype if one is wanted."""
+    """Convert to an array, with another dtype if one is wanted."""
     x = low.array_of(a)
     if dtype is not None and low.numpy_dtype(x) != np.dtype(dtype):
         return v.astype(x, dtype=np.dtype(dtype))
@@ -68,7 +68,7 @@ def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def array(object: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:
-    """As `asarray`, in memory of its own and with axes of length one in front."""
+    """Make an array, in memory of its own by default, with axes of length one in front."""
     x = asarray(object, dtype, copy)
     missing = (1,) * (ndmin - x.ndim)
     return v.reshape(x, shape=(*missing, *x.shape)) if missing else x
@@ -80,7 +80,7 @@ def contiguous(a: Any, dtype: Any = None) -> Any:
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    """An array that owns its elements, if that is required; the rest is about memory."""
+    """Return an array, which owns its elements if that is required; the rest is about memory."""
     np.require(np.zeros(()), None, requirements)  # which knows what can be required
     names = [str(name).upper() for name in requirements or ()]
     return asarray(a, dtype, "O" in names or "OWNDATA" in names)
@@ -97,7 +97,7 @@ row(np.require, require, None, refuse=("like",))
 
 
 def number(name: str) -> Any:
-    """An operand that may be a list; a number stays one, for it does not decide the dtype."""
+    """Return a lowering that makes lists arrays; numbers, which do not decide the dtype, stay."""
 
     def lower(call: Any, value: Any) -> None:
         call.options[name] = low.array_of(value) if isinstance(value, (list, tuple)) else value

@@ -23,7 +23,7 @@ _ufunc: Any
 
 
 def operand(value: Any) -> Any:
-    """A list as an array; a number of Python's, whose dtype gives way, and None as they are."""
+    """Make a list an array; leave None and Python numbers, whose dtype gives way, as they are."""
     return value if value is None or is_python_number(type(value)) else low.array_of(value)
 
 
@@ -66,7 +66,7 @@ def clip_call(
 
 
 def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
-    """The method, which has one name for each."""
+    """Clip as the array's method does, which has one name for each bound."""
     return clip_call(x, min, max)
 
 
@@ -130,7 +130,7 @@ alias(np.nan_to_num, to=nan_to_num_call)
 
 
 def in_complex(ufunc: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
-    """The ufunc, of complex numbers where a real one is outside of an interval."""
+    """Extend a ufunc to complex numbers where a real one is outside of an interval."""
 
     def function(x: Any) -> Any:
         return ufunc(v.complex_outside(low.array_of(x), low=low_, high=high))
@@ -142,12 +142,12 @@ log_call = in_complex(np.log)
 
 
 def logn_call(n: Any, x: Any) -> Any:
-    """The logarithm to base n."""
+    """Compute the logarithm to base n."""
     return log_call(x) / log_call(n)
 
 
 def power_call(x: Any, p: Any) -> Any:
-    """The power; integers have none that is negative."""
+    """Compute the power, with float exponents if any is negative: integers have no such power."""
     p = low.array_of(p)
     if kind_of(p) == "int" and np.any(ignore_derivatives(p) < 0):
         p = p * 1.0

@@ -39,7 +39,7 @@ for _f in (
 
 
 def einsum_path(*operands: Any, **keywords: Any) -> Any:
-    """The order of a sum of products, which depends on shapes alone."""
+    """Find the order of a sum of products, which depends on shapes alone."""
     return np.einsum_path(*map(ignore_derivatives, operands), **keywords)
 
 

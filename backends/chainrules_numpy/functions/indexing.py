@@ -51,7 +51,7 @@ row(np.trim_zeros, i.trim_zeros, "filt", axis=axis)
 
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
-    """What NumPy leaves of the places along the axis, as a mask."""
+    """Delete places along an axis, by a mask of those that NumPy leaves."""
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
     kept = np.zeros(x.shape[along], bool)
     kept[np.delete(np.arange(len(kept)), ignore_derivatives(obj))] = True

@@ -29,7 +29,7 @@ def copied(call: Call, copy: bool | None) -> None:
 
 
 def ravel(x: Any, order: str = "C") -> Any:
-    """A view of what is contiguous, else a copy: a reshaping would give more views."""
+    """Return a view of a contiguous array, else a copy: reshaping would give more views."""
     y = m.ravel(x, order)
     flags = getattr(ignore_derivatives(x), "flags", None)
     if flags is None or not has_known_layout(x):  # another library, or nobody knows
@@ -90,7 +90,7 @@ row(np.copy, v.copy, refuse=("subok",), order=ignored)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    """The lengths of windows, and the axes that they are along, as tuples."""
+    """Make windows, with their lengths and the axes that they are along given as tuples."""
     lengths = low.static(window_shape)
     lengths = lengths if type(lengths) is tuple else (lengths,)
     axes = tuple(range(x.ndim)) if axis is None else m.normal_axes(axis, x.ndim)
@@ -146,7 +146,7 @@ def pad_call(
 
 
 def pairs(widths: Any, ndim: int) -> Any:
-    """One pair for each axis."""
+    """Return one pair of widths for each axis."""
     if isinstance(widths, dict):
         given = {axis % ndim: width for axis, width in widths.items()}
         widths = [given.get(axis, 0) for axis in range(ndim)]

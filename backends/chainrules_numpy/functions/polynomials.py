@@ -39,7 +39,7 @@ def coefficients(name: str) -> Lowering:
 
 
 def order(name: str) -> Lowering:
-    """A degree, or how often: an integer."""
+    """Return a lowering for a degree, or a number of times: an integer."""
 
     def lower(call: Call, value: Any) -> None:
         call.options[name] = operator.index(value)
@@ -48,7 +48,7 @@ def order(name: str) -> Lowering:
 
 
 def poly(zeros: Any) -> Any:
-    """Of a dtype that its eigenvalues, too, would have."""
+    """Compute the polynomial, in the dtype that its zeros would have as eigenvalues."""
     if zeros.ndim == 1:
         zeros = v.astype(zeros, dtype=np.dtype(np.mintypecode(low.numpy_dtype(zeros).char)))
     return p.poly(zeros)
@@ -108,7 +108,7 @@ def polyval1d(x: Any, c: Any, tensor: bool = True) -> Any:
 
 
 def polyvander(x: Any, deg: int) -> Any:
-    """The powers on a new last axis."""
+    """Compute the powers of x from 0 to deg, on a new last axis."""
     x = (x if x.ndim else v.reshape(x, shape=(1,))) + 0.0
     rows = v.vander(v.reshape(x, shape=(-1,)), columns=deg + 1, increasing=True)
     return v.reshape(rows, shape=(*x.shape, deg + 1))

@@ -53,7 +53,7 @@ def unique(
 
 
 def standard(native: Callable[..., Any]) -> Callable[[Any], Any]:
-    """One of the standard's four: the values alone, or first in a namedtuple."""
+    """Wrap one of the standard's four unique functions: values alone, or first in a namedtuple."""
 
     def function(x: Any) -> Any:
         y: Any = native(ignore_derivatives(x))
@@ -63,24 +63,24 @@ def standard(native: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def union1d(x: Any, y: Any) -> Any:
-    """The elements of both."""
+    """Find the elements that are in x, in y or in both."""
     return found(np.union1d(ignore_derivatives(x), ignore_derivatives(y)), x, y)
 
 
 def setdiff1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
-    """The elements of x that are not in y."""
+    """Find the elements of x that are not in y."""
     plain = ignore_derivatives(x), ignore_derivatives(y)
     return found(np.setdiff1d(*plain, assume_unique), x)
 
 
 def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
-    """The elements of one that are not in the other."""
+    """Find the elements of either array that are not in the other."""
     plain = ignore_derivatives(x), ignore_derivatives(y)
     return found(np.setxor1d(*plain, assume_unique), x, y)
 
 
 def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements of x that are in y as well, and where they are in both."""
+    """Find the elements of x that are in y as well, and their places in both."""
     plain = ignore_derivatives(x), ignore_derivatives(y)
     values, *places = np.intersect1d(*plain, assume_unique, return_indices=True)
     values = found(values, x, y)

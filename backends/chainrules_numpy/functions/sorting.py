@@ -26,7 +26,7 @@ def argsort(
     stable: bool | None = None,
     descending: bool | None = None,
 ) -> Any:
-    """The places that sorting takes the elements from, equal ones in the order of this kind."""
+    """Find the places that sorting takes elements from; ``kind`` orders equal elements."""
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")

@@ -130,7 +130,7 @@ def cho_solve(
 
 
 def _packed(a: Any) -> tuple[Any, Any, Any]:
-    """Of any shape; what is not square is triangular systems with the square part."""
+    """Factor a matrix of any shape; triangular systems with the square part give the rest."""
     m, n = a.shape[-2:]
     if m == n:
         y = v.lu_factor(a)

@@ -29,13 +29,13 @@ def _of_blocks(arrs: Sequence[Any]) -> Any:
 
 
 def _with_axes(x: Any, n: int) -> Any:
-    """An array with at least so many axes; integers stay integers."""
+    """Convert to an array with at least n axes; integers stay integers."""
     x = array_of(x, floating=False)
     return x if x.ndim >= n else v.reshape(x, shape=(*(1,) * (n - x.ndim), *x.shape))
 
 
 def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
-    """An array with these axes before its last n."""
+    """Broadcast an array to these axes before its last n."""
     shape = (*batch, *x.shape[-n:])
     return x if x.shape == shape else v.broadcast_to(x, shape=shape)
 

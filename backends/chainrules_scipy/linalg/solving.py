@@ -34,7 +34,7 @@ _STRUCTURES = {
 
 
 def read(a: Any, structure: str | None, lower: bool) -> Any:
-    """The matrix that is meant, of the part that SciPy reads."""
+    """Complete the matrix that is meant from the part that SciPy reads."""
     structure = _STRUCTURES.get(structure or "general", structure or "general")
     if structure == "general":
         return a
@@ -289,7 +289,7 @@ def lstsq(
 
 
 def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:
-    """One share of the largest singular value, of an absolute and a relative tolerance."""
+    """Merge both tolerances in one share of the largest singular value; None if both are None."""
     if atol is None and rtol is None:
         return None
     eps = max(a.shape[-2:]) * np.finfo(a.dtype).eps

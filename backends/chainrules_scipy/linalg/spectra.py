@@ -31,7 +31,7 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
 
 
 def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
-    """The Hermitian matrix with the same eigenvalues, and what brings its eigenvectors back."""
+    """Return a Hermitian matrix with equal eigenvalues, and a function to map eigenvectors back."""
     factor = v.cholesky(b, upper=not lower)
     factor = factor if lower else adjoint(factor)
     half = v.tril(a, k=-1) if lower else adjoint(v.triu(a, k=1))

@@ -1,4 +1,4 @@
-"""What to write in place of SciPy's functions of sparse arrays that make their arguments plain."""
+"""Hints for SciPy's functions of sparse arrays that make arguments plain: what to write instead."""
 
 from __future__ import annotations
 

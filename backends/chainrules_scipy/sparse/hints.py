@@ -1,4 +1,4 @@
-"""What to write where a sparse array met a traced one, and nobody had told SciPy what that is."""
+"""Hint for a sparse array that met a traced one before SciPy was told what to do with it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The product of a sparse array with whatever it is; with what is traced, by our words.
+    """Wrap the product of a sparse array with anything; with traced operands our words compute it.
 
     ``x @ A`` comes here as well, with both transposed.
     """

@@ -1,4 +1,4 @@
-"""Where the stored elements of a sparse array stand: all of it but the numbers."""
+"""Patterns of sparse arrays: the places of the stored elements, without the numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Pattern:
 
     @classmethod
     def of(cls, x: Any) -> Pattern:
-        """That of a sparse array.
+        """Return the pattern of a sparse array.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Pattern:
         return cls(type(x), x.format, tuple(places), x.shape)
 
     def array(self, data: Any) -> Any:
-        """The sparse array, or matrix, with these elements."""
+        """Build the sparse array, or matrix, with these elements."""
         return self._made(self.cls, data)
 
     def _made(self, cls: Any, data: Any) -> Any:
@@ -74,7 +74,7 @@ class Pattern:
         return cls(given, shape=self.shape, copy=False)
 
     def operator(self, data: Any) -> Any:
-        """The same as an array: its operators are those of arrays."""
+        """Build a sparse array with these elements, never a matrix, whose operators differ."""
         return self._made(_ARRAYS[self.format], data)
 
     @property
@@ -107,7 +107,7 @@ class Pattern:
         return self._rows_columns  # type: ignore[no-any-return]
 
     def solved(self, data: Any, b: Any) -> Any:
-        """The x with A x = b; the factors are kept, and serve the transposed system as well."""
+        """Solve A x = b; the factors are kept, and serve the transposed system as well."""
         mine, other = (
             self._factored,
             None if self._transposed is None else self._transposed._factored,
@@ -125,7 +125,7 @@ class Pattern:
 
 
 def _solve(factors: Any, b: Any, trans: str) -> Any:
-    """As SuperLU does, which takes real systems real sides only."""
+    """Solve by SuperLU, which takes only real right sides for real systems."""
     real = factors.L.dtype.kind != "c"
     if real and np.iscomplexobj(b):
         return _solve(factors, b.real, trans) + 1j * _solve(factors, b.imag, trans)

@@ -16,7 +16,7 @@ __all__ = ["spsolve"]
 
 
 def spsolve(A: Any, b: Any) -> Any:
-    """The x with A x = b, by a sparse LU factorization that derivatives share.
+    """Solve A x = b, by a sparse LU factorization that derivatives share.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What stands for a sparse array whose elements are being differentiated."""
+"""Stand-in for a sparse array whose elements are being differentiated."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class TracedSparse:
 
     @property
     def format(self) -> str:
-        """How it is stored."""
+        """The format in which it is stored."""
         return self.pattern.format
 
     @property
     def nnz(self) -> int:
-        """How many elements are stored."""
+        """The number of stored elements."""
         return int(self.data.shape[0])
 
     ndim = 2
@@ -81,7 +81,7 @@ class TracedSparse:
         return TracedSparse(self.data, self.pattern.T)
 
     def transpose(self) -> TracedSparse:
-        """As ``T``."""
+        """Return the transpose, as ``T`` does."""
         return self.T
 
     def __mul__(self, c: Any) -> Any:
@@ -111,14 +111,14 @@ class TracedSparse:
         return v.scatter_add(zeros, self.data, *places, index=index)
 
     def sum(self, axis: int | None = None) -> Any:
-        """The sum of all elements, or those of the columns (0) or rows (1)."""
+        """Sum all elements, or those of the columns (0) or rows (1)."""
         if axis is None:
             return v.sum(self.data)
         way = self.T if axis % 2 == 0 else self
         return way @ np.ones(way.shape[1], np.dtype(self.dtype))
 
     def diagonal(self, k: int = 0) -> Any:
-        """The elements in the diagonal, or in the k-th above it."""
+        """Return the elements in the diagonal, or in the k-th above it."""
         rows, columns = self.pattern.rows_columns
         (on,) = np.nonzero(columns - rows == k)
         index, places = v.Index.split(np.minimum(rows, columns)[on])
@@ -196,7 +196,7 @@ def _is_number(x: Any) -> bool:
 
 
 def product(data: Any, x: Any, pattern: Pattern) -> Any:
-    """A x, for a dense x."""
+    """Compute A x, for a dense x."""
     if not is_array_type(type(x)):
         if isinstance(x, (list, tuple)):
             x = np.asarray(x)
@@ -216,12 +216,12 @@ def _reversed_product(x: Any, data: Any, pattern: Pattern) -> Any:
 
 
 def _made(pattern: Pattern, data: Any) -> Any:
-    """The sparse array with these elements; what stands for it, if they are no plain array."""
+    """Build the sparse array with these elements, or its stand-in if they are no plain array."""
     return pattern.array(data) if type(data) is np.ndarray else TracedSparse(data, pattern)
 
 
 def with_data(x: Any, data: Any) -> Any:
-    """A sparse array with the pattern of another, and other elements, which may be traced.
+    """Build a sparse array with the pattern of another and new elements, which may be traced.
 
     Parameters
     ----------

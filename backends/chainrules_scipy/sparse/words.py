@@ -20,22 +20,22 @@ _AT_ONCE = 1 << 20
 
 @primitive
 def sparse_product(data: Array, x: Array, /, *, pattern: Pattern) -> Any:
-    """A x, where A has these elements at the places of the pattern; x has one axis or two."""
+    """Compute A x, where A has these elements at the pattern's places; x has one axis or two."""
 
 
 @primitive
 def sampled(y: Array, x: Array, /, *, pattern: Pattern) -> Any:
-    """The elements of y xᵀ at the places of the pattern alone."""
+    """Compute the elements of y xᵀ at the places of the pattern alone."""
 
 
 @primitive
 def sparse_solve(data: Array, b: Array, /, *, pattern: Pattern) -> Any:
-    """The x with A x = b, where A has these elements at the places of the pattern."""
+    """Solve A x = b, where A has these elements at the places of the pattern."""
 
 
 @sparse_product.implement
 def sparse_product_numpy(data: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
-    """By SciPy."""
+    """Compute the product by SciPy."""
     return pattern.operator(data) @ x
 
 
@@ -55,7 +55,7 @@ def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
 
 @sparse_solve.implement
 def sparse_solve_numpy(data: np.ndarray, b: np.ndarray, *, pattern: Pattern) -> Any:
-    """By SuperLU."""
+    """Solve by SuperLU."""
     return pattern.solved(data, b)
 
 
@@ -75,7 +75,7 @@ bilinear_rule(
 
 @rule(sparse_solve)
 def sparse_solve_rule(data: Array, b: Array, *, pattern: Pattern) -> Any:
-    """A y = b: ẏ = A⁻¹ (ḃ - Ȧ y), b̄ = A⁻ᴴ ȳ, Ā = -b̄ yᴴ on the pattern.
+    """Differentiate A y = b: ẏ = A⁻¹ (ḃ - Ȧ y), b̄ = A⁻ᴴ ȳ, Ā = -b̄ yᴴ on the pattern.
 
     M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
     algorithmic differentiation" (2008), section 2.3.1.

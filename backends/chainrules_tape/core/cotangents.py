@@ -46,7 +46,7 @@ class Cotangents(list[Any]):
             self.owned.pop(link, None)
 
     def release(self, link: int) -> bool:
-        """Whether what was collected is an array of our own, which nobody writes to from now on."""
+        """Release a collected cotangent from our writes; tell whether it is an array of our own."""
         self_made = self.owned.pop(link, False) is True
         plain = link in self.plain
         self.plain.discard(link)

@@ -166,7 +166,7 @@ def _is_dense(y_bar: Any) -> bool:
 
 
 def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
-    """Whether a record collects in a buffer of our own; from now on, where that can be."""
+    """Make a record collect in a buffer of our own where that can be; tell whether it does."""
     if link not in bars.plain:
         total = bars[link]
         if total is None:

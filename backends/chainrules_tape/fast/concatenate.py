@@ -16,7 +16,7 @@ __all__ = ["joiner"]
 def joiner(
     word: Primitive[..., Any], own: type, bound: Bound, classes: Mapping[type, Any]
 ) -> Callable[..., Any] | None:
-    """What records a call of a word with any number of variables of one class; None if it cannot.
+    """Build a recorder of a word called with any number of variables of one class, or None.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def recorder_of_rule(
     views: bool,
     variables: Mapping[type, Any],
 ) -> Callable[..., Any]:
-    """What records a call with one variable among plain arrays and numbers.
+    """Build a recorder of calls with one variable among plain arrays and numbers.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def recorder_of_rule(
 
 
 def may_read(record: tuple[Any, ...], x: Any) -> bool:
-    """Whether the pull of a record may read an array: unless all that it saved is known not to."""
+    """Tell whether a record's pull may read an array: yes unless all it saved is known not to."""
     of = type(x)
     memory = memory_of(of)
     if memory is None:

@@ -43,7 +43,7 @@ def general(x: Any, where: Any) -> Any:
 
 # In one piece: a call of a function of our own is a tenth of what a slice costs.
 def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  # noqa: C901
-    """What reads variables of a class by any index.
+    """Build the function that reads variables of a class by any index.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
 
 
 def _linked(x: Any, view: View) -> SliceOf | None:
-    """What the records of parts of an array share; None if its elements are no real numbers."""
+    """Return what records of an array's parts share; None if its elements are no real numbers."""
     of = space(x.payload)
     if type(of) is not Space or of.kind not in ("real", "complex"):
         return None
@@ -142,12 +142,12 @@ def _linked(x: Any, view: View) -> SliceOf | None:
 
 
 def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Reader, Reader]:
-    """What reads rows that an array counts, and what reads by an index with arrays in it."""
+    """Build the readers of rows that an array counts, and of an index with arrays in it."""
     join = joining(own)
     found: dict[int, tuple[Any, Any]] = {}
 
     def find(payload: Any, pattern: Index, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The pull of a read by so many arrays, and what adds it in place."""
+        """Find the pull of a read by so many arrays, and the pull that adds it in place."""
         bound = bound_for(len(arrays))
         pulls: tuple[Any, Any] = None, None
         if bound is not None and adds_in_place(bound.statement.recipe):
@@ -205,7 +205,7 @@ def _link_of(x: Any) -> SliceOf | None:
 
 
 def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:
-    """The pulls of a part, and of all elements in another shape: ``(y_bar, where, of)``."""
+    """Build the pulls ``(y_bar, where, of)`` of a part, and of all elements in another shape."""
     pull_many = batched(pull)
     give_shape = reshaping(own)
 

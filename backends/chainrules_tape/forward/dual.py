@@ -77,7 +77,7 @@ class Dual(Writable):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The step of a call without options."""
+        """Make the step of a call without options."""
         primitive = site.primitive
         if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
             return None
@@ -99,7 +99,7 @@ class Dual(Writable):
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What pushes through a call with its options, where all its tracers are of this engine."""
+        """Make the function that pushes through a call with options; all tracers must be ours."""
         mine = [issubclass(c, Dual) for c in classes]
         others = any(is_tracer_type(c) and not m for c, m in zip(classes, mine, strict=True))
         if others or any(map(is_structure_type, classes)):
@@ -118,7 +118,7 @@ class Dual(Writable):
     # -- writing in place (`chainrules_tape.memory.write`)
 
     def _leaf(self, value: Any) -> Any:
-        """A value with a tangent of zeros, which can be written to as well."""
+        """Return a value with a tangent of zeros, which can be written to as well."""
         return dual(value, zero_tangent(value), self._level)
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
@@ -148,7 +148,7 @@ def _bound(
     classes: tuple[type, ...],
     mine: list[bool],
 ) -> Bound | None:
-    """The rule of a call whose tangents are those of the duals; None if it has none."""
+    """Bind the rule of a call whose tangents are those of the duals; None if it has none."""
     payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
     rule = Site(primitive, primal).rule(payloads, config)
     if rule is None or rule.forward is None:
@@ -159,7 +159,7 @@ def _bound(
 def _pusher(
     primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
 ) -> Callable[[int, tuple[Any, ...], dict[str, Any]], Any]:
-    """What pushes tangents through calls of a primitive with operands of these classes."""
+    """Build a function that pushes tangents through a primitive, for operands of these classes."""
 
     def push_any(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return _push(primitive, primal, level, operands, options)
@@ -286,7 +286,7 @@ def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Call
 
 
 def open_dual(x: Any, level: int) -> tuple[Any, Any]:
-    """The value and the tangent of a level in a value, with structures taken apart."""
+    """Split a value into its primal and its tangent of a level, taking structures apart."""
     cls = type(x)
     if is_tracer_type(cls):
         return (
@@ -304,7 +304,7 @@ def open_dual(x: Any, level: int) -> tuple[Any, Any]:
 
 
 def dual(y: Any, y_dot: Any, level: int) -> Any:
-    """A value with its tangent, field by field for structures; the value alone if that is zero."""
+    """Pair a value with its tangent, field by field for structures; a zero tangent is left out."""
     return y if is_zero(y_dot) else _classes[type(y)](y, y_dot, level)
 
 

@@ -48,7 +48,7 @@ class LinearTape(list[tuple[Any, ...]]):
         self.order: list[tuple[int, tuple[int, ...]]] = []
 
     def leaf(self, value: Any) -> Any:
-        """A value that tangents come in at."""
+        """Record a value that tangents come in at."""
         self.guard.hold(value)
         return self.record(frozen(value), (None, ()))
 
@@ -57,7 +57,7 @@ class LinearTape(list[tuple[Any, ...]]):
         return x.index if isinstance(x, LinearVariable) and x.program is self else None
 
     def record(self, value: Any, record: tuple[Any, ...]) -> Any:
-        """A value whose tangent a record gives."""
+        """Append a record, and return a value whose tangent the record gives."""
         if self.closed:
             msg = (
                 "a traced value was used after the linearize, jacobian or hessian that made it was "
@@ -89,7 +89,7 @@ class LinearTape(list[tuple[Any, ...]]):
     def push(
         self, dots: dict[int, Any], outputs: Iterable[int], *, many: bool = False
     ) -> list[Any]:
-        """The tangents of the outputs for those of the inputs.
+        """Push the tangents of the inputs to those of the outputs.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class LinearTape(list[tuple[Any, ...]]):
 
 
 def field(tangents: tuple[Any, ...], key: Any) -> Any:
-    """The tangent of a field."""
+    """Return the tangent of a field."""
     (t,) = tangents
     return t if is_zero(t) else t[key]
 
@@ -204,7 +204,7 @@ class LinearVariable(Writable):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """The step of a call without options."""
+        """Make the step of a call without options."""
         primitive = site.primitive
         if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
             return None
@@ -213,7 +213,7 @@ class LinearVariable(Writable):
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """What records a call with its options, where all its tracers are of this engine."""
+        """Make the recorder of a call with its options; all its tracers must be of this engine."""
         if any(is_structure_type(c) or _is_other(c) for c in classes):
             return None
         record = _recorder(site.primitive, site.primal, classes)
@@ -228,7 +228,7 @@ class LinearVariable(Writable):
         return call
 
     def _leaf(self, value: Any) -> Any:
-        """A value without a tangent."""
+        """Record a value without a tangent."""
         return self.program.leaf(value)
 
 
@@ -242,7 +242,7 @@ def _is_other(cls: type) -> bool:
 def _recorder(
     primitive: Primitive[..., Any], primal: Callable[..., Any] | None, classes: tuple[type, ...]
 ) -> Callable[[LinearTape, tuple[Any, ...], dict[str, Any]], Any]:
-    """What records calls of a primitive with operands of these classes."""
+    """Build a recorder of calls of a primitive with operands of these classes."""
 
     def record_any(program: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return _record(primitive, primal, program, operands, options)
@@ -316,7 +316,7 @@ def _record(
 
 
 def _open(x: Any, program: LinearTape) -> tuple[Any, Any]:
-    """The payload of an operand and where its tangent comes from; None where it has none."""
+    """Return an operand's payload and where its tangent comes from; None where it has none."""
     cls = type(x)
     if is_tracer_type(cls):
         mine = isinstance(x, LinearVariable) and x.program is program

@@ -1,4 +1,4 @@
-"""Which arguments of a call a derivative is taken in: by position, or by name."""
+"""Arguments of a call that a derivative is taken in, chosen by position or by name."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Arguments:
     def pick(
         self, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[tuple[Any, ...], Callable[..., Any]]:
-        """The arguments of a call, and the function of them alone."""
+        """Pick the chosen arguments of a call, and build the function of them alone."""
         f, first = self.f, self.first
         if not keywords and 0 < first <= len(operands):
             rest = operands[first:]
@@ -138,7 +138,7 @@ class Arguments:
         return xs, of_chosen
 
     def deliver(self, results: tuple[Any, ...]) -> Any:
-        """One result for one argument, a tuple for several."""
+        """Return one result for one argument, a tuple for several."""
         return results[0] if self.alone else results
 
 

@@ -80,7 +80,7 @@ def blocks_of(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Blocks:
-    """The Jacobian of a function of leaves; ``f`` is what it is called in messages."""
+    """Compute the Jacobian of a function of leaves; ``f`` is its name in messages."""
     spaces = [space(x) if can_vary(x) else NoTangent() for x in leaves]
     n = _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):
@@ -107,7 +107,7 @@ def _size(spaces: Sequence[Any]) -> int:
 def _spaces_of(
     run: Linearization | ReverseRun, xs: Sequence[Any], f: Callable[..., Any], holomorphic: bool
 ) -> list[Any]:
-    """The spaces of a result, with `NoTangent()` for what is no real or complex number."""
+    """Return the spaces of a result, with `NoTangent()` for what is no real or complex number."""
     ys = [space(y) for y in run.y_leaves]
     ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
     if all(map(is_zero, ys)):
@@ -130,7 +130,7 @@ def _spaces_of(
 
 @final
 class _Images:
-    """What a linear map, or its adjoint, makes of a basis.
+    """Images of a basis under a linear map, or under its adjoint.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class _Images:
                 self.images[i] = apply(units, False)
 
     def block(self, given: int, taken: int, y: Space, x: Space, part: Callable[..., Any]) -> Any:
-        """The Jacobian of y in x; None where it is zero. ``part`` takes it out of a batch."""
+        """Return the Jacobian of y in x, None where it is zero; ``part`` gets it from a batch."""
         if type(self.spaces[given]) is not Space or not self.spaces[given].size:
             return None
         t = self.images[taken] if self.together else self.images[given][taken]
@@ -203,7 +203,7 @@ def _any_kind(kind: str, spaces: Sequence[Any]) -> bool:
 
 
 def _forward_rows(run: Linearization, ys: list[Any], xs: list[Any]) -> list[Any]:
-    """One row per leaf of y, by pushing the basis of x."""
+    """Compute one row per leaf of y, by pushing the basis of x."""
     apply = lambda ts, many: run.push(ts, many=many)
     images = _Images(apply, xs, ys)
     turned = None
@@ -221,7 +221,7 @@ def _forward_rows(run: Linearization, ys: list[Any], xs: list[Any]) -> list[Any]
 
 
 def _reverse_rows(run: ReverseRun, ys: list[Any], xs: list[Any]) -> list[Any]:
-    """One row per leaf of y, by pulling the basis of y back."""
+    """Compute one row per leaf of y, by pulling the basis of y back."""
     seeded = [NoTangent() if i is None else y for y, i in zip(ys, run.outputs, strict=True)]
     twice = _any_kind("complex", seeded) and any(
         [type(x) is Space and x.kind != "complex" for x in xs]

@@ -1,4 +1,4 @@
-"""What people call first: values with gradients, pullbacks and pushes."""
+"""Functions that users call first: values with gradients, pullbacks and pushes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of a function and its pullback.
+    """Compute the value of a function and its pullback.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def jvp(
     *,
     has_aux: bool = False,
 ) -> Any:
-    """The value of a function and its derivative in a direction.
+    """Compute the value of a function and its derivative in a direction.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ _ZERO = ZeroTangent()
 def entering_tangents(
     what: str, tree: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> list[Any]:
-    """The tangents that a person gave, checked and taken apart, leaf by leaf."""
+    """Check the tangents that a user gave, and take them apart, leaf by leaf."""
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
         msg = (
             f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
@@ -207,7 +207,7 @@ def _entering(x: Any, t: Any) -> Any:
 
 
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of a function and its push: the derivative at this point, as a linear function.
+    """Compute the value of a function and its push: its derivative here, as a linear function.
 
     f is run once, when it is linearized; what pushing costs is its linear part alone.
 
@@ -261,7 +261,7 @@ def value_and_grad(
     argnames: Names = None,
     has_aux: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the value of f together with its gradient; see `grad`.
+    """Make a function that computes the value of f together with its gradient; see `grad`.
 
     With ``has_aux`` the value is ``(result, aux)``.
 
@@ -294,7 +294,7 @@ def grad(
     argnames: Names = None,
     has_aux: bool = False,
 ) -> Callable[..., Any]:
-    """The gradient of a function with one real number for a result.
+    """Make the function that computes the gradient of f, whose result is one real number.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def grad(
 
 
 def stop_gradient(x: Any) -> Any:
-    """A value that counts as constant, at all levels of differentiation.
+    """Treat a value as constant, at all levels of differentiation.
 
     Parameters
     ----------

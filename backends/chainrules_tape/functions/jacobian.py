@@ -166,7 +166,7 @@ def _values(rows: list[Any], values: Iterator[Any]) -> list[Any]:
 def hvp(
     f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """The product H v of the Hessian of a function with a direction: the gradient's derivative.
+    """Compute the product H v of a function's Hessian and a direction: the gradient's derivative.
 
     It costs a few gradients, and no matrix is made.
 
@@ -207,7 +207,7 @@ def hvp(
     ts = entering_tangents("hvp", tree, primals, tangents)
 
     def along(*xs: Any) -> Any:
-        """The derivative of f in the direction, whose gradient is the product."""
+        """Compute the derivative of f in the direction, whose gradient is the product."""
         level = new_level()
         entered = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
         y, y_dot = open_dual(f(*values_of(tree, entered)), level)
@@ -225,7 +225,7 @@ def gauss_newton_vp(
     primals: tuple[Any, ...],
     tangents: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """The product Jᵀ H J v, where J is the Jacobian of f and H the Hessian of a loss at f's result.
+    """Compute Jᵀ H J v, with J the Jacobian of f, and H the Hessian of a loss at f's result.
 
     Parameters
     ----------

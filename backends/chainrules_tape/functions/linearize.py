@@ -16,7 +16,7 @@ __all__ = ["Linearization"]
 
 @final
 class Linearization:
-    """One run of a function of leaves, and the program of its pushes.
+    """Linearization of a function of leaves: one run of it, and the program of its pushes.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Linearization:
         return x if self.program.link_of(x) is None else handed_out(x)
 
     def push(self, ts: Sequence[Any], *, many: bool = False) -> list[Any]:
-        """The tangents of the leaves of y; with ``many`` a leading axis counts directions."""
+        """Push tangents to the leaves of y; with ``many`` a leading axis counts directions."""
         pairs = zip(self.inputs, ts, strict=True)
         dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
         outputs = [-1 if i is None else i for i in self.outputs]

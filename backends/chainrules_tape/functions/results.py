@@ -74,7 +74,7 @@ class Tree:
 
 
 def can_vary(x: Any) -> bool:
-    """Whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
+    """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
     cls = type(x)
     if cls in NUMBERS:
         return True
@@ -124,7 +124,7 @@ when_registered("leaves", _forget)
 
 
 def paths_of(tree: Tree | None) -> list[tuple[Any, ...]]:
-    """The keys that lead to each leaf."""
+    """List the keys that lead to each leaf."""
     if tree is None:
         return [()]
     pairs = zip(tree.keys, tree.children, strict=True)
@@ -142,7 +142,7 @@ def flatten_tangent(tree: Tree | None, t: Any, ts: list[Any]) -> None:
 
 
 def values_of(tree: Tree | None, leaves: Iterable[Any]) -> Any:
-    """The structure around other values."""
+    """Rebuild the structure around other values."""
     return tuple(leaves) if tree is not None and tree.flat else _values(tree, iter(leaves))
 
 
@@ -180,7 +180,7 @@ def _like_tangent(tree: Tree, fields: list[Any]) -> Any:
 def own_all(
     xs: Iterable[Any], ts: Sequence[Any], theirs: tuple[Any, ...], *, views: bool = False
 ) -> list[Any]:
-    """The tangents of leaves as a person may keep them and write to them: each its own memory.
+    """Give each leaf's tangent memory of its own, so that users may keep and write to it.
 
     Zeros are written out, and there is nothing where there can be none. With ``views``, what can be
     written to is known to be nobody else's, though it be a view.
@@ -217,7 +217,7 @@ _unwritable: set[type] = {float, complex}
 
 
 def _references(ts: Sequence[Any], i: int) -> int:
-    """How many references there are to what a sequence holds, with those made here."""
+    """Count the references to an element of a sequence, with those made here."""
     t = ts[i]
     return sys.getrefcount(t)
 
@@ -226,7 +226,7 @@ _ALONE = _references((object(),), 0)  # which depends on how Python counts its o
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
-    """The result and what comes with it, of a function that is said to give both."""
+    """Split the answer of a function said to return ``(result, aux)`` into these two."""
     if type(answer) is tuple and len(answer) == 2:
         return answer
     msg = (
@@ -237,7 +237,7 @@ def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
 
 
 def lowered(aux: Any, payload: Callable[[Any], Any], leaves: Iterable[Any]) -> Any:
-    """What comes with a result, as plain values: none is traced, or is memory of the primals."""
+    """Make an auxiliary result plain: nothing in it is traced, or shares the primals' memory."""
     found: list[Any] = []
     tree = flatten(aux, found)
     plain = [payload(x) for x in found]

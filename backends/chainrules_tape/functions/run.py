@@ -56,7 +56,7 @@ __all__ = ["ReverseRun", "check_scalar", "lower", "one", "unit"]
 
 @final
 class ReverseRun:
-    """One run of a function on a tape of its own.
+    """Run of a function, recorded on a tape of its own.
 
     Parameters
     ----------
@@ -166,18 +166,18 @@ class ReverseRun:
         return handed_out(x) if isinstance(x, BareVariable) and x.tape is self.tape else x
 
     def seeds(self, y_bar: Any) -> list[Any]:
-        """A cotangent of y that a person gave, leaf by leaf."""
+        """Check a cotangent of y that a user gave, and take it apart, leaf by leaf."""
         return entering_cotangent(self.y_tree, self.y, y_bar)
 
     def bars(self, seeds: list[Any], *, consume: bool = False) -> list[Any]:
-        """The cotangents of the leaves of the primals, maybe thunks; zero where nothing flows."""
+        """Compute the cotangents of the primals' leaves, maybe thunks; zero where nothing flows."""
         self.tape.guard.check(self._name_of)
         bars, first = self._started(seeds)
         backward(self.tape, bars, first, consume=consume)
         return self._collected(bars)
 
     def bars_of_many(self, seeds: list[Any]) -> list[Any]:
-        """The same for seeds with a leading axis that counts directions."""
+        """Compute the primals' cotangents for seeds with a leading axis that counts directions."""
         tape = self.tape
         tape.guard.check(self._name_of)
         if tape.notes is not None and tape.notes.hooks:  # each direction passes by them alone
@@ -215,7 +215,7 @@ class ReverseRun:
         return [_ZERO if i is None or bars[i] is None else bars[i] for i in self.inputs]
 
     def _name_of(self, x: Any) -> str | None:
-        """What an argument is called in messages."""
+        """Return the name that an argument has in messages."""
         for leaf, (number, *rest) in zip(self.leaves, paths_of(self.tree), strict=True):
             if leaf is x:
                 name = number if self.names is None else self.names[number]
@@ -232,7 +232,7 @@ _ZERO = ZeroTangent()
 
 
 def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:
-    """A cotangent that a person gave, checked and taken apart."""
+    """Check a cotangent that a user gave, and take it apart."""
     found: list[Any] = []
     if not _holds_tangents(tree):
         flatten_tangent(tree, check_cotangent(y, y_bar), found)

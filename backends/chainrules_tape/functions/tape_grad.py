@@ -1,4 +1,4 @@
-"""What a tape that people hold in their hands is asked for: gradients, and hooks on the way."""
+"""Gradients that a tape in the user's hands is asked for, and hooks on the way."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
 
 
 def _visit(tape: BareTape, sources: Any, f: Callable[[BareVariable], Any]) -> Any:
-    """A function of every source, in the container they came in."""
+    """Apply a function to every source, in the container they came in."""
     if is_structure_type(type(sources)):
         return rebuild(sources, [_visit(tape, x, f) for _, x in fields_of(sources)])
     if isinstance(sources, BareVariable) and sources.tape is tape:

@@ -42,12 +42,12 @@ class Node:
 
     @property
     def width(self) -> float:
-        """As wide as the longer line."""
+        """Width of the node: that of the longer line."""
         return max(WIDTH_OF_LETTER * max(len(self.title), len(self.detail)) + 20, HEIGHT)
 
 
 def nodes_of(tape: BareTape) -> list[Node]:
-    """What there is to draw."""
+    """List the nodes to draw."""
     nodes = []
     for index, record in enumerate(tape):
         name, value = name_of(tape, index), value_of(tape, index)
@@ -59,7 +59,7 @@ def nodes_of(tape: BareTape) -> list[Node]:
 
 
 def _value(value: Any) -> str:
-    """A number, or the elements of a small array; of others, dtype and shape."""
+    """Show a number, or the elements of a small array; of other values, the dtype and shape."""
     if is_number_type(type(value)):
         return f"{value:.6g}"
     shown = describe(value)
@@ -69,7 +69,7 @@ def _value(value: Any) -> str:
 
 
 def graphviz(tape: BareTape) -> str:
-    """The graph in the language of Graphviz, one node for each record."""
+    """Write the graph in the language of Graphviz, one node for each record."""
     lines = ["digraph tape {", "  node [shape=box, fontname=monospace];"]
     for index, node in enumerate(nodes_of(tape)):
         label = (node.title + (f"\n{node.detail}" if node.detail else "")).replace("\\", "\\\\")
@@ -81,7 +81,7 @@ def graphviz(tape: BareTape) -> str:
 
 
 def svg(tape: BareTape) -> str:
-    """The graph as a picture: inputs on top, each record below what it was computed from."""
+    """Draw the graph: inputs on top, each record below the values it was computed from."""
     nodes = nodes_of(tape)
     rows = place(nodes)
     width = max((n.x + n.width / 2 for n in nodes), default=0) + MARGIN

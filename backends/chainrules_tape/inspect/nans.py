@@ -28,7 +28,7 @@ trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", defaul
 
 
 def trap_is_set() -> bool:
-    """Whether differentiation that begins now is inside `debug_nans`."""
+    """Tell whether differentiation that begins now is inside `debug_nans`."""
     return trap.get()
 
 
@@ -62,7 +62,7 @@ def debug_nans() -> Iterator[None]:
 
 
 def has_nan(x: Any) -> bool:
-    """Whether there is a NaN in a value, in a tangent, or in what a tracer stands for."""
+    """Tell whether a value, a tangent, or the value that a tracer stands for has a NaN."""
     while is_tracer_type(type(x)):
         x = x.__payload__
     cls = type(x)
@@ -93,7 +93,7 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
 
 
 def shown(primitive: Any, payloads: Any) -> str:
-    """A call with its operands, as types and shapes."""
+    """Describe a call with its operands, as types and shapes."""
     return f"{primitive.__name__}({', '.join(map(describe, payloads))})"
 
 
@@ -111,7 +111,7 @@ def source_line(values: tuple[Any, ...]) -> str:
 
 
 def trapped(calls: dict[int, Any]) -> Callable[..., None]:
-    """What plays records one by one, and looks at the cotangents that each sends on."""
+    """Make a player that plays records one by one, and checks the cotangents that each sends on."""
 
     def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:
         for index, record in zip(range(start, stop, -1), records, strict=True):

@@ -19,7 +19,7 @@ SAVES_VALUES = ("scalar_rule", "bilinear_rule", "linear_rule")
 
 
 def replayed(tape: BareTape) -> Callable[[int], Any]:
-    """What gives the records of a tape, with variables of the same tape for what they saved."""
+    """Make a function that gives a tape's records, with saved values as variables of the tape."""
     calls = (tape.notes and tape.notes.calls) or {}
 
     def fetch(index: int) -> Any:
@@ -39,12 +39,12 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
 
 
 def is_ambiguous(payload: Any) -> bool:
-    """Whether the identity of a value says nothing: of Python's numbers, and of structures."""
+    """Tell whether a value's identity says nothing: it is a Python number, or a structure."""
     return is_python_number(type(payload)) or is_structure_type(type(payload))
 
 
 def recorded_again(tape: BareTape, record: Any, call: KeptCall) -> Any:
-    """The record of the same call on variables; what its rule computes is recorded as well."""
+    """Record the same call on variables, so that what its rule computes is recorded as well."""
     operands = [reopen(payload, link, tape) for payload, link in call.opened]
     classes = tuple(map(type, operands))
     wanted = tuple([link is not None for _, link in call.opened])

@@ -42,7 +42,7 @@ class Named(BareVariable):
 
 
 def listing(tape: BareTape) -> str:
-    """The records of a tape, a line for each, with values where the tape keeps them."""
+    """List the records of a tape, a line for each, with values where the tape keeps them."""
     lines = []
     for index in range(len(tape)):
         line = f"{name_of(tape, index)} = {operation(tape, index)}"
@@ -52,7 +52,7 @@ def listing(tape: BareTape) -> str:
 
 
 def name_of(tape: BareTape, index: int) -> str:
-    """The name of a record: the one it was given, or v and its number among the unnamed."""
+    """Return the name of a record: the one it was given, or v and its number among the unnamed."""
     names = tape.notes.names if tape.notes is not None else {}
     if index in names:
         return names[index]
@@ -60,13 +60,13 @@ def name_of(tape: BareTape, index: int) -> str:
 
 
 def value_of(tape: BareTape, index: int) -> Any:
-    """The value of a record, on tapes that keep them; else None."""
+    """Return the value of a record, on tapes that keep them; else None."""
     calls = tape.notes.calls if tape.notes is not None else None
     return calls[index].value if calls and index in calls else None
 
 
 def operation(tape: BareTape, index: int) -> str:
-    """What a record computes, as its line says it."""
+    """Describe the operation of a record, in the words of its line."""
     pull, links = tape[index][:2]
     if pull is None:
         return "input"

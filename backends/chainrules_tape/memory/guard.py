@@ -27,7 +27,7 @@ MODES: tuple[Mode, ...] = ("lock", "fingerprint", "full", "off")
 
 @final
 class Guard:
-    """What one tape watches over.
+    """Guard of one tape: the arrays that it watches over.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Guard:
 
 
 def holders(entry: tuple[Any, ...]) -> int:
-    """How many references there are to what is first in a tuple, with those made here."""
+    """Count the references to the first element of a tuple, with those made here."""
     x = entry[0]
     return sys.getrefcount(x)
 
@@ -179,7 +179,7 @@ def _role(name: Any) -> str:
 
 
 def covers(x: Any, owner: Any) -> bool:
-    """Whether an array is a view of all that its owner has, which is then locked as well.
+    """Tell whether an array views all that its owner has, so that the owner is locked as well.
 
     Of a part only the part is: the rest may be written to while one row is in use, and for that row
     there is its fingerprint.

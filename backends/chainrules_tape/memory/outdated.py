@@ -15,7 +15,7 @@ __all__ = ["Outdated", "current", "outdated_class"]
 
 
 def current(x: Any) -> Any:
-    """A tracer, read again if it is outdated."""
+    """Return a tracer, read again if it is outdated."""
     if isinstance(x, Outdated):
         x._read_again()
     return x
@@ -76,7 +76,7 @@ _pending: dict[type, type] = {}
 
 
 def outdated_class(cls: Any) -> type:
-    """The class of outdated tracers of a class; its instances have the same slots."""
+    """Make the class of outdated tracers of a class; its instances have the same slots."""
     try:
         return _pending[cls]
     except KeyError:

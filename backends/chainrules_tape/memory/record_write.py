@@ -98,7 +98,7 @@ _puts = Cache()
 def _find_put(
     classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
 ) -> Any:
-    """The pull of `store` for these types; None where a rule of its own records what it likes."""
+    """Find the pull of `store` for these types; None if a rule of their own records otherwise."""
     table = _puts.open()
     rule = find_rule(store, classes, config)
     wanted = (True, mine, *[False] * (len(classes) - 2))

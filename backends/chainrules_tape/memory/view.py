@@ -26,7 +26,7 @@ __all__ = ["View", "known_view", "note_view", "own_copy", "plain_holder", "share
 
 @final
 class View:
-    """What a tracer shares with others, kept by the tracer.
+    """Memory that a tracer shares with others, noted by the tracer.
 
     Attributes
     ----------
@@ -94,14 +94,14 @@ class View:
         self.limit = 2 * len(self.living()) + 16
 
     def living(self) -> list[Any]:
-        """The views of it that are there."""
+        """List the views of it that still exist."""
         pairs = [(reference, reference()) for reference in self.children]
         self.children = [reference for reference, child in pairs if child is not None]
         return [child for _, child in pairs if child is not None]
 
 
 class _NoLink:
-    """Of a view that no part was read from."""
+    """Placeholder for the link of a view that no part was read from."""
 
     index = -1
 
@@ -110,7 +110,7 @@ _NONE = _NoLink()
 
 
 def view_of(x: Any) -> View | None:
-    """What a tracer shares with others, if anything was read from it or written to it.
+    """Return the view of a tracer, if anything was read from it or written to it.
 
     Of most views nobody asks. They are noted as ``(parent, where, faithful)`` if they are parts,
     else as what a `View` is made of.
@@ -131,7 +131,7 @@ def known_view(x: Any) -> View:
 
 
 def share(y: Any, x: Any) -> bool:
-    """Whether a value shares memory with another; of tracers, whether it is a view of that one."""
+    """Tell whether a value shares memory with another; for tracers, if it is a view of that one."""
     cls = type(y)
     if not is_tracer_type(cls):
         memory = memory_of(cls)
@@ -198,7 +198,7 @@ whether it gives copies here of what are views in NumPy."""
 
 
 def plain_holder(x: Any) -> Any:
-    """The tracer of the outermost level, which stands for a plain array."""
+    """Return the tracer of the outermost level, which stands for a plain array."""
     while is_tracer_type(type(x.payload)):
         x = x.payload
     return x

@@ -65,7 +65,7 @@ __all__ = [
 
 
 def references(holder: Any, name: str) -> int:
-    """How many references there are to what a holder has under a name, with those made here."""
+    """Count the references to an attribute of a holder, with those made here."""
     value = getattr(holder, name)
     return sys.getrefcount(value)
 
@@ -81,7 +81,7 @@ _ALONE = references(_Probe(), "value")  # which depends on how Python counts its
 
 
 def alone(holder: Any, name: str = "payload") -> bool:
-    """Whether nobody but its holder has an array, nor a view of it, so that it may be written to.
+    """Tell whether only its holder has an array, and no view of it is left, so writing is safe.
 
     Records, variables, people and views each hold a reference, and this counts them: nothing that
     keeps an array can be forgotten.
@@ -100,7 +100,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
 
 
 def innermost(x: Any) -> Any:
-    """The plain array in a tracer."""
+    """Return the plain array in a tracer."""
     while is_tracer_type(type(x)):
         x = x.payload
     return x
@@ -133,7 +133,7 @@ def put(x: Any, where: Any, value: Any) -> None:
 
 
 def is_put_back(x: Any, pattern: Index, value: Any) -> bool:
-    """Whether a value is the very part that it is written to: half of ``x[1:3] += y``."""
+    """Tell whether a value is the very part that it is written to: half of ``x[1:3] += y``."""
     view = view_of(value)
     if view is None or view.parent is not x or view.word is not read:
         return False
@@ -163,7 +163,7 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
 def in_place(
     operation: Callable[[Any, Any], Any], native: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """The method ``__iadd__`` made of ``__add__``."""
+    """Make the method ``__iadd__`` from ``__add__``."""
 
     def method(self: Any, other: Any) -> Any:
         refuse_inner(current(self), other)
@@ -190,7 +190,7 @@ def refuse_inner(x: Any, value: Any) -> None:
 
 
 def fits(array: Any, value: Any) -> bool:
-    """Whether an array, or a tracer of one, can itself hold an array, a number or a tracer."""
+    """Tell whether an array, or its tracer, can itself hold an array, a number or a tracer."""
     if not is_tracer_type(type(value)):
         return True
     return is_tracer_type(type(array)) and bool(value.level <= array.level)
@@ -284,7 +284,7 @@ class Writable(ArrayLike):
 
 
 def settled(y: Any) -> Any:
-    """A result, with its tracers as they are when the function that gave it is over."""
+    """Bring the tracers of a result up to date, now that the function that gave it is over."""
     if issubclass(type(y), Tracer):
         return current(y)
     for x in find_tracers(y):
@@ -311,7 +311,7 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
 
 
 def handed_out(x: Any) -> Any:
-    """What a tracer stands for, as a person may keep and write to it."""
+    """Return the value that a tracer stands for, as a user may keep and write to it."""
     payload = current(x).payload
     cls = type(payload)
     if issubclass(cls, Tracer):

@@ -1,4 +1,4 @@
-"""How PyTorch computes the words that act element by element, and those that reduce."""
+"""Elementwise words and reductions, as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _function: Any
 
 
 def _strong_multiply(c: Any, p: Any) -> Any:
-    """The product, and 0 where c is 0."""
+    """Compute the product, and 0 where c is 0."""
     c, p = alike(c, p)
     return torch.where(c == 0, torch.zeros((), dtype=c.dtype, device=c.device), c * p)
 
 
 def _cbrt(x: torch.Tensor) -> torch.Tensor:
-    """A root, and one step of Newton's method for its last digit."""
+    """Compute a cube root, with one step of Newton's method for its last digit."""
     y = torch.sign(x) * torch.abs(x) ** (1 / 3)
     square = y * y
     good = torch.isfinite(square) & (square > torch.finfo(x.dtype).tiny)
@@ -114,14 +114,14 @@ def _round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
 
 
 def _real(x: torch.Tensor) -> torch.Tensor:
-    """A view, but of one element: there PyTorch's forward mode over itself fails on views."""
+    """Return the real part, a view except for one element: nested forward mode fails there."""
     if not x.is_complex():
         return x
     return x.real if x.numel() != 1 else x.clone().real
 
 
 def _imag(x: torch.Tensor) -> torch.Tensor:
-    """As `_real`."""
+    """Return the imaginary part, a view except for one element; see `_real`."""
     if not x.is_complex():
         return torch.zeros_like(x)
     return x.imag if x.numel() != 1 else x.clone().imag
@@ -142,7 +142,7 @@ v.sign.implement(lambda x: torch.sgn(x) if x.is_complex() else torch.sign(x), ty
 
 
 def _of_two(function: Any) -> Any:
-    """A function of PyTorch's, which promotes otherwise than the standard if one has no axes."""
+    """Make a PyTorch function promote as the standard does where one operand has no axes."""
 
     def computed(x: Any, y: Any) -> Any:
         if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype is not y.dtype:

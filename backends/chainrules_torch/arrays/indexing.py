@@ -1,4 +1,4 @@
-"""How PyTorch picks elements out, and puts them back; nothing is written to but fresh copies.
+"""Indexing in PyTorch: elements picked out and put back; nothing is written to but fresh copies.
 
 Under vmap a fresh tensor that is not batched cannot be written to with one that is, so everything
 here is made by functions that give new tensors.
@@ -19,7 +19,7 @@ __all__: list[str] = []
 def _arranged(
     x: torch.Tensor, index: Any, arrays: tuple[Any, ...]
 ) -> tuple[torch.Tensor, tuple[Any, ...]]:
-    """An index as PyTorch takes it, and x as it has to be for that.
+    """Return an index as PyTorch takes it, and x as it has to be for that.
 
     PyTorch knows no slices that go backwards; looks at the value of a tensor without axes, which
     vmap forbids; and counts an integer beside an array as no array, so that axes come in another
@@ -53,7 +53,7 @@ def _goes_back(entry: Any) -> bool:
 
 
 def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
-    """The elements at places that descend, along an axis."""
+    """Take the elements at descending places along an axis."""
     before = (slice(None),) * axis
     if not len(places):
         return x[(*before, slice(0, 0))]
@@ -61,7 +61,7 @@ def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
 
 
 def _axes_of(entry: Any) -> int:
-    """How many axes of the array an entry of an index stands for."""
+    """Count the axes of the array that an entry of an index stands for."""
     if entry is None or entry is Ellipsis or type(entry) is bool:
         return 0
     if isinstance(entry, torch.Tensor) and entry.dtype is torch.bool:
@@ -145,7 +145,7 @@ def _counted(indices: torch.Tensor, n: int) -> torch.Tensor:
 
 @v.take_along_axis.implement
 def take_along_axis_torch(x: torch.Tensor, indices: torch.Tensor, *, axis: int = -1) -> Any:
-    """By its own name for the axis."""
+    """Take elements along an axis, under PyTorch's own name for the axis."""
     return torch.take_along_dim(x, _counted(indices, x.shape[axis]), dim=axis)
 
 

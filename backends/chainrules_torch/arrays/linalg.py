@@ -1,4 +1,4 @@
-"""How PyTorch computes linear algebra, contractions and Fourier transforms."""
+"""Linear algebra, contractions and Fourier transforms, as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _tensordot: Any = torch.tensordot
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` gives."""
+    """Result of `slogdet`: the sign, and the logarithm of the absolute value."""
 
     sign: Any
     logabsdet: Any
@@ -62,13 +62,13 @@ entered(v.dot, _dot)
 
 @v.matmul.implement
 def matmul_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
-    """Of one dtype."""
+    """Multiply matrices, made to be of one dtype."""
     return torch.matmul(*alike(x1, x2))
 
 
 @v.vecdot.implement
 def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
-    """The axis is counted from the end: it is that of the product."""
+    """Compute dot products along an axis, counted from the end: it is that of the product."""
     x1, x2 = alike(x1, x2)
     return (torch.conj_physical(x1) * x2).sum(axis)
 
@@ -78,13 +78,13 @@ def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
 
 @v.diagonal.implement
 def diagonal_torch(x: torch.Tensor, *, offset: int = 0) -> Any:
-    """Of the last two axes."""
+    """Return the diagonal of the last two axes."""
     return torch.diagonal(x, offset, -2, -1)
 
 
 @v.trace.implement
 def trace_torch(x: torch.Tensor, *, offset: int = 0) -> Any:
-    """Of the last two axes."""
+    """Compute the trace of the last two axes."""
     return torch.diagonal(x, offset, -2, -1).sum(-1)
 
 
@@ -105,13 +105,13 @@ def from_diagonal_torch(x: torch.Tensor, *, rows: int, columns: int, offset: int
 
 @v.tril.implement
 def tril_torch(x: torch.Tensor, *, k: int = 0) -> Any:
-    """By its own name for the diagonal."""
+    """Return the lower triangle, under PyTorch's own name for the diagonal."""
     return torch.tril(x, k)
 
 
 @v.triu.implement
 def triu_torch(x: torch.Tensor, *, k: int = 0) -> Any:
-    """By its own name for the diagonal."""
+    """Return the upper triangle, under PyTorch's own name for the diagonal."""
     return torch.triu(x, k)
 
 
@@ -146,13 +146,13 @@ def solve_triangular_torch(
 
 @v.expm.implement
 def expm_torch(x: torch.Tensor) -> Any:
-    """By its name in PyTorch."""
+    """Compute the matrix exponential, under its name in PyTorch."""
     return torch.linalg.matrix_exp(x)
 
 
 @v.slogdet.implement
 def slogdet_torch(x: torch.Tensor) -> Any:
-    """A namedtuple, which PyTorch's result is not."""
+    """Compute a namedtuple of sign and logarithm, which PyTorch's own result is not."""
     return SlogdetResult(*torch.linalg.slogdet(x))
 
 
@@ -183,7 +183,7 @@ def svd_torch(x: torch.Tensor, *, full_matrices: bool = True) -> Any:
 
 @v.svdvals.implement
 def svdvals_torch(x: torch.Tensor) -> Any:
-    """By its name in the extension."""
+    """Compute the singular values, under the name in the linear algebra extension."""
     return torch.linalg.svdvals(x)
 
 
@@ -207,7 +207,7 @@ def eig_torch(x: torch.Tensor) -> Any:
 
 @v.eigvals.implement
 def eigvals_torch(x: torch.Tensor) -> Any:
-    """As `eig_torch`."""
+    """Compute the eigenvalues, which are always complex, as in `eig_torch`."""
     return torch.linalg.eigvals(x)
 
 
@@ -219,7 +219,7 @@ def qr_torch(x: torch.Tensor, *, mode: str = "reduced") -> Any:
 
 @v.pinv.implement
 def pinv_torch(x: torch.Tensor, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """By the decompositions: compiled, PyTorch 2.13's own is wrong for complex matrices."""
+    """Compute pinv by decompositions; compiled, PyTorch 2.13's is wrong for complex matrices."""
     if rtol is None:
         rtol = torch.finfo(x.dtype).eps * max(x.shape[-2:])
     if not hermitian:

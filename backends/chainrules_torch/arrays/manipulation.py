@@ -1,4 +1,4 @@
-"""How PyTorch computes the words that shape, make, join and sort."""
+"""Words that shape, make, join and sort, as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 @v.reshape.implement
 def reshape_torch(x: torch.Tensor, *, shape: Any) -> Any:
-    """The method."""
+    """Reshape by the tensor's method."""
     return x.reshape(shape)
 
 
@@ -36,19 +36,19 @@ def permute_dims_torch(x: torch.Tensor, *, axes: Any = None) -> Any:
 
 @v.matrix_transpose.implement
 def matrix_transpose_torch(x: torch.Tensor) -> Any:
-    """The property."""
+    """Transpose matrices by the tensor's property."""
     return x.mT
 
 
 @v.broadcast_to.implement
 def broadcast_to_torch(x: torch.Tensor, *, shape: Any) -> Any:
-    """A view."""
+    """Broadcast to a shape, as a view."""
     return x.expand(shape)
 
 
 @v.expand_dims.implement
 def expand_dims_torch(x: torch.Tensor, *, axis: Any) -> Any:
-    """One after the other."""
+    """Insert the new axes one after the other."""
     if type(axis) is int:
         return x.unsqueeze(axis)
     for a in sorted(_axes(axis, x.ndim + len(axis))):
@@ -68,13 +68,13 @@ def squeeze_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
 
 @v.flip.implement
 def flip_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
-    """A copy, as views of PyTorch go forward."""
+    """Flip into a copy, as views of PyTorch go forward."""
     return torch.flip(x, _axes(axis, x.ndim))
 
 
 @v.roll.implement
 def roll_torch(x: torch.Tensor, *, shift: Any, axis: Any = None) -> Any:
-    """By its own name for the axis, and one shift for several axes."""
+    """Roll, under PyTorch's own name for the axis, and with one shift for several axes."""
     if axis is None:
         return torch.roll(x, shift if type(shift) is int else sum(shift))
     axes = (axis,) if type(axis) is int else tuple(axis)
@@ -84,7 +84,7 @@ def roll_torch(x: torch.Tensor, *, shift: Any, axis: Any = None) -> Any:
 
 @v.tile.implement
 def tile_torch(x: torch.Tensor, *, repetitions: Any) -> Any:
-    """By its own name for the repetitions."""
+    """Tile, under PyTorch's own name for the repetitions."""
     return torch.tile(x, repetitions)
 
 
@@ -113,13 +113,13 @@ def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
 
 @v.copy.implement
 def copy_torch(x: torch.Tensor) -> Any:
-    """By the name of PyTorch's."""
+    """Copy a tensor, which PyTorch calls ``clone``."""
     return x.clone()
 
 
 @v.to_device.implement
 def to_device_torch(x: torch.Tensor, *, device: Any) -> Any:
-    """The method."""
+    """Move a tensor to a device by its method."""
     return x.to(device)
 
 
@@ -138,7 +138,7 @@ entered(v.pad, _pad)
 
 @v.sliding_window_view.implement
 def sliding_window_view_torch(x: torch.Tensor, *, window_shape: Any, axis: Any) -> Any:
-    """A view; each new axis comes last."""
+    """Return a view of sliding windows, in which each new axis comes last."""
     ndim = x.ndim
     for length, a in zip(window_shape, axis, strict=True):
         x = x.unfold(a % ndim, length, 1)
@@ -158,13 +158,13 @@ def full_like_torch(x: torch.Tensor, *, shape: Any, fill: Any, dtype: Any = None
 
 @v.zeros_like.implement
 def zeros_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
-    """By its name."""
+    """Make zeros like a tensor; a dtype of NumPy's is taken by its name."""
     return torch.zeros_like(x, dtype=dtype_of(dtype))
 
 
 @v.ones_like.implement
 def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
-    """By its name."""
+    """Make ones like a tensor; a dtype of NumPy's is taken by its name."""
     return torch.ones_like(x, dtype=dtype_of(dtype))
 
 
@@ -215,7 +215,7 @@ entered(v.linspace, _linspace)
 
 @v.vander.implement
 def vander_torch(x: torch.Tensor, *, columns: int, increasing: bool = False) -> Any:
-    """By its own name for the columns."""
+    """Build a Vandermonde matrix, under PyTorch's own name for the columns."""
     return torch.vander(x, columns, increasing)
 
 
@@ -249,7 +249,7 @@ def searchsorted_torch(x1: torch.Tensor, x2: torch.Tensor, *, side: str = "left"
 
 @v.diff.implement
 def diff_torch(x: torch.Tensor, *, axis: int = -1, n: int = 1) -> Any:
-    """By its own name for the axis."""
+    """Compute differences, under PyTorch's own name for the axis."""
     return torch.diff(x, n=n, dim=axis)
 
 
@@ -280,7 +280,7 @@ def bincount_torch(x: torch.Tensor, weights: torch.Tensor, *, minlength: int = 0
 
 @v.order_statistics.implement
 def order_statistics_torch(x: torch.Tensor, ranks: torch.Tensor, *, skip_nan: bool = False) -> Any:
-    """By sorting, which puts NaN last."""
+    """Find order statistics by sorting, which puts NaN last."""
     ordered = torch.sort(x, dim=-1).values
     lead = torch.broadcast_shapes(x.shape[:-1], ranks.shape[:-1])
     y = torch.take_along_dim(
@@ -294,7 +294,7 @@ def order_statistics_torch(x: torch.Tensor, ranks: torch.Tensor, *, skip_nan: bo
 
 @v.interp.implement
 def interp_torch(x: torch.Tensor, knots: torch.Tensor, values: torch.Tensor) -> Any:
-    """The line of the interval that x is in; beyond the ends the values there."""
+    """Interpolate on the line of the interval x is in; beyond the ends take the values there."""
     x = number_as(x, knots)
     flat = x.reshape(-1)
     j = torch.clamp(torch.searchsorted(knots, flat, right=True) - 1, 0, len(knots) - 2)

@@ -1,4 +1,4 @@
-"""How PyTorch computes special functions.
+"""Special functions, as PyTorch computes them.
 
 What it has no function for is computed by whatever does so for NumPy, on the CPU; see
 `chainrules_torch.engine.callback`.

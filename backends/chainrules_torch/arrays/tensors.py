@@ -51,17 +51,17 @@ register_owner(torch.Tensor, own)
 
 
 def owner(x: torch.Tensor) -> Any:
-    """The tensor that x is a view of, or x."""
+    """Return the tensor that x is a view of, or x."""
     return x if x._base is None else x._base
 
 
 def layout(x: torch.Tensor) -> Any:
-    """The steps along the axes, in elements."""
+    """Return the steps along the axes, in elements."""
     return x.stride()
 
 
 def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """A copy with the same steps; of a part of something larger, with those of a whole."""
+    """Copy x with the steps of ``like``; of a part of something larger, with those of a whole."""
     if like.is_contiguous():
         return x.clone(memory_format=torch.contiguous_format)
     order = sorted(range(x.ndim), key=lambda axis: -like.stride()[axis])
@@ -83,14 +83,14 @@ register_memory(
 
 
 def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
-    """A number as a 0-d tensor of the dtype that it has beside a tensor; a tensor itself."""
+    """Return a number as a 0-d tensor of the dtype it has beside ``like``; a tensor as it is."""
     if isinstance(x, torch.Tensor):
         return x
     return torch.asarray(x, dtype=torch.result_type(like, x), device=like.device)
 
 
 def dtype_of(dtype: Any) -> Any:
-    """A dtype of PyTorch's, or the one that goes by the same name as NumPy's."""
+    """Return PyTorch's dtype of the same name as NumPy's; None and PyTorch's own as they are."""
     if dtype is None or isinstance(dtype, torch.dtype):
         return dtype
     return getattr(torch, np.dtype(dtype).name)
@@ -122,7 +122,7 @@ def alike(*xs: Any) -> tuple[torch.Tensor, ...]:
 
 
 def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of PyTorch's of two tensors of one dtype, as one that takes numbers too."""
+    """Make a PyTorch function of two tensors of one dtype take numbers too."""
     return lambda x, y: function(*alike(x, y))
 
 

@@ -1,4 +1,4 @@
-"""What a call comes down to, ready for PyTorch: its value, and the halves of its rule.
+"""Calls made ready for PyTorch: their values, and the halves of their rules.
 
 A call has *leaves*: the tensors, and numbers, that a function of PyTorch's takes.
 """
@@ -45,7 +45,7 @@ class AnyCall(abc.ABC):
 
     @abc.abstractmethod
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """The operands that have these leaves."""
+        """Build the operands that have these leaves."""
 
     @abc.abstractmethod
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
@@ -53,14 +53,14 @@ class AnyCall(abc.ABC):
 
     @abc.abstractmethod
     def tangents(self, dots: Sequence[Any]) -> list[Any]:
-        """The tangents of operands, from those of leaves; None is zero."""
+        """Return the tangents of operands, from those of leaves; None is zero."""
 
     @abc.abstractmethod
     def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """The cotangents of leaves, from those of operands; None is what nobody asked for."""
+        """Return the cotangents of leaves, from those of operands; None where nobody asked."""
 
     def value(self, leaves: Sequence[Any]) -> Any:
-        """The result, as `chainrules_torch.engine.outputs.given` gives it."""
+        """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
         plan = self.plan
         return wrap(plan.run(plan.compute, *self.operands(leaves), **plan.options))
 
@@ -82,7 +82,7 @@ class AnyCall(abc.ABC):
         return self.placed(bound, plan.run(pulled), spaces)
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
-        """What a pull answered, leaf by leaf; ``spaces`` has None where nobody asked."""
+        """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
         answers = iter((answer,) if bound.wanted.count(True) == 1 else answer)
         bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
@@ -105,7 +105,7 @@ class AnyCall(abc.ABC):
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
-    """What computes a primitive of plain tensors.
+    """Find the function that computes a primitive of plain tensors.
 
     Raises
     ------
@@ -131,7 +131,7 @@ _BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere
 
 
 def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
-    """The spaces of the leaves whose cotangents are needed, None for the others."""
+    """Return the spaces of the leaves whose cotangents are needed, None for the others."""
     return [space(x) if needed else None for x, needed in zip(leaves, needs, strict=True)]
 
 
@@ -185,7 +185,7 @@ class Plan(AnyCall):
         self.short: dict[Any, Any] = {}
 
     def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:
-        """The rule, specialised; None if no derivative flows.
+        """Return the rule, specialised for the operands wanted; None if no derivative flows.
 
         With ``again`` a value that is `ReusedValue` is not computed.
 
@@ -205,7 +205,7 @@ class Plan(AnyCall):
             return bound
 
     def states(self, mode: str) -> bool:
-        """Whether there is a rule for a mode."""
+        """Tell whether there is a rule for a mode."""
         rule = find_rule(self.primal, self.classes, config)
         return rule is not None and rule.statement(mode) is not None
 
@@ -217,7 +217,7 @@ class Plan(AnyCall):
             return f(*operands, **options)
 
     def again(self, *operands: Any, **options: Any) -> Any:
-        """The value, where a rule is run again."""
+        """Return the value where a rule is run again; it is computed only if not known."""
         found = known_value(self.primal, operands, options)
         return self.compute(*operands, **options) if found is None else found.y
 
@@ -226,15 +226,15 @@ class Plan(AnyCall):
         return tuple(leaves)
 
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        """The same."""
+        """Return the flags of the leaves, which are the operands here."""
         return tuple(leaves)
 
     def tangents(self, dots: Sequence[Any]) -> list[Any]:
-        """The same."""
+        """Return the tangents of the leaves, which are the operands here; None becomes zero."""
         return [ZeroTangent() if t is None else t for t in dots]
 
     def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """The same."""
+        """Return the cotangents of the operands, which are the leaves here."""
         return list(bars)
 
     def __repr__(self) -> str:
@@ -242,7 +242,7 @@ class Plan(AnyCall):
 
 
 def _is_called(cls: type) -> bool:
-    """Whether operands of a class are functions, rather than structures that can be called."""
+    """Tell whether operands of a class are functions, rather than structures that can be called."""
     if is_array_type(cls) or is_structure_type(cls):
         return False
     return any(["__call__" in vars(base) for base in cls.__mro__])
@@ -278,7 +278,7 @@ class Call(AnyCall):
         return [of.tangent(part) for of, part in zip(self.layouts, cut, strict=True)]
 
     def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """The entries at the tensors."""
+        """Read the entries of the cotangents at the tensors."""
         found: list[Any] = []
         for of, bar in zip(self.layouts, bars, strict=True):
             found.extend([None] * of.count if bar is None else of.read(bar))

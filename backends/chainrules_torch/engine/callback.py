@@ -85,12 +85,12 @@ _uncompiled: set[Any] = set()
 
 
 def is_compiled(word: Primitive[..., Any], compute: Callable[..., Any]) -> bool:
-    """Whether a compiler can work with what computes a word."""
+    """Tell whether a compiler can work with the function that computes a word."""
     return word not in _uncompiled and compute not in _uncompiled
 
 
 def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
-    """What computes a word, for which PyTorch has no function, by whatever does so for NumPy."""
+    """Find the function that computes a word by NumPy where PyTorch has none for it; or None."""
     plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
     key = (word, plain)
     try:
@@ -134,7 +134,7 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
 
 
 def _dtype(x: torch.Tensor) -> Any:
-    """The dtype of NumPy's with this name."""
+    """Return NumPy's dtype with the name of the tensor's."""
     return np.dtype(str(x.dtype).rpartition(".")[2])
 
 
@@ -174,7 +174,7 @@ class _Kernel:
         return later.result(run_later(later, tensors))
 
     def compute(self, operands: Sequence[Any]) -> Any:
-        """What NumPy computes, as tensors on the device of the operands."""
+        """Compute with NumPy, and return tensors on the device of the operands."""
         device = next(x.device for x in operands if is_tensor(x))
         plain = [x.detach().cpu().resolve_conj().numpy() if is_tensor(x) else x for x in operands]
         leaves, treedef = flatten(self.body(*plain, **self.options))
@@ -185,7 +185,7 @@ _EAGER = (torch.Tensor, torch.nn.Parameter)
 
 
 def _as_tensor(y: Any, operands: Sequence[Any], device: torch.device) -> Any:
-    """What NumPy gave, in memory of its own."""
+    """Convert what NumPy gave to a tensor, in memory of its own."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
         return y
     y = np.asarray(y)
@@ -209,7 +209,7 @@ class _Late:
         return [entry[0] if entry else next(rest) for entry in self.statics]
 
     def compute(self, tensors: Sequence[Any]) -> list[Any]:
-        """The tensors of the result."""
+        """Compute the tensors of the result."""
         leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
         return leaves
 
@@ -227,6 +227,6 @@ class _Late:
         return leaves
 
     def result(self, leaves: Sequence[Any]) -> Any:
-        """The result with these tensors."""
+        """Rebuild the result with these tensors."""
         assert self.treedef is not None
         return unflatten(self.treedef, leaves)

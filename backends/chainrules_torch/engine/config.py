@@ -46,34 +46,34 @@ _is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 
 
 def in_forward_mode() -> bool:
-    """Whether a level of dual numbers is open."""
+    """Tell whether a level of dual numbers is open."""
     return forward_ad._current_level >= 0
 
 
 def varies(x: Any) -> bool:
-    """Whether a value is a tensor that is being differentiated, or mapped over."""
+    """Tell whether a value is a tensor that is being differentiated, or mapped over."""
     if not isinstance(x, torch.Tensor):
         return False
     return _is_wrapped(x) or is_differentiated(x)
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether PyTorch sees a value."""
+    """Tell whether a value is a tensor, which PyTorch sees."""
     return isinstance(x, torch.Tensor)
 
 
 def outside(x: Any) -> Any:
-    """A value, out of transformations that are over: a pullback may be called after these."""
+    """Take a value out of transformations that are over: a pullback may be called after these."""
     return _unwrap_if_dead(x) if isinstance(x, torch.Tensor) else x
 
 
 def floats(x: Any) -> bool:
-    """Whether a value is a tensor that PyTorch takes derivatives in."""
+    """Tell whether a value is a tensor that PyTorch takes derivatives in."""
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
 
 def is_differentiated(x: Any) -> bool:
-    """Whether a value is a tensor that PyTorch differentiates here."""
+    """Tell whether a value is a tensor that PyTorch differentiates here."""
     if not isinstance(x, torch.Tensor):
         return False
     if x.requires_grad and torch.is_grad_enabled():
@@ -82,7 +82,7 @@ def is_differentiated(x: Any) -> bool:
 
 
 def is_quiet() -> bool:
-    """Whether nothing at all is being differentiated here, nor mapped over."""
+    """Tell whether nothing at all is being differentiated here, nor mapped over."""
     return not (torch.is_grad_enabled() or _transforms_active() or in_forward_mode())
 
 
@@ -135,7 +135,7 @@ _TO_NUMPY: frozenset[Any] = frozenset((torch.Tensor.__array__, torch.Tensor.nump
 
 
 class TorchConfig(Config):
-    """What PyTorch can do for a rule: differentiate functions that it was given, in both modes."""
+    """Abilities of PyTorch for a rule: it differentiates functions given to it, in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode))
 
@@ -167,7 +167,7 @@ class TorchConfig(Config):
         return y, dense(call.out.tangent(found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """As the engines that are announced have it; see `plugins.hosted`."""
+        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
         alone = not _transforms_active()  # elsewhere what is around may be differentiated
         with torch.enable_grad() if watching.get() else contextlib.nullcontext():
             y, pullback = self.rrule_via_ad(f, *operands)
@@ -178,7 +178,7 @@ class TorchConfig(Config):
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """As the engines that are announced have it."""
+        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
         alone = not _transforms_active()
         with torch.enable_grad() if watching.get() else contextlib.nullcontext():
             y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
@@ -190,7 +190,7 @@ class TorchConfig(Config):
 def _twice_transposed(
     f: Callable[..., Any], xs: tuple[Any, ...], dots: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """As `torch.func.jvp`, by reverse mode: PyTorch opens no second level of dual numbers."""
+    """Replace `torch.func.jvp` by reverse mode: PyTorch opens no second level of dual numbers."""
     y, pull = _func.vjp(f, *xs)
     _, push = _func.vjp(pull, tuple(map(torch.zeros_like, y)))
     return y, push(dots)[0]
@@ -201,7 +201,7 @@ def _moves(x: Any) -> bool:
 
 
 def _as_tensor(x: Any) -> torch.Tensor:
-    """A number of Python's as a tensor without axes, since PyTorch varies nothing else."""
+    """Make a number of Python's a tensor without axes, since PyTorch varies nothing else."""
     if isinstance(x, torch.Tensor):
         return x
     return torch.tensor(x, dtype=torch.complex128 if type(x) is complex else torch.float64)
@@ -214,7 +214,7 @@ def _dense(t: Any, like: torch.Tensor) -> torch.Tensor:
 
 
 def _like(bar: Any, leaf: Any) -> Any:
-    """The cotangent of a number as a number, unless it is being differentiated itself."""
+    """Return the cotangent of a number as a number, unless it is being differentiated itself."""
     number = isinstance(bar, torch.Tensor) and not isinstance(leaf, torch.Tensor)
     return bar.item() if number and not varies(bar) else bar
 

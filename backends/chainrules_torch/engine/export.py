@@ -44,7 +44,7 @@ _plain: Callable[..., Any] = _above.apply
 
 
 def export(f: Callable[..., Any], /) -> Exported:
-    """A function with a rule as a function of PyTorch's own autograd.
+    """Export a function with a rule as a function of PyTorch's own autograd.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def export(f: Callable[..., Any], /) -> Exported:
 
 
 class Exported:
-    """What `export` gives.
+    """Function that `export` gives, which PyTorch differentiates by its rule.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ _NUMPY = (
 
 
 def _number(x: Any) -> Any:
-    """An operand that is a number of Python's, where a compiler has a symbol for it.
+    """Return an operand, as a number of Python's where a compiler has a symbol for it.
 
     It compiles once more for another number.
     """
@@ -194,7 +194,7 @@ def _number(x: Any) -> Any:
 
 
 def _of_graph(x: Any) -> Any:
-    """A structure in a compiler's graph, whose lists and dicts are classes of its own."""
+    """Rebuild a structure in a compiler's graph, whose lists and dicts are classes of its own."""
     if isinstance(x, torch.SymFloat):
         return float(x)
     if isinstance(x, dict):
@@ -215,7 +215,7 @@ _PROGRAMS = frozenset((v.map, v.reduce))
 
 
 def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
-    """Whether PyTorch differentiates what a primitive calls, not the primitive."""
+    """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
     if word in _PROGRAMS:
         return True
     return word.has_body and not word.opaque and find_rule(word, classes, config) is None
@@ -225,7 +225,7 @@ _all_plans = Cache()
 
 
 def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]) -> Plan:
-    """The plan of calls with operands of these types and options."""
+    """Return the plan of calls with operands of these types and options."""
     key = (word, classes, *[(name, type(x), x) for name, x in options.items()])
     try:
         return _all_plans.table[key]  # type: ignore[no-any-return]
@@ -238,7 +238,7 @@ def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict
 
 
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
-    """A call with structures among the operands, and its leaves: what functions captured too."""
+    """Open a call with structures among the operands: its leaves, and those functions captured."""
     if plan.takes_functions or plan.solves:
         found = [closed(x, _is_captured) if callable(x) else x for x in operands]
         like = next(filter(floats, flatten(found)[0]), None)
@@ -256,7 +256,7 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
 
 
 def _without_numbers(x: Any, like: Tensor, place: int) -> Any:
-    """An operand with tensors for Python's numbers, which would keep no derivative.
+    """Make tensors of Python's numbers in an operand, which would keep no derivative.
 
     Where solving starts, integers are no counts.
     """
@@ -272,7 +272,7 @@ def _without_numbers(x: Any, like: Tensor, place: int) -> Any:
 
 
 def _is_captured(x: Any) -> bool:
-    """Whether a value is one that a function must not keep to itself."""
+    """Tell whether a value is one that a function must not keep to itself."""
     return varies(x) or is_abstract(x)
 
 

@@ -49,7 +49,7 @@ Tensor = torch.Tensor
 
 @final
 class _Constant:
-    """Of a call through which nothing flows back, or in a mode that nobody stated."""
+    """Record of a call through which nothing flows back, or in a mode that nobody stated."""
 
     __slots__ = ("error", "spaces")
 
@@ -84,18 +84,18 @@ class _Again:
 
     @property
     def count(self) -> int:
-        """How many tensors they are."""
+        """Number of tensors among the leaves of the call and its result."""
         return self.leaves.count(()) + self.outputs.count(())
 
     def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
-        """The leaves of the call, and those of its result."""
+        """Return the leaves of the call, and those of its result."""
         rest = iter(tensors)
         leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
         outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
         return leaves, (outputs, self.treedef)
 
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
-        """The cotangents of the leaves."""
+        """Compute the cotangents of the leaves."""
         leaves, y = self.restored(tensors)
         call = self.call
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
@@ -104,7 +104,7 @@ class _Again:
         return call.pull(leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
-        """The tangents of the result's leaves."""
+        """Compute the tangents of the result's leaves."""
         leaves, y = self.restored(tensors)
         call = self.call
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
@@ -131,7 +131,7 @@ _PLAIN: set[type] = {
 
 @final
 class _Record:
-    """What a rule saved, its tensors apart.
+    """Values that a rule saved, with their tensors apart.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class _Record:
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
 
     def _without(self, x: Any) -> tuple[Any, bool]:
-        """A saved value without its tensors, and whether all in it are inputs or outputs."""
+        """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
         cls = type(x)
         if isinstance(x, Tensor):
             self.tensors.append(x)
@@ -227,12 +227,12 @@ class _Record:
 
 
 def _holds_nothing(f: FunctionType) -> bool:
-    """Whether a function keeps no value of the moment it was made at: in cells, or defaults."""
+    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
     return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
 
 
 def _with(x: Any, tensors: Any) -> Any:
-    """A saved value with its tensors again."""
+    """Put its tensors back into a saved value."""
     cls = type(x)
     if cls is _Slot:
         return next(tensors)
@@ -251,7 +251,7 @@ _EXACT = ("scalar_rule", "bilinear_rule")
 
 
 def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
-    """The forward of calls that come down to one tensor each way, for these operands wanted."""
+    """Make the forward of calls of one tensor each way, for these operands wanted; or None."""
     try:
         bound = plan.bound("reverse", needs[1:], again=False)
     except NoRuleError:
@@ -265,7 +265,7 @@ def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
 
 
 def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
-    """Of a rule that saves operands and results."""
+    """Make the forward of a rule that saves operands and results."""
     run = bound.run
 
     def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
@@ -287,7 +287,7 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
 
 
 def _by_maps(plan: Plan, bound: Bound) -> Callable[..., Any]:
-    """Of a rule that gives maps: each is kept as its pull, its operand's space, what it saved."""
+    """Make the forward of a rule of maps: of each it keeps pull, operand's space, saved values."""
     run, options, single = bound.run, plan.options, bound.wanted.count(True) == 1
 
     def forward(ctx: Any, leaves: tuple[Any, ...]) -> Any:
@@ -312,7 +312,7 @@ def _by_maps(plan: Plan, bound: Bound) -> Callable[..., Any]:
 def _slots(
     half: Any, saved: Sequence[Any], known: Sequence[Any], tensors: list[Any]
 ) -> list[Any] | None:
-    """What a pull saved, its tensors apart; None if something is no operand, result or constant."""
+    """Set a pull's saved tensors apart; None if it saved more than operands, results, constants."""
     if type(half) is not FunctionType or not _holds_nothing(half):
         return None
     slots: list[Any] = []
@@ -341,7 +341,7 @@ def _pull_maps(y_bar: Any, maps: Sequence[Any], tensors: Sequence[Any]) -> Any:
 
 
 def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
-    """The forward of any call."""
+    """Run the forward of any call."""
     plan, needs = call.plan, ctx.needs_input_grad[1:]
     operands = call.operands(leaves)
     error = None
@@ -365,7 +365,7 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
 
 
 def _outside(y: Any) -> Any:
-    """A result that was made while a rule had its own function differentiated."""
+    """Take a result out of the level at which a rule had its own function differentiated."""
     if isinstance(y, Tensor):
         return outside(y)
     leaves, treedef = flatten(y)
@@ -399,7 +399,7 @@ def _kept(
 
 
 class Plain(Function):
-    """For eager programs."""
+    """Function of autograd for eager programs, which keeps what the rule saved."""
 
     @staticmethod
     def forward(ctx: Any, call: Any, *leaves: Any) -> Any:
@@ -436,7 +436,7 @@ class Plain(Function):
 
 
 class Transformed(Function):
-    """For `torch.func`, and for dual numbers."""
+    """Function of autograd for `torch.func` and for dual numbers."""
 
     @staticmethod
     def forward(call: Any, *leaves: Any) -> Any:
@@ -478,7 +478,7 @@ class Transformed(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One call of the whole batch."""
+        """Apply the call to the whole batch at once."""
         out = Transformed.apply(Mapped(call, in_dims[1:], info.batch_size), *leaves)
         if is_tensor(out):
             return out, 0
@@ -486,7 +486,7 @@ class Transformed(Function):
 
 
 def _owned(x: Any, leaves: Sequence[Any]) -> Any:
-    """A tensor that is neither a view nor one of the operands."""
+    """Copy a tensor that is a view or one of the operands; return anything else as it is."""
     if is_tensor(x) and (x._is_view() or any([x is leaf for leaf in leaves])):
         return x.clone()
     return x

@@ -53,7 +53,7 @@ def host(
     classes: tuple[type, ...],
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
-    """What a call of a primitive with tensors runs."""
+    """Return the function that a call of a primitive with tensors runs."""
     if any([issubclass(cls, np.ndarray) for cls in classes]):
         return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
     rule = find_rule(primitive, classes, config)

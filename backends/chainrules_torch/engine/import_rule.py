@@ -41,7 +41,7 @@ __all__ = ["import_rule"]
 def import_rule(
     f: Callable[..., Any], /, *, to: Primitive[..., Any] | None = None
 ) -> Primitive[..., Any]:
-    """A function of PyTorch's as a primitive, differentiated by PyTorch.
+    """Import a function of PyTorch's as a primitive, differentiated by PyTorch.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
 
 
 def _tensor(x: Any, like: Any) -> Any:
-    """An array or number as a tensor, without a copy where that can be; integers stay numbers."""
+    """Make an array or number a tensor, without a copy where that can be; integers stay numbers."""
     if is_tensor(x) or not (isinstance(x, (float, complex)) or hasattr(x, "dtype")):
         return x
     if not hasattr(x, "dtype"):
@@ -195,7 +195,7 @@ def _tensor(x: Any, like: Any) -> Any:
 
 
 def _back(y: torch.Tensor, home: Any) -> Any:
-    """A tensor as an array of the operands' library; as a number where there were but numbers."""
+    """Return a tensor as an array of the operands' library; as a number where all were numbers."""
     y = y.detach().resolve_conj().resolve_neg()
     if home is None:
         return y.item()

@@ -24,7 +24,7 @@ _functorch: Any = _C._functorch
 
 
 def is_hidden(tensors: Sequence[Any]) -> bool:
-    """Whether values of tensors cannot be looked at."""
+    """Tell whether the values of tensors cannot be looked at."""
     stack = _functorch.get_interpreter_stack() or ()
     if any([level.key() == _functorch.TransformType.Vmap for level in stack]):
         return True
@@ -149,7 +149,7 @@ def _stacked(parts: Sequence[Any]) -> tuple[Any, int | None]:
 
 
 def _moving(program: Program, xs: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """A program as a function of the floating-point tensors among its inputs, giving such."""
+    """Restrict a program to the floating-point tensors among its inputs and its outputs."""
 
     def moved(*given: Any) -> Any:
         rest = iter(given)
@@ -162,7 +162,7 @@ def _moving(program: Program, xs: Sequence[Any]) -> tuple[Callable[..., Any], li
 def _pulling(
     program: Program, n: int, statics: Sequence[tuple[Any, ...]], given: Sequence[bool]
 ) -> Program:
-    """The program from inputs, outputs and their cotangents to the cotangents of the inputs."""
+    """Build the program from inputs, outputs and their cotangents to the inputs' cotangents."""
     m = statics.count(())
 
     def compute(*tensors: Any) -> Any:
@@ -184,7 +184,7 @@ def _pulling(
 
 
 def _pushing(program: Program, n: int) -> Program:
-    """The program from inputs and their tangents to the tangents of the outputs."""
+    """Build the program from inputs and their tangents to the tangents of the outputs."""
 
     def of(out: Any, found: Any) -> Any:
         if type(out) is not tuple:

@@ -34,7 +34,7 @@ _C: Any = torch._C
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether a value is a tensor that a compiler works with, or is made of one."""
+    """Tell whether a value is a tensor that a compiler works with, or is made of one."""
     while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
         x = _C._functorch.get_unwrapped(x)
     return isinstance(x, (FakeTensor, FunctionalTensor))
@@ -67,7 +67,7 @@ def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _fresh(y: torch.Tensor, tensors: list[torch.Tensor]) -> torch.Tensor:
-    """An operation must not give what it was given, nor a view."""
+    """Make a result fresh: an operation must give neither what it was given nor a view."""
     if y._is_view() or any([y is x for x in tensors]):
         return y.clone(memory_format=torch.contiguous_format)
     return y.detach()

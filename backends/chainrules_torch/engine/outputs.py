@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 
 
 def wrap(y: Any) -> Any:
-    """A result as a function of PyTorch's gives it: a tensor, or leaves and their structure."""
+    """Wrap a result as PyTorch's functions give it: a tensor, or leaves and their structure."""
     if isinstance(y, Tensor):
         return y
     leaves, treedef = flatten(y)
@@ -25,22 +25,22 @@ def wrap(y: Any) -> Any:
 
 
 def unwrap(out: Any) -> Any:
-    """The result that `wrap` took apart."""
+    """Rebuild the result that `wrap` took apart."""
     return out if isinstance(out, Tensor) else unflatten(out[-1], out[:-1])
 
 
 def split(out: Any) -> tuple[Sequence[Any], TreeDef | None]:
-    """The leaves and the structure in what `wrap` gave; no structure for one tensor."""
+    """Split what `wrap` gave into leaves and structure; no structure for one tensor."""
     return ((out,), None) if isinstance(out, Tensor) else (out[:-1], out[-1])
 
 
 def joined(leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
-    """The result with these leaves."""
+    """Rebuild the result with these leaves."""
     return leaves[0] if treedef is None else unflatten(treedef, leaves)
 
 
 def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
-    """The cotangent of a result from those of its leaves, of which some may be missing."""
+    """Build the cotangent of a result from those of its leaves, of which some may be missing."""
     if treedef is None:
         return bars[0]
     entries = [ZeroTangent() if bar is None else bar for bar in bars[: treedef.num_leaves]]
@@ -48,7 +48,7 @@ def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
 
 
 def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
-    """The tangents of a result's leaves: zeros written out, None for integers."""
+    """Return the tangents of a result's leaves: zeros written out, None for integers."""
     if treedef is None:
         return _dense(y_dot, leaves[0])
     dots = FlatLayout(treedef, ((),) * len(leaves)).read(y_dot)
@@ -63,7 +63,7 @@ def _dense(t: Any, leaf: Any) -> Any:
 
 
 def written(bar: Any, of: Any) -> Any:
-    """The cotangent of a leaf with this space: where it is zero, a tensor of zeros."""
+    """Return the cotangent of a leaf with this space: where it is zero, a tensor of zeros."""
     if isinstance(bar, Tensor) or of is None:
         return bar if of is not None else None
     if bar is None or is_zero(bar):

@@ -19,7 +19,7 @@ __all__ = ["is_known", "pulling", "pushing", "solving"]
 
 
 def solving(call: AnyCall, compute: Callable[..., Any]) -> Program:
-    """The program of a call, whose value is computed as ``compute(*leaves)``."""
+    """Build the program of a call, whose value is computed as ``compute(*leaves)``."""
 
     def pull(leaves: Sequence[Any], out: Sequence[Any], bars: Sequence[Any]) -> list[Any]:
         y = (out, None) if len(out) == 1 else (out[:-1], out[-1])
@@ -57,14 +57,14 @@ _LIKE: dict[Any, Callable[..., Any]] = {
 
 
 def is_known(word: Any) -> bool:
-    """Whether a compiler can be told what a word that solves will give."""
+    """Tell whether a compiler can be told what a word that solves will give."""
     return word in _LIKE
 
 
 def pulling(
     call: AnyCall, y: Outputs, bars: Sequence[Any], needs: Sequence[bool], n: int
 ) -> Program:
-    """The program from leaves, outputs and the cotangents that there are to those of the leaves."""
+    """Build a program of leaves, outputs and present cotangents that gives those of the leaves."""
     outputs, treedef = y
     m, there = len(outputs), [bar is not None for bar in bars[: len(outputs)]]
 
@@ -80,7 +80,7 @@ def pulling(
 
 
 def pushing(call: AnyCall, y: Outputs, moved: Sequence[bool], n: int) -> Program:
-    """The program from leaves, outputs and the tangents that there are to those of the outputs."""
+    """Build a program of leaves, outputs and present tangents that gives those of the outputs."""
     outputs, treedef = y
     m = len(outputs)
 

@@ -1,4 +1,4 @@
-"""What PyTorch can do with a function that is exported to it."""
+"""Abilities of PyTorch with a function that is exported to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["supports"]
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """What of an exported function PyTorch can do, for operands like these.
+    """Tell what PyTorch can do with an exported function, for operands like these.
 
     Parameters
     ----------

@@ -39,13 +39,13 @@ class Mapped:
         self.size = size
 
     def value(self, leaves: Sequence[Any]) -> Any:
-        """The results, with the batch on their first axes."""
+        """Compute the results, with the batch on their first axes."""
         return self._map(self.call.value, (leaves, self.dims))
 
     def pull(
         self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
-        """The cotangents of the leaves; of one that all elements share, their sum."""
+        """Compute the cotangents of the leaves; of a leaf that all elements share, their sum."""
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, y_bars: Any) -> Any:
@@ -55,7 +55,7 @@ class Mapped:
         return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
 
     def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
-        """The tangents of the results."""
+        """Compute the tangents of the results."""
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, x_dots: Any) -> Any:
@@ -64,7 +64,7 @@ class Mapped:
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 
     def _map(self, f: Callable[..., Any], *groups: tuple[Sequence[Any], Sequence[Any]]) -> Any:
-        """A function of groups of leaves, of which it gets one element each time."""
+        """Map a function over groups of leaves, of which it gets one element each time."""
         sizes = [len(xs) for xs, _ in groups]
         flat = [x for xs, _ in groups for x in xs]
         dims = [

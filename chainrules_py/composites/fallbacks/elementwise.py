@@ -28,13 +28,13 @@ def strong_multiply_standard(c: Any, p: Any) -> Any:
 
 @v.exp2.fallback
 def exp2_standard(x: Any) -> Any:
-    """A power in the standard."""
+    """Compute 2 to the x as a power in the standard."""
     return v.pow(2.0, x)
 
 
 @v.cbrt.fallback
 def cbrt_standard(x: Any) -> Any:
-    """A power, and a step of Newton's method for its last digits."""
+    """Compute the cube root as a power, then one step of Newton's method for its last digits."""
     size = v.abs(x)
     regular = v.logical_and(v.greater(size, 0), v.isfinite(size))
     y = v.pow(v.where(regular, size, 1.0), 1 / 3)
@@ -52,13 +52,13 @@ def logaddexp2_standard(x: Any, y: Any) -> Any:
 
 @v.deg2rad.fallback
 def deg2rad_standard(x: Any) -> Any:
-    """A factor."""
+    """Convert degrees to radians by a factor."""
     return x * (math.pi / 180)
 
 
 @v.rad2deg.fallback
 def rad2deg_standard(x: Any) -> Any:
-    """A factor."""
+    """Convert radians to degrees by a factor."""
     return x * (180 / math.pi)
 
 
@@ -80,7 +80,7 @@ def divmod_standard(x: Any, y: Any) -> Any:
 
 @v.fmod.fallback
 def fmod_standard(x: Any, y: Any) -> Any:
-    """The remainder of the sizes, with the sign of x."""
+    """Compute the remainder of the absolute values, with the sign of x."""
     x, y = _array(x, y), _array(y, x)
     rest = v.remainder(v.abs(x), v.abs(y))
     if kind_of(rest) == "int":
@@ -90,7 +90,7 @@ def fmod_standard(x: Any, y: Any) -> Any:
 
 @v.modf.fallback
 def modf_standard(x: Any) -> Any:
-    """What is left of infinity is zero."""
+    """Split x into its fraction and whole part; the fraction of infinity is zero."""
     whole = v.trunc(x)
     rest = v.where(v.isinf(x), 0.0, x - v.where(v.isinf(x), 0.0, whole))
     return v.copysign(rest, x), whole
@@ -98,7 +98,7 @@ def modf_standard(x: Any) -> Any:
 
 @v.frexp.fallback
 def frexp_standard(x: Any) -> Any:
-    """The exponent by a logarithm, which may be off by one at the powers of two."""
+    """Find the exponent by a logarithm, which may be off by one at the powers of two."""
     size = v.abs(x)
     odd = v.logical_or(v.equal(size, 0), v.logical_not(v.isfinite(size)))
     size = v.where(odd, 0.5, size)
@@ -112,7 +112,7 @@ def frexp_standard(x: Any) -> Any:
 
 @v.ldexp.fallback
 def ldexp_standard(x: Any, n: Any) -> Any:
-    """A power of two; half of it at a time, for the whole may not be a number."""
+    """Multiply by a power of two, half of it at a time, for the whole may not be a number."""
     like = x if is_array_type(type(x)) else n
     dtype = x.dtype if hasattr(x, "dtype") else namespace(like).float64
     return _scaled(x, v.astype(n, dtype=dtype) if hasattr(n, "dtype") else float(n))
@@ -132,7 +132,7 @@ def spacing_standard(x: Any) -> Any:
 
 @v.round_decimals.fallback
 def round_decimals_standard(x: Any, *, decimals: int) -> Any:
-    """Rounded as a multiple of a power of ten."""
+    """Round x as a multiple of a power of ten."""
     if kind_of(x) == "int":
         return x if decimals >= 0 else 10**-decimals * v.floor_divide(_to_even(x, -decimals), 1)
     if decimals >= 0:
@@ -141,7 +141,7 @@ def round_decimals_standard(x: Any, *, decimals: int) -> Any:
 
 
 def _to_even(x: Any, power: int) -> Any:
-    """The multiples of a power of ten nearest to integers; even ones in the middle."""
+    """Divide integers by a power of ten, rounded to the nearest, and to even in the middle."""
     unit = 10**power
     whole, rest = v.floor_divide(x, unit), v.remainder(x, unit) * 2
     middle = v.logical_and(v.equal(rest, unit), v.equal(v.remainder(whole, 2), 1))
@@ -174,7 +174,7 @@ def _extreme(of: Any, x: Any, y: Any) -> Any:
 
 
 def _array(x: Any, other: Any) -> Any:
-    """A number of Python's as an array beside another."""
+    """Make a Python number an array beside another one."""
     return x if is_array_type(type(x)) else v.add(v.zeros_like(other), x)
 
 
@@ -188,7 +188,7 @@ def heaviside_standard(x: Any, h: Any) -> Any:
 
 @v.choose.fallback
 def choose_standard(a: Any, *choices: Any) -> Any:
-    """One choice after the other; a number that names none is an error of the caller's."""
+    """Go through one choice after the other; a number that names none is the caller's error."""
     y = choices[0]
     for number, choice in enumerate(choices[1:], start=1):
         y = v.where(v.equal(a, number), choice, y)
@@ -219,7 +219,7 @@ def nan_to_num_standard(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 @v.real_if_close.fallback
 def real_if_close_standard(x: Any, *, tol: float = 100) -> Any:
-    """The real part, if that is all there is."""
+    """Return the real part, if that is all there is."""
     if kind_of(x) != "complex":
         return x
     limit = tol * resolution(x) if tol > 1 else tol
@@ -239,7 +239,7 @@ def complex_outside_standard(x: Any, *, low: float, high: float) -> Any:
 
 @v.unwrap.fallback
 def unwrap_standard(x: Any, period: Any, *, axis: int = -1, discont: float | None = None) -> Any:
-    """The jumps without multiples of the period, added up."""
+    """Add up the jumps, without multiples of the period."""
     jumps = v.diff(x, axis=axis)
     half = period / 2
     rest = v.remainder(jumps + half, period) - half

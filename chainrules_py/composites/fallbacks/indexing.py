@@ -20,7 +20,7 @@ _AT_ONCE = 2**22
 
 @v.getitem.fallback
 def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
-    """As subscripting, within what the standard has: bounds that are there, and one array."""
+    """Index x within what the standard has: bounds that are there, and one array."""
     there: Any = x
     if any(map(_is_flag, index)) or _are_masks(arrays):
         return there[index.join(arrays)]
@@ -50,7 +50,7 @@ def _are_masks(arrays: tuple[Any, ...]) -> bool:
 
 
 def _entries(index: Any, ndim: int) -> list[Any]:
-    """The entries of an index, with a slice for each axis that it does not name."""
+    """List the entries of an index, with a slice for each axis that it does not name."""
     named = sum(1 for e in index if e is not None and e is not Ellipsis)
     entries: list[Any] = []
     for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
@@ -73,13 +73,13 @@ def _within(entries: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 
 def _places(x: Any, arrays: tuple[Any, ...], index: Any) -> Any:
-    """The places that an index reads, and the shape that it gives them."""
+    """Find the places that an index reads, in the shape that it gives them."""
     every = v.reshape(v.arange_like(x, stop=math.prod(x.shape)), shape=x.shape)
     return v.getitem(every, *arrays, index=index)
 
 
 def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    """The values to write, one for each place."""
+    """Return the values to write, one for each place."""
     if not is_array_type(type(y)):
         y = v.full_like(like, shape=(), fill=y)
     elif y.ndim > len(shape):  # of length one

@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _top(x: Any, axis: Any) -> Any:
-    """The largest element, and 0 where that is not finite: what exponents are shifted by."""
+    """Return the largest element, by which exponents are shifted, and 0 where it is not finite."""
     top = v.max(v.real(x) if kind_of(x) == "complex" else x, axis=axis, keepdims=True)
     return v.where(v.isfinite(top), top, 0.0)
 
@@ -61,7 +61,7 @@ def log_expit_standard(x: Array) -> Any:
 
 @v.logit.fallback
 def logit_standard(x: Array) -> Any:
-    """The logarithm of the odds."""
+    """Compute the logarithm of the odds."""
     return v.subtract(v.log(x), v.log1p(v.negative(x)))
 
 

@@ -26,7 +26,7 @@ def gcd_standard(x: Any, y: Any) -> Any:
 
 @v.lcm.fallback
 def lcm_standard(x: Any, y: Any) -> Any:
-    """The product, without what both divide by; 0 of 0."""
+    """Divide the product by the greatest common divisor; give 0 for two zeros."""
     common = v.gcd(x, y)
     none = v.equal(common, 0)
     return v.where(none, 0, v.abs(v.floor_divide(x, v.where(none, 1, common)) * y))

@@ -14,7 +14,7 @@ __all__: list[str] = []
 def full_like_standard(
     x: Array, *, shape: tuple[int, ...], fill: complex, dtype: Any = None
 ) -> Any:
-    """The standard's takes no shape."""
+    """Fill an array of a given shape, which the standard's function does not take."""
     dtype = x.dtype if dtype is None else dtype
     where = getattr(x, "device", None)
     keywords = {} if where is None else {"device": where}
@@ -23,20 +23,20 @@ def full_like_standard(
 
 @v.astype.implement
 def astype_standard(x: Array, *, dtype: Any) -> Any:
-    """The standard's takes the dtype by position only."""
+    """Convert to a dtype, which the standard's function takes by position only."""
     return namespace(x).astype(x, dtype, copy=False)
 
 
 @v.to_device.fallback
 def to_device_standard(x: Array, *, device: Any) -> Any:
-    """A method in the standard."""
+    """Move x to a device, by what is a method in the standard."""
     there: Any = x
     return there if there.device == device else there.to_device(device)
 
 
 @v.pad.fallback
 def pad_standard(x: Array, value: Any, *, widths: tuple[tuple[int, int], ...]) -> Any:
-    """Joined to blocks of the value, axis by axis."""
+    """Join x to blocks of the value, axis by axis."""
     y: Any = x
     for axis, (before, behind) in enumerate(widths):
         blocks = [

@@ -25,7 +25,7 @@ def vecdot_standard(x1: Array, x2: Array, *, axis: int = -1) -> Any:
 
 @v.inner.fallback
 def inner_standard(x1: Any, x2: Any) -> Any:
-    """A contraction of the last axes; a product with a number."""
+    """Contract the last axes, or multiply by a number."""
     if not (getattr(x1, "ndim", 0) and getattr(x2, "ndim", 0)):
         return v.multiply(x1, x2)
     return v.tensordot(x1, x2, axes=((-1 % x1.ndim,), (-1 % x2.ndim,)))
@@ -33,7 +33,7 @@ def inner_standard(x1: Any, x2: Any) -> Any:
 
 @v.dot.fallback
 def dot_standard(x1: Any, x2: Any) -> Any:
-    """A contraction of the last axis with the last but one; a product with a number."""
+    """Contract the last axis with the last but one, or multiply by a number."""
     if not (getattr(x1, "ndim", 0) and getattr(x2, "ndim", 0)):
         return v.multiply(x1, x2)
     return v.tensordot(x1, x2, axes=((x1.ndim - 1,), (builtins.max(x2.ndim - 2, 0),)))
@@ -41,7 +41,7 @@ def dot_standard(x1: Any, x2: Any) -> Any:
 
 @v.outer.fallback
 def outer_standard(x1: Any, x2: Any) -> Any:
-    """A column times a row."""
+    """Multiply a column by a row."""
     columns = [v.reshape(x, shape=(-1,)) if is_array_type(type(x)) else x for x in (x1, x2)]
     return v.multiply(v.reshape(columns[0], shape=(-1, 1)), columns[1])
 
@@ -81,7 +81,7 @@ def _aligned(x: Any, term: str, every: str) -> Any:
 def vector_norm_standard(
     x: Array, *, axis: Any = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
-    """By what it says of each order."""
+    """Compute the norm of each order by its formula."""
     size, how = v.abs(x), {"axis": axis, "keepdims": keepdims}
     if ord == math.inf:
         return v.max(size, **how)
@@ -126,7 +126,7 @@ def from_diagonal_standard(x: Array, *, rows: int, columns: int, offset: int = 0
 
 @v.svdvals.fallback
 def svdvals_standard(x: Array) -> Any:
-    """The vectors are thrown away."""
+    """Compute the singular values, and throw the vectors away."""
     return v.svd(x, full_matrices=False)[1]
 
 
@@ -143,7 +143,7 @@ def matrix_rank_standard(x: Array, *, rtol: float | None = None) -> Any:
 
 @v.lstsq.fallback
 def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
-    """By the singular values; that there are residuals is read off the rank."""
+    """Solve by the singular values; read off the rank whether there are residuals."""
     rows, columns = x1.shape
     cut = builtins.max(rows, columns) * resolution(x1) if rcond is None else rcond
     u, s, vh = v.svd(x1, full_matrices=False)
@@ -180,7 +180,7 @@ def _common(p: Any, x: Any) -> Any:
 
 @v.roots.fallback
 def roots_standard(p: Array) -> Any:
-    """The eigenvalues of the companion matrix, and a 0 for each coefficient of 0 at the end."""
+    """Find the companion matrix's eigenvalues, and a 0 for each coefficient of 0 at the end."""
     dtype = p.dtype if kind_of(p) in ("real", "complex") else namespace(p).float64
     p = v.astype(p, dtype=dtype)
     places = [i for i in range(p.shape[0]) if bool(v.not_equal(v.index(p, i), 0))]

@@ -15,13 +15,13 @@ __all__: list[str] = []
 
 @v.nanmax.fallback
 def nanmax_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """What is no number is less than all that are."""
+    """Find the maximum, with NaN taken to be less than all numbers."""
     return _among_numbers(v.max, -math.inf, x, axis, keepdims)
 
 
 @v.nanmin.fallback
 def nanmin_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """As `nanmax_standard`."""
+    """Find the minimum, with NaN taken to be greater than all numbers."""
     return _among_numbers(v.min, math.inf, x, axis, keepdims)
 
 
@@ -35,13 +35,13 @@ def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> 
 
 @v.cumulative_max.fallback
 def cumulative_max_standard(x: Array, *, axis: int) -> Any:
-    """The greater of x and x shifted, by 1, by 2, by 4, and so on."""
+    """Take the greater of x and x shifted, by 1, by 2, by 4, and so on."""
     return _accumulated(v.maximum, x, axis)
 
 
 @v.cumulative_min.fallback
 def cumulative_min_standard(x: Array, *, axis: int) -> Any:
-    """As `cumulative_max_standard`."""
+    """Take the lesser of x and x shifted, by 1, by 2, by 4, and so on."""
     return _accumulated(v.minimum, x, axis)
 
 

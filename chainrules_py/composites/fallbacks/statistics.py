@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 @v.bincount.fallback
 def bincount_standard(x: Array, weights: Array, *, minlength: int = 0) -> Any:
-    """Added to as many zeros as the largest number says."""
+    """Add the weights to as many zeros as the largest number says."""
     n = builtins.max(int(v.max(x)) + 1 if x.shape[0] else 0, minlength)
     if kind_of(weights) not in ("real", "complex"):
         weights = v.astype(weights, dtype=namespace(weights).float64)
@@ -70,7 +70,7 @@ def order_statistics_standard(x: Array, ranks: Array, *, skip_nan: bool = False)
 def weighted_quantile_standard(
     x: Array, q: Array, weights: Array, *, skip_nan: bool = False
 ) -> Any:
-    """The weights in the order of the elements, added up until they are a part q of the whole."""
+    """Add up the weights in the order of the elements until they are a part q of the whole."""
     xp = namespace(x)
     weights = v.broadcast_to(v.astype(weights, dtype=xp.float64), shape=x.shape)
     missing = v.isnan(x) if kind_of(x) == "real" else v.not_equal(x, x)
@@ -93,7 +93,7 @@ def weighted_quantile_standard(
 
 @v.interp.fallback
 def interp_standard(x: Any, xp: Array, fp: Array) -> Any:
-    """The line of the interval that x is in; the values themselves at the knots."""
+    """Interpolate on the line of the interval that x is in; return the values at the knots."""
     last = xp.shape[0] - 1
     at = x if is_array_type(type(x)) else v.full_like(xp, shape=(), fill=x)
     flat = v.reshape(at, shape=(-1,))

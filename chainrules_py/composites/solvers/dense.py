@@ -47,14 +47,14 @@ class Coordinates:
         self.size = sum(self._length(x) for x in leaves)
 
     def _count(self, x: Any) -> int:
-        """How many numbers of a leaf belong to each of the problems."""
+        """Count the numbers of a leaf that belong to each of the problems."""
         return math.prod(tuple(getattr(x, "shape", ()))[self.batch :])
 
     def _length(self, x: Any) -> int:
         return self._count(x) * (2 if kind_of(x) == "complex" else 1)
 
     def flat(self, leaves: Vector) -> Flat:
-        """The coordinates of a vector."""
+        """Return the coordinates of a vector."""
         if self.numbers:
             return [
                 float(part)
@@ -75,7 +75,7 @@ class Coordinates:
         return tuple([v.full_like(self.like, shape=(), fill=float(part)) for part in parts])
 
     def vector(self, flat: Flat) -> Vector:
-        """The vector of some coordinates."""
+        """Return the vector with these coordinates."""
         if self.numbers:
             rest = iter(flat)
             return [
@@ -99,7 +99,7 @@ class Coordinates:
         return (float(part) if not hasattr(x, "dtype") else part), stop
 
     def basis(self) -> Iterator[Vector]:
-        """The vectors of which one coordinate is 1, in each of the independent problems."""
+        """Yield the vectors with one coordinate of 1, in each of the independent problems."""
         if self.numbers:
             for i in range(self.size):
                 yield self.vector([float(i == k) for k in range(self.size)])
@@ -111,7 +111,7 @@ class Coordinates:
 
 
 def solved(columns: list[Flat], rhs: Flat) -> Flat:
-    """The coordinates x for which the columns, weighted by x, sum to the right-hand side.
+    """Find the coordinates x for which the columns, weighted by x, sum to the right-hand side.
 
     Raises
     ------

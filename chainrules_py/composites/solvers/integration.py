@@ -24,7 +24,7 @@ Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 
 @final
 class Integration:
-    """One initial value problem, on plain values."""
+    """Initial value problem, on plain values."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Integration:
         self._rate = rate_of(self.f, self.tree, self.params)
 
     def rate(self, y: Vector, t: float) -> Vector:
-        """The rate of change."""
+        """Compute the rate of change."""
         return refuse_traced(self._rate(y, t), self.f, "odeint")  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------ the state
 
     def run(self) -> tuple[list[Vector], Fractions]:
-        """The states at the times, and the steps that were taken."""
+        """Return the states at the times, and the steps that were taken."""
         y = self.tree.leaves
         states, taken = [y], []
         if len(self.times) > 1:
@@ -78,7 +78,7 @@ class Integration:
     def _advance(
         self, y: Vector, k: Vector, h: float, a: float, b: float
     ) -> tuple[Vector, Vector, float, tuple[float, ...]]:
-        """Steps from one output to the next; h is the length to begin with, and to go on with."""
+        """Step from one output to the next; h is the length to begin with, and to go on with."""
         method, t, fractions = self.method, a, [0.0]
         while t != b:
             # The last two steps are of one length, so that none is vanishingly short.
@@ -105,7 +105,7 @@ class Integration:
         return y, k, h, tuple(fractions)
 
     def _error(self, e: Vector, y: Vector, moved: Vector) -> float:
-        """The root mean square of an error, relative to what is allowed; 1 is just right."""
+        """Compute the root mean square of an error relative to what is allowed; 1 is just right."""
         scaled, count = [], 0
         for x, before, after in zip(e, y, moved, strict=True):
             size = v.where(v.abs(before) > v.abs(after), v.abs(before), v.abs(after))
@@ -115,7 +115,7 @@ class Integration:
         return error if error == error else math.inf
 
     def _first_step(self, y: Vector, k: Vector) -> float:
-        """How long the first step is to be.
+        """Choose the length of the first step.
 
         E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equations I* (1993),
         section II.4, "Starting Step Size".
@@ -147,7 +147,7 @@ class Integration:
     # ----------------------------------------------------------------------- its derivatives
 
     def resolved(self, taken: Fractions) -> Fractions:
-        """The steps, divided where the derivative of the two methods of the pair differ.
+        """Divide the steps where the derivatives of the two methods of the pair differ.
 
         The steps were chosen for the state. They can be far too long for its derivatives: at an
         equilibrium they grow without bound, though an error there decays, or grows, as fast as it
@@ -171,7 +171,7 @@ class Integration:
         fine: list[float],
         depth: int,
     ) -> Vector:
-        """The state after a part of the time; where its steps end is noted in ``fine``."""
+        """Return the state after a part of the time; note in ``fine`` where its steps end."""
         t, h = a + start * (b - a), (stop - start) * (b - a)
         if abs(h) <= self._trusted and self._trust > 0:
             self._trust -= 1
@@ -195,7 +195,7 @@ class Integration:
         return y
 
     def _sensitivity(self, y: Vector, t: float, h: float, seed: int) -> tuple[Vector, float]:
-        """The state after a step, and the error of its derivatives beside what is allowed.
+        """Return the state after a step, and the error of its derivatives beside what is allowed.
 
         One cotangent with something of every direction is pulled back through the difference of
         the two methods, to the state, the parameters and what f captured; each of these is

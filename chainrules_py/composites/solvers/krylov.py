@@ -14,7 +14,7 @@ Apply = Callable[[Vector], Vector]
 
 
 def gmres(apply: Apply, b: Vector, tol: float, max_steps: int | None, restart: int = 100) -> Vector:
-    """The x with ``apply(x) = b``, where the norm of the residual is least in a Krylov space.
+    """Find the x with ``apply(x) = b``, where the norm of the residual is least in a Krylov space.
 
     Y. Saad and M. H. Schultz, "GMRES" (1986). The residual is asked to be small beside ‖b‖ +
     ‖A‖‖x‖, with what the products have shown of ‖A‖: less is not to be had in finite precision.
@@ -47,7 +47,7 @@ def gmres(apply: Apply, b: Vector, tol: float, max_steps: int | None, restart: i
 def _arnoldi(
     apply: Apply, residual: Vector, length: float, target: float, most: int, largest: float
 ) -> tuple[Vector, int, float]:
-    """One cycle: an orthonormal basis, and the triangular factor of the projected operator."""
+    """Run one cycle: find an orthonormal basis and the projected operator's triangular factor."""
     basis = [combine([0.0 * r for r in residual], 1.0 / length, residual)]
     columns: list[list[float]] = []
     turns: list[tuple[float, float]] = []
@@ -92,7 +92,7 @@ def _back_substituted(columns: list[list[float]], rhs: list[float]) -> list[floa
 
 
 def conjugate_gradients(apply: Apply, b: Vector, tol: float, max_steps: int | None) -> Vector:
-    """The x with ``apply(x) = b``, for an operator that is symmetric and positive definite.
+    """Find the x with ``apply(x) = b``, for an operator that is symmetric and positive definite.
 
     M. R. Hestenes and E. Stiefel (1952). The residual is asked to be small as in `gmres`.
 

@@ -17,7 +17,7 @@ _MEMORY = 10
 
 
 def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
-    """A point near which a function is least: L-BFGS.
+    """Find a point near which a function is least, by L-BFGS.
 
     J. Nocedal, "Updating quasi-Newton matrices with limited storage" (1980).
 
@@ -58,7 +58,7 @@ def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
 
 
 def _direction(g: Vector, steps: list[tuple[Vector, Vector, float]]) -> Vector:
-    """The gradient times the inverse Hessian that the last steps show, downwards."""
+    """Return the gradient times the inverse Hessian that the last steps show, downwards."""
     q = [-y for y in g]
     shares = []
     for s, y, product in reversed(steps):
@@ -75,7 +75,7 @@ def _direction(g: Vector, steps: list[tuple[Vector, Vector, float]]) -> Vector:
 def _searched(
     slope: Slope, x: Vector, value: float, g: Vector, direction: Vector, length: float
 ) -> tuple[Vector, float, Vector] | None:
-    """A step along which the value falls, and the slope is less steep, by bisection.
+    """Find by bisection a step to a smaller value and a less steep slope; None if there is none.
 
     A. S. Lewis and M. L. Overton, "Nonsmooth optimization via quasi-Newton methods" (2013), 3.2.
     """

@@ -41,7 +41,7 @@ class Residual(Operator):
     f: Function
 
     def __call__(self, x: Any, *params: Any) -> Any:
-        """The residual, in the structure of x."""
+        """Compute the residual, in the structure of x."""
         before, after = Tree(x), Tree(self.f(x, *params))
         if len(before.leaves) != len(after.leaves):
             msg = (
@@ -60,11 +60,11 @@ class Gradient(Operator):
     f: Function
 
     def __call__(self, x: Any, *params: Any) -> Any:
-        """The gradient, in the structure of x."""
+        """Compute the gradient, in the structure of x."""
         return self.with_value(x, *params)[1]
 
     def with_value(self, x: Any, *params: Any) -> tuple[Any, Any]:
-        """The value and the gradient."""
+        """Compute the value and the gradient."""
         y, pullback = self.config.rrule_via_ad(lambda x: self.f(x, *params), x)
         of = space(y)
         if not (type(of) is Space and of.kind == "real" and of.size == 1):
@@ -87,7 +87,7 @@ class Pushed(Operator):
     params: tuple[Any, ...]
 
     def __call__(self, u: Any) -> Any:
-        """The product."""
+        """Multiply the Jacobian by a vector."""
         tree = Tree(self.x)
         tangents = [ZeroTangent() for _ in (self.f, *self.params)]
         tangents.insert(1, tree.tangent(Tree(u).leaves))
@@ -111,7 +111,7 @@ class Pulled(Operator):
         return self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
 
     def __call__(self, u: Any) -> Any:
-        """The product."""
+        """Multiply the Jacobian by a vector."""
         y, pullback = self.recorded
         tree = Tree(self.x)
         return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))

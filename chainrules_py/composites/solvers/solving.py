@@ -36,7 +36,7 @@ def root(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """By Newton's method, or by somebody's own solver."""
+    """Find a root by Newton's method, or by the user's own solver."""
     system = System(f, x0, params, "root", batch)
     if not system.start:
         return x0
@@ -56,7 +56,7 @@ def fixed_point(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """By iteration, by Newton's method for the residual, or by somebody's own solver."""
+    """Find a fixed point by iteration, Newton's method for the residual, or the user's solver."""
     system = System(Residual(f), x0, params, "fixed_point", batch)
     if not system.start:
         return x0
@@ -82,7 +82,7 @@ def minimize(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """By a quasi-Newton method and Newton's, or by somebody's own solver."""
+    """Find a minimum by a quasi-Newton method and Newton's, or by the user's own solver."""
     gradient = Gradient(any_engine, f)
     system = System(gradient, x0, params, "minimize", batch)
     if not system.start:
@@ -125,7 +125,7 @@ def linear_solve(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """As a matrix, by products alone, or by somebody's own solver; and see that it is solved."""
+    """Solve by a dense matrix, by products alone, or by the user's solver; check the solution."""
     system = System(matvec, b, params, "linear_solve", batch)
     rhs = system.start
     if not rhs:
@@ -161,7 +161,7 @@ def odeint(
     method: str = "dopri5",
     max_steps: int = 100_000,
 ) -> Any:
-    """By steps whose length is chosen for the error."""
+    """Integrate by steps whose length is chosen for the error."""
     problem = Integration(f, y0, t, params, rtol, atol, method, max_steps)
     states, _ = problem.run()
     return problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])

@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method, on plain values and on traced ones alike."""
+"""Steps of explicit Runge-Kutta methods, on plain values and on traced ones alike."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Rate = Callable[[Vector, Any], Vector]
 
 
 def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...]) -> Rate:
-    """The rate of change as a function of lists, in the dtypes of the state."""
+    """Return the rate of change as a function of lists, in the dtypes of the state."""
 
     def rate(y: Vector, t: Any) -> Vector:
         given = f(tree.build(y), t, *params)
@@ -85,7 +85,7 @@ def _fitted(k: Any, y: Any) -> Any:
 
 
 def weighted(y: Vector, h: Any, weights: tuple[float, ...], ks: list[Vector]) -> Vector:
-    """The state y + h Σ wᵢ kᵢ."""
+    """Compute the state y + h Σ wᵢ kᵢ."""
     made = []
     for n, x in enumerate(y):
         total: Any = None
@@ -99,7 +99,7 @@ def weighted(y: Vector, h: Any, weights: tuple[float, ...], ks: list[Vector]) ->
 def stages(
     method: Tableau, rate: Rate, y: Vector, t: Any, h: Any, first: Any = None
 ) -> list[Vector]:
-    """The rates of all stages but the last, which is the rate at the next state."""
+    """Compute the rates of all stages but the last, which is the rate at the next state."""
     ks = [rate(y, t) if first is None else first]
     for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
         ks.append(rate(weighted(y, h, weights, ks), t + time * h))
@@ -126,7 +126,7 @@ class Substep:
         self.stop = stop
 
     def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
-        """The state at the end of the part, from that at its beginning."""
+        """Compute the state at the end of the part, from that at its beginning."""
         method, tree = METHODS[self.method], Tree(y)
         t, h = t0 + self.start * (t1 - t0), (self.stop - self.start) * (t1 - t0)
         ks = stages(method, rate_of(f, tree, params), tree.leaves, t, h)

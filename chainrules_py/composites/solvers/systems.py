@@ -36,7 +36,7 @@ SMALL = 256
 
 
 def engine() -> Any:
-    """The installed engine, which takes the derivatives that solvers need."""
+    """Return the installed engine, which takes the derivatives that solvers need."""
     found = plugins.default_engine()
     if found is None:
         msg = (
@@ -85,7 +85,7 @@ class System:
         return self.equations(self.at(self.tree.build(leaves)))
 
     def equations(self, r: Any) -> Vector:
-        """The equations in what f gave: as many, and in the same shapes, as there are unknowns."""
+        """Return the equations that f gave: as many, and in the same shapes, as the unknowns."""
         leaves = Tree(r).leaves
         shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
         if shapes != [of.shape for of in self.spaces] or any(
@@ -99,7 +99,7 @@ class System:
         return leaves
 
     def read(self, x: Any) -> Vector:
-        """The unknowns in what a solver gave, in the dtypes of those it started from."""
+        """Return the unknowns that a solver gave, in the dtypes of those it started from."""
         leaves = floating(Tree(plain(x)).leaves)
         shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
         if shapes != [of.shape for of in self.spaces]:
@@ -111,7 +111,7 @@ class System:
         return [project_exactly(leaf, of) for leaf, of in zip(leaves, self.spaces, strict=True)]
 
     def linearised(self, leaves: Vector) -> tuple[Vector, Callable[[Vector], Vector]]:
-        """The equations at a point, and the transposed product with their Jacobian."""
+        """Return the equations at a point, and a function for transposed Jacobian products."""
         y, pullback = engine().vjp(lambda *xs: tuple(self._traced(xs)), *leaves)
         refuse_traced(y, self.f, self.name)
         return list(y), lambda bars: list(pullback(tuple(bars)))
@@ -120,14 +120,14 @@ class System:
         return self.equations(self.f(self.tree.build(xs), *self.params))
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
-        """The equations, and the columns of their Jacobian in real coordinates."""
+        """Return the equations, and the columns of their Jacobian in real coordinates."""
         r, pull = self.linearised(leaves)
         coordinates = Coordinates(leaves, self.batch)
         rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
         return r, transposed(rows)
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
-        """The Jacobian times a vector."""
+        """Multiply the Jacobian by a vector."""
         _, r_dot = engine().jvp(
             lambda *xs: tuple(self._traced(xs)), tuple(leaves), tuple(direction)
         )
@@ -135,7 +135,7 @@ class System:
 
 
 def transposed(rows: list[Flat]) -> list[Flat]:
-    """The columns of a matrix that is given by its rows."""
+    """Return the columns of a matrix that is given by its rows."""
     if not rows or isinstance(rows[0], list):
         return [list(column) for column in zip(*rows, strict=True)]
     matrix = v.stack(*rows, axis=-2)
@@ -154,7 +154,7 @@ def solve_linear(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Vector:
-    """The x with ``apply(x) = b``.
+    """Find the x with ``apply(x) = b``.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _negative(flat: Flat) -> Flat:
 def _descended(
     system: System, x: Vector, step: Vector, length: Any, small: Any, count: int
 ) -> tuple[Vector, Vector]:
-    """A step along a direction of descent, halved where it does not lessen the residual."""
+    """Take a step along a direction of descent, halved where it does not lessen the residual."""
     batch = system.batch
     factor: Any = length * 0.0 + 1.0
     for _ in range(40):
@@ -270,7 +270,7 @@ def _descended(
 
 
 def _polished(system: System, x: Vector, step: Vector, r: Vector) -> Vector:
-    """The last steps, as long as they lessen the residual: to what rounding leaves of it."""
+    """Take the last steps, as long as they lessen the residual: to what rounding leaves of it."""
     batch = system.batch
     for _ in range(3):
         length = norm(r, batch)
@@ -297,7 +297,7 @@ def _shown(length: Any) -> str:
 
 
 def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None) -> Vector:
-    """The x with x - f(x) = 0, by applying f again and again.
+    """Find the x with x - f(x) = 0, by applying f again and again.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
 
 
 def accepted(system: System, x: Vector, tol: float | None) -> Vector:
-    """What somebody's own solver gave, if it is a solution.
+    """Return the result of the user's own solver, if it is a solution.
 
     The residual has to be small beside that of the start, or beside what a relative change of x
     would do to it.
@@ -389,7 +389,7 @@ def verify(system: System, leaves: Vector, solver: Any) -> None:
 def _correction(
     system: System, leaves: Vector, solver: Any
 ) -> tuple[Vector, Callable[[Vector], Vector]]:
-    """The residual, and the inverse of the Jacobian."""
+    """Return the residual, and a function that applies the inverse of the Jacobian."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
         r, columns = system.jacobian(leaves)
         coordinates = Coordinates(leaves, system.batch)

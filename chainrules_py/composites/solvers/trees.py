@@ -50,15 +50,15 @@ class Tree:
         self.leaves: list[Any] = list(_leaves(like))
 
     def build(self, leaves: Iterable[Any]) -> Any:
-        """The structure around other arrays and numbers."""
+        """Build the structure around other arrays and numbers."""
         return _build(self.like, iter(leaves))
 
     def tangent(self, leaves: Iterable[Any]) -> Any:
-        """The tangent of the structure with these entries."""
+        """Build the tangent of the structure with these entries."""
         return _tangent(self.like, iter(leaves))
 
     def read(self, t: Any) -> list[Any]:
-        """The entries of a tangent, or of a plain container that mirrors it; zeros written out."""
+        """Read the entries of a tangent, or of a plain container like it; write zeros out."""
         return list(_read(self.like, canonicalize(self.like, t)))
 
     def __repr__(self) -> str:
@@ -108,17 +108,17 @@ def _read(x: Any, t: Any) -> Iterator[Any]:
 
 
 def plain(x: Any) -> Any:
-    """A value, or a function with what it captured, without the tracers of any level."""
+    """Strip a value, or a function with what it captured, of the tracers of all levels."""
     return ignore_derivatives(x) if find_tracers(x) else x
 
 
 def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What an engine's pullback gave, with `Tangent[P]` for each structure at every level."""
+    """Rewrite an engine's cotangents with `Tangent[P]` for each structure at every level."""
     return tuple([canonicalize(x, bar) for x, bar in zip(primals, bars, strict=True)])
 
 
 def started(y0: Any, t: Any) -> Tree:
-    """The initial state of `odeint`: with numbers as arrays, integers as floating-point numbers."""
+    """Return the initial state of `odeint`, with numbers as arrays and integers as floats."""
     if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
         msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
         raise ValueError(msg)

@@ -24,13 +24,13 @@ def floating(leaves: Vector) -> Vector:
 
 
 def eps_of(leaves: Vector) -> float:
-    """The coarsest relative distance between neighbouring numbers of the leaves' dtypes."""
+    """Return the coarsest relative distance between neighbouring numbers of the leaves' dtypes."""
     found = [resolution(x) for x in leaves if hasattr(x, "dtype")]
     return max([2.0**-52, *found])
 
 
 def size(leaves: Vector) -> int:
-    """How many real numbers a vector is made of."""
+    """Count the real numbers that a vector is made of."""
     return sum(
         math.prod(getattr(x, "shape", ())) * (2 if kind_of(x) == "complex" else 1) for x in leaves
     )
@@ -48,7 +48,7 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def number(x: Any) -> float:
-    """The number in a value without axes. PyTorch warns of ``float(x)`` where x has derivatives."""
+    """Return a 0-d value as a float; PyTorch warns of ``float(x)`` where x has derivatives."""
     return float(x.item() if hasattr(x, "item") else x)
 
 
@@ -66,17 +66,17 @@ def norm(a: Vector, batch: int = 0) -> Any:
 
 
 def combine(a: Vector, c: Any, b: Vector, batch: int = 0) -> Vector:
-    """a + c b; c is a number, or one number for each of the independent problems."""
+    """Compute a + c b; c is a number, or one number for each of the independent problems."""
     return [x + sized(c, y, batch) * y for x, y in zip(a, b, strict=True)]
 
 
 def sized(c: Any, like: Any, batch: int) -> Any:
-    """A factor for each problem with an axis for each of an array's."""
+    """Reshape a factor for each problem to have an axis for each axis of an array."""
     if not batch or isinstance(c, float):
         return c
     return v.reshape(c, shape=(*like.shape[:batch], *(1,) * (like.ndim - batch)))
 
 
 def every(condition: Any) -> bool:
-    """Whether a condition holds for all of the independent problems."""
+    """Tell whether a condition holds for all of the independent problems."""
     return condition if type(condition) is bool else bool(v.all(condition))

@@ -24,12 +24,7 @@ from chainrules_py.primitives.closures.freeze import CapturedValues
 from chainrules_py.primitives.closures.search import Search
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values import arrays
-from chainrules_py.values.structure import (
-    fields_of,
-    is_structure_type,
-    rebuild,
-    register_structure,
-)
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
 from chainrules_py.values.tracers import find_tracers
 
 __all__ = [
@@ -116,7 +111,7 @@ class Closure:
         return self.filled()(*operands)
 
     def filled(self) -> Any:
-        """What it was made of, with the values as they are now in it."""
+        """Rebuild the original callable, with the values as they are now in it."""
         if self._filled is None:
             values = self.captured
             filling = Copy(
@@ -126,7 +121,7 @@ class Closure:
         return self._filled
 
     def around(self, captured: Iterable[Any]) -> Closure:
-        """The same function around other values."""
+        """Make the same function around other values."""
         return Closure(self.template, self._made, tuple(captured), self.name)
 
     def __repr__(self) -> str:
@@ -142,7 +137,7 @@ register_structure(
 
 
 def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
-    """A function together with the traced values that it captured.
+    """Pair a function with the traced values that it captured.
 
     Parameters
     ----------
@@ -195,7 +190,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 
 def settled(f: Any) -> tuple[Any, CapturedValues]:
-    """A function that sees the names from outside as they are now, and what it sees.
+    """Make a function see the names from outside as they are now; return it and what it sees.
 
     A backward function calls it long after the call that it belongs to. By then a loop has gone on,
     and Python would show it the last version of each name. The functions that it calls by such
@@ -242,7 +237,7 @@ class Backward:
         self.kept = kept
 
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
-        """One cotangent per operand."""
+        """Compute one cotangent per operand."""
         return self.pull(y_bar)
 
 
@@ -254,7 +249,7 @@ def _same(x: Any) -> Any:
 
 
 def _is_tracer(x: Any) -> bool:
-    """Whether a value is traced, by an engine of ours or by another one."""
+    """Tell whether a value is traced, by an engine of ours or by another one."""
     cls = type(x)
     return arrays.is_tracer_type(cls) or arrays.host_of(cls) is not None
 
@@ -264,7 +259,7 @@ def _name(f: Any) -> str:
 
 
 def refuse_traced(y: Any, f: Any, word: str) -> Any:
-    """A result of a function that was given nothing traced; an error if it is traced.
+    """Return the result of a function that was given nothing traced; raise if it is traced.
 
     Raises
     ------
@@ -277,7 +272,7 @@ def refuse_traced(y: Any, f: Any, word: str) -> Any:
 
 
 def refuse_hidden(y: Any, word: Primitive[..., Any], f: Any, operands: tuple[Any, ...]) -> Any:
-    """A result of a function; an error if it is traced at a level that no operand is of.
+    """Return the result of a function; raise if it is traced at a level that no operand is of.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class Copy:
         self._known: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
-        """The copy of a value; the value itself if there is no need of one."""
+        """Copy a value; return the value itself if there is no need of a copy."""
         if not self.is_tainted(x):
             return self.leaf(x)
         if id(x) not in self._known:
@@ -115,7 +115,7 @@ class Copy:
             new.__kwdefaults__ = {name: self(x) for name, x in f.__kwdefaults__.items()}
 
     def _named(self, x: Any) -> Any:
-        """A global of a function; there is no need to settle those of libraries."""
+        """Copy a global of a function; leave functions of libraries, which need no settling."""
         lasting = self.settle and type(x) is types.FunctionType and is_of_library(x)
         return x if lasting else self(x)
 

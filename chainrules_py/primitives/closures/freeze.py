@@ -1,4 +1,4 @@
-"""What functions use from outside: kept as it was at a call, and searched for tracers.
+"""Captures of functions: kept as they were at a call, and searched for tracers.
 
 A backward function runs long after the call that it belongs to. By then a loop has gone on, and
 Python would show it the last version of each name. And a tracer that comes in by a name, and not as
@@ -30,7 +30,7 @@ _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type,
 
 
 class CapturedValues(tuple[Any, ...]):
-    """What a backward function uses from outside, at the end of a record.
+    """Values that a backward function uses from outside, at the end of a record.
 
     A program can reach these values by other ways, and write to them: an engine that guards arrays
     watches over those among them.
@@ -40,7 +40,7 @@ class CapturedValues(tuple[Any, ...]):
 
 
 def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A function that sees the names from outside as they are now, and their values.
+    """Make a function see the names from outside as they are now; return it and their values.
 
     Names that the function assigns to itself stay shared with the others who see them.
 
@@ -87,7 +87,7 @@ def _is_fixed(value: Any) -> bool:
 
 
 def _content(cell: types.CellType) -> Any:
-    """What is in a cell; the cell itself, to be shared, while it is empty."""
+    """Return the content of a cell; the cell itself, to be shared, while it is empty."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -96,7 +96,7 @@ def _content(cell: types.CellType) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def global_names(code: types.CodeType) -> tuple[str, ...]:
-    """The global names, and the attributes, that a function and those inside it look up."""
+    """List the global names, and the attributes, that a function and those inside it look up."""
     names = dict.fromkeys(code.co_names)
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
@@ -106,7 +106,7 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def assigned_names(code: types.CodeType) -> frozenset[str]:
-    """The names from outside that a function, or one inside it, assigns to; "global" for those."""
+    """List the outside names that a function, or one inside it, assigns; "global" for globals."""
     import dis  # which imports inspect
 
     names = set()
@@ -176,12 +176,12 @@ def check_captured(
 
 
 def _is_plain(cls: type) -> bool:
-    """Whether values of a class neither are nor hold tracers, as far as anybody can see."""
+    """Tell whether values of a class neither are nor hold tracers, as far as anybody can see."""
     return structure_of(cls) is None and not arrays.is_tracer_type(cls)
 
 
 def captured(functions: Iterable[Any], level: int = 0) -> list[str]:
-    """The names from outside under which functions find tracers of a level or above."""
+    """List the outside names under which functions find tracers of a level or above."""
     owners: dict[str, list[str]] = {}
     for function in functions:
         _search(function, level, owners, _DEPTH)
@@ -203,7 +203,7 @@ def _search(function: Any, level: int, owners: dict[str, list[str]], depth: int)
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:
-    """The names that a callable takes from outside, with their values."""
+    """Yield the names that a callable takes from outside, with their values."""
     if isinstance(function, functools.partial):
         yield from ((f"argument {i}", x) for i, x in enumerate(function.args))
         yield from function.keywords.items()

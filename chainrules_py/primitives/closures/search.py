@@ -1,4 +1,4 @@
-"""What a function knows besides its arguments, and who of it holds whom."""
+"""Search through all that a function knows besides its arguments, noting who holds whom."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Search:
             waiting.extend(reversed(found))  # so that values are found in the order of reading
 
     def _named(self, x: Any) -> Iterable[Any]:
-        """The globals that a function names, if it is part of the program.
+        """Return the globals that a function names, if it is part of the program.
 
         Those of libraries know no values of it, and there are very many of them.
         """
@@ -83,7 +83,7 @@ class Search:
         return globals_of(x).values()
 
     def tainted(self) -> set[int]:
-        """The values from which a captured one can be reached."""
+        """Find the values from which a captured one can be reached."""
         reached: set[int] = set()
         waiting = [id(x) for x in self.found]
         while waiting:
@@ -95,7 +95,7 @@ class Search:
 
 
 def held(x: Any) -> Iterator[Any]:
-    """What a value knows directly."""
+    """Yield the values that a value knows directly."""
     kind = type(x)
     if kind is types.FunctionType:
         yield from (content(cell) for cell in x.__closure__ or ())
@@ -115,7 +115,7 @@ def held(x: Any) -> Iterator[Any]:
 
 
 def is_container(kind: type) -> bool:
-    """Whether values of a class are taken apart into their fields, and put together again."""
+    """Tell whether values of a class are taken apart into fields, and put together again."""
     structure: Any = structure_of(kind)
     if structure is None:
         return False
@@ -124,7 +124,7 @@ def is_container(kind: type) -> bool:
 
 
 def content(cell: Any) -> Any:
-    """What is in the cell of a closure, or None."""
+    """Return the content of a closure's cell, or None."""
     try:
         return cell.cell_contents
     except ValueError:  # not yet assigned
@@ -132,19 +132,19 @@ def content(cell: Any) -> Any:
 
 
 def globals_of(f: types.FunctionType) -> dict[str, Any]:
-    """The globals that a function, and the functions defined in it, may look up."""
+    """Return the globals that a function, and the functions defined in it, may look up."""
     scope = f.__globals__
     return {name: scope[name] for name in global_names(f.__code__) if name in scope}
 
 
 def is_of_library(f: types.FunctionType) -> bool:
-    """Whether a function is installed, rather than part of somebody's program."""
+    """Tell whether a function is installed, rather than part of somebody's program."""
     return _is_library(f.__globals__.get("__name__", "__main__"))
 
 
 @functools.cache
 def _is_library(name: str) -> bool:
-    """Whether a module is installed, rather than part of somebody's program."""
+    """Tell whether a module is installed, rather than part of somebody's program."""
     root = name.partition(".")[0]
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):
         return root != "__main__"
@@ -153,7 +153,7 @@ def _is_library(name: str) -> bool:
 
 
 def attributes(x: Any) -> dict[str, Any]:
-    """The attributes of an object of somebody's own class."""
+    """Return the attributes of an object of somebody's own class."""
     found = dict(vars(x)) if hasattr(x, "__dict__") else {}
     for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
         try:

@@ -84,7 +84,7 @@ class AsOption:
         self.convert = convert
 
     def __call__(self, call: Call, value: Any) -> None:
-        """As any lowering."""
+        """Lower a keyword of a call to an option of the word."""
         call.options[self.name] = self.convert(value)
 
 
@@ -114,7 +114,7 @@ class AsOperand:
         self.place = place
 
     def __call__(self, call: Call, value: Any) -> None:
-        """As any lowering."""
+        """Lower a keyword of a call to an option of the word."""
         self.place(call, self.name, self.convert(value))
 
 
@@ -122,7 +122,7 @@ _READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "position
 
 
 class Alias:
-    """One row: a library's function, the word it is, and what becomes of its keywords."""
+    """Alias in one row: a library's function, the word it is, and the fate of its keywords."""
 
     __slots__ = ("_direct", "_given", "fewer", "gather", "lower", "native", "word", *_READ)
 
@@ -144,7 +144,7 @@ class Alias:
         self._direct: dict[Any, Direct | None] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """What is read off the signature, if nobody has asked for any of it yet."""
+        """Read the signature for an attribute that comes from it, if nobody has asked yet."""
         if name not in _READ:
             raise AttributeError(name)
         self.read()
@@ -197,7 +197,7 @@ class Alias:
         return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
 
     def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
-        """How a call with n positional arguments and these keywords is the word's, if it renames.
+        """Map calls with n positional arguments and these keywords to the word, if it renames.
 
         None where a keyword is refused, or lowered to more than an option, where operands come in
         a sequence, and where the call does not fit: `call` sees to all that.
@@ -244,7 +244,7 @@ class Alias:
         return operands, tuple(options)
 
     def composite(self, n: int, keywords: tuple[str, ...]) -> Composite | None:
-        """What makes such calls of a composite, if arguments only change their names and forms.
+        """Map such calls to a composite, if the arguments only change their names and forms.
 
         None where the row is of a word, and where `call` has more to see to.
         """
@@ -406,7 +406,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _variadic_of(native: Callable[..., Any]) -> str | None:
-    """The ``*parameter`` of a function, in which a list is one argument as any other."""
+    """Return a function's ``*parameter``, in which a list is one argument as any other."""
     try:
         return parameters_of(native).variadic
     except (TypeError, ValueError):

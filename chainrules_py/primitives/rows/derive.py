@@ -19,7 +19,7 @@ __all__ = ["derive", "rows_of"]
 
 
 def rows_of(root: str) -> dict[str, Alias]:
-    """The rows of a library, by the names of its functions behind its own.
+    """Return the rows of a library, by the names of its functions behind its own.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def derive(
 
 
 def _read(native: Callable[..., Any], row: Alias) -> dict[str, Any]:
-    """The parameters of a function; those that it hands on by ``**`` are the other's."""
+    """Read the parameters of a function; those that it hands on by ``**`` are the other's."""
     found = parameters_of(native)
     names = (*found.positional, *([found.variadic] if found.variadic else ()), *found.keyword_only)
     parameters = {name: found.defaults.get(name, REQUIRED) for name in names}

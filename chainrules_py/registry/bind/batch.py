@@ -38,7 +38,7 @@ __all__ = [
 
 
 def batched(half: Any) -> Callable[..., Any]:
-    """The form of a push or pull for tangents with a leading axis of directions."""
+    """Return the form of a push or pull for tangents with a leading axis of directions."""
     found = getattr(half, "batched", None)
     if found is None:
         found = half.batched = one_by_one(half)
@@ -46,7 +46,7 @@ def batched(half: Any) -> Callable[..., Any]:
 
 
 def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
-    """A push or pull that takes one direction, as one that takes several.
+    """Make a push or pull of one direction into one that takes several.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count(t: Any) -> int | None:
-    """How many directions a tangent holds, or a tuple of them; None if there is but zero."""
+    """Count the directions that a tangent, or a tuple of them, holds; None if all are zero."""
     t = unthunk(t)
     if is_zero(t):
         return None
@@ -80,7 +80,7 @@ def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:
 
 
 def direction(t: Any, i: int) -> Any:
-    """One of the directions that a tangent holds, or a tuple of them."""
+    """Pick one of the directions that a tangent holds, or a tuple of them."""
     t = unthunk(t)
     if is_zero(t):
         return t
@@ -112,7 +112,7 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
 
 
 def _scalar(t: Any, like: Any) -> Any:
-    """The tangent of a Python number, which is in no library, as a 0-d array of one."""
+    """Turn a Python number's tangent, which is in no library, into a 0-d array of one."""
     like = _array(like)
     if is_tracer_type(type(t)):
         return lift(t, to=namespace_of(type(like)))
@@ -121,20 +121,20 @@ def _scalar(t: Any, like: Any) -> Any:
 
 
 def _array(like: Any) -> Any:
-    """An array in a tangent, or in a tuple of them."""
+    """Find an array in a tangent, or in a tuple of them."""
     if isinstance(like, (tuple, Tangent)):
         return next((a for a in map(_array, _parts(like)) if a is not None), None)
     return None if is_zero(like) else like
 
 
 def _dtype(like: Any, kind: str) -> Any:
-    """How a library stores Python's floats, or complex numbers."""
+    """Return the dtype in which a library stores Python's floats, or complex numbers."""
     xp = namespace_of(type(like))
     return xp.complex128 if kind == "complex" else xp.float64
 
 
 def aligned(t: Any, ndim: int) -> Any:
-    """A tangent, or a `Space`, with axes of length one behind its first: as broadcasting would.
+    """Insert axes of length one behind the first of a tangent, or `Space`, as broadcasting would.
 
     ``ndim`` counts the axes besides that of directions. Without, ``(n, 3)`` would meet a ``(2, 3)``
     with its n on the 2.
@@ -147,7 +147,7 @@ def aligned(t: Any, ndim: int) -> Any:
 
 
 def lengthened(of: Any, n: int) -> Any:
-    """The space of n tangents at once; what is no space is left as it is."""
+    """Return the space of n tangents at once; anything that is no space is left as it is."""
     return of.with_shape((n, *of.shape)) if type(of) is Space else of
 
 
@@ -155,7 +155,7 @@ def lengthened(of: Any, n: int) -> Any:
 
 
 def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
-    """The basis of a product of spaces: for each of them a batch of as many as there are in all.
+    """Build the basis of a product of spaces: for each a batch of as many as there are in all.
 
     A complex space counts its complex dimensions. Spaces of Python numbers need one of arrays,
     beside them or as ``lender``, whose library they are in.
@@ -180,7 +180,7 @@ def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
 
 
 def column(dots: Any, places: slice, y: Space, x: Space) -> Any:
-    """The Jacobian of y in x, from the tangents of y for the basis of x, which is at these places.
+    """Compute the Jacobian of y in x from y's tangents for the basis of x, at these places.
 
     Its shape is ``y.shape + x.shape``; for two Python numbers it is one.
     """
@@ -192,7 +192,7 @@ def column(dots: Any, places: slice, y: Space, x: Space) -> Any:
 
 
 def row(bars: Any, places: slice, y: Space, x: Space) -> Any:
-    """The same from the cotangents of x for the basis of y, which is at these places."""
+    """Compute the Jacobian of y in x from x's cotangents for the basis of y, at these places."""
     part = _at(bars, places)
     return _reshaped(part, (*y.shape, *x.shape)) if y.shape else _entry(part, y, x)
 
@@ -202,7 +202,7 @@ def _at(ts: Any, places: slice) -> Any:
 
 
 def _entry(part: Any, y: Space, x: Space) -> Any:
-    """The only direction of a number."""
+    """Return the only direction of a number."""
     part = index(part, 0)
     if x.dtype is None is y.dtype and not is_tracer_type(type(part)):
         return complex(part) if kind_of(part) == "complex" else float(part)
@@ -214,17 +214,17 @@ def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
 
 
 def block(t: Any, y: Space, x: Space) -> Any:
-    """The Jacobian of y in x where one of them is one number, from the tangent of the other."""
+    """Shape the Jacobian of y in x from a tangent of one of them, where the other is one number."""
     shape = (*y.shape, *x.shape)
     return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
 
 
 def conjugate(t: Any) -> Any:
-    """The complex conjugate, from cotangents to what they are the adjoint of."""
+    """Return the complex conjugate, from cotangents to the map that they are the adjoint of."""
     return conj(t)
 
 
 def zero_block(y: Space, x: Space) -> Any:
-    """The Jacobian of what does not depend on x."""
+    """Return the Jacobian, all zero, of a y that does not depend on x."""
     of = x if y.dtype is None or (x.kind == "complex" and x.dtype is not None) else y
     return of.with_shape((*y.shape, *x.shape)).zeros()

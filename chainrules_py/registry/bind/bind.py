@@ -15,7 +15,7 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.registry.table import Rule, Statement
+from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values import arrays
 
@@ -24,7 +24,7 @@ __all__ = ["Bound", "Request", "bind", "bind_both", "annotate", "part", "shares_
 
 @final
 class Request:
-    """What a recipe is asked to specialise.
+    """Request to specialise a recipe: statement, types, wanted operands, primal and engine.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Request:
         self.config = config
 
     def among(self, possible: Iterable[bool]) -> Request:
-        """The same, without the operands that no derivative is stated in."""
+        """Return the request without the operands that no derivative is stated in."""
         wanted = tuple([w and p for w, p in zip(self.wanted, possible, strict=True)])
         return Request(self.statement, self.operands, wanted, self.primal, self.config)
 
@@ -172,7 +172,7 @@ def bind(
 
 
 def shares_a_run(rule: Rule) -> bool:
-    """Whether one run of a rule gives both halves, with the values that they save in common."""
+    """Tell whether one run of a rule gives both halves, with the values they save in common."""
     forward = rule.forward
     return forward is not None and forward is rule.reverse and hasattr(forward.recipe, "both")
 
@@ -234,7 +234,7 @@ def _separately(
     primal: Callable[..., Any],
     config: Config | None,
 ) -> Bound | None:
-    """Both halves, of two statements, or of one with the other missing."""
+    """Bind both halves, of two statements, or of one with the other missing."""
     halves: dict[str, Bound | None] = {}
     for mode in ("forward", "reverse"):
         if rule.statement(mode) is not None:
@@ -282,7 +282,7 @@ def _no_mode(rule: Rule, mode: str) -> str:
 
 
 def _rerun(recipe: Any, request: Request) -> Bound | None:
-    """What has no push apart from its value is linearized by being run again for each tangent."""
+    """Linearize a rule that has no separate push: run it again for each tangent."""
     forward: Bound | None = recipe.forward(request)
     if forward is None:
         return None
@@ -300,7 +300,7 @@ def _rerun(recipe: Any, request: Request) -> Bound | None:
 
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
-    """What computes a primitive for these types of payloads: of plain ones the library's own."""
+    """Find the function that computes a primitive on these payloads: if plain, the library's."""
     if any(map(arrays.is_tracer_type, operands)):
         return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
     if any([arrays.host_of(cls) is not None for cls in operands]):
@@ -325,7 +325,7 @@ def annotate(
 
 
 def part(pull: Callable[..., Any], k: int, y_bar: Any, saved: tuple[Any, ...]) -> Any:
-    """Of a pull with several wanted operands, the k-th cotangent alone."""
+    """Compute the k-th cotangent alone, by a pull with several wanted operands."""
     parts = getattr(pull, "parts", ())
     if parts:
         return parts[k](y_bar, *saved)

@@ -39,7 +39,7 @@ class ByDtype(dict[Any, Any]):
 
 
 class ElementwiseRecipe(Pushes):
-    """One partial per operand, of the result and the operands."""
+    """Recipe with one partial per operand, of the result and the operands."""
 
     pen = "scalar_rule"
 
@@ -81,7 +81,7 @@ class ElementwiseRecipe(Pushes):
         return Bound(request, _run_binary(request.primal, saved, fast, broadcast, general))
 
     def _computed_with(self, request: Request) -> list[int]:
-        """The arrays that a partial does more with than to be multiplied: their dtype matters."""
+        """List the arrays that a partial does more with than multiply: their dtype matters."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
             return []
         plain = (*NUMBERS, bool)
@@ -90,7 +90,7 @@ class ElementwiseRecipe(Pushes):
     def _general(
         self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
     ) -> Callable[..., Any]:
-        """The record of a call whose operands and result do not agree in shape and dtype."""
+        """Build the recorder of calls whose operands and result differ in shape or dtype."""
         active, statement = request.active, request.statement
         general = pulls.general()
         alike = tuple(sorted({*active, *self._computed_with(request)}))
@@ -129,7 +129,7 @@ class ElementwiseRecipe(Pushes):
 
 
 def _run_number(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
-    """Of one real number of Python."""
+    """Build the run for one real number of Python."""
     keep_y, keep_x = 0 in saved, 1 in saved
 
     def run(links: Any, x: Any) -> Any:
@@ -144,7 +144,7 @@ def _run_number(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[.
 
 
 def _run_two_numbers(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
-    """Of two real numbers of Python."""
+    """Build the run for two real numbers of Python."""
     if saved == ():
 
         def run(links: Any, x: Any, y: Any) -> Any:
@@ -219,7 +219,7 @@ def _run_half(
 
 
 def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """What takes the values to be saved out of the result and the operands."""
+    """Build the function that takes the values to be saved from the result and the operands."""
     if len(saved) > 1:
         return operator.itemgetter(*saved)
     slots = slice(saved[0], saved[0] + 1) if saved else slice(0)

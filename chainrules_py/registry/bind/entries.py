@@ -9,11 +9,7 @@ from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.tangents.space import Space, StructureSpace, kind_of, space
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import (
-    AbstractTangent,
-    NoTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.vocabulary.elementwise import conj
 
@@ -31,7 +27,7 @@ PLAIN = (tuple, list, dict)
 
 
 def leaf_spaces(onto: list[Any]) -> Iterator[Space]:
-    """The spaces of all arrays and numbers in some spaces, in the order of `flat`."""
+    """Yield the spaces of all arrays and numbers in some spaces, in the order of `flat`."""
     for of in onto:
         if type(of) is StructureSpace:
             yield from leaf_spaces(list(of.fields.values()))
@@ -40,7 +36,7 @@ def leaf_spaces(onto: list[Any]) -> Iterator[Space]:
 
 
 def flat(t: Any, of: Any) -> list[Any]:
-    """The entries of a canonical tangent at the leaves of its space."""
+    """List the entries of a canonical tangent at the leaves of its space."""
     if type(of) is StructureSpace:
         t = unthunk(t)
         return [
@@ -52,7 +48,7 @@ def flat(t: Any, of: Any) -> list[Any]:
 
 
 def conjugated(t: Any) -> Any:
-    """The conjugate of a canonical tangent."""
+    """Conjugate a canonical tangent."""
     t = unthunk(t)
     if isinstance(t, Tangent):
         return map_fields(conjugated, t)
@@ -60,7 +56,7 @@ def conjugated(t: Any) -> Any:
 
 
 def assembled(of: Any, leaves: Iterator[Any]) -> Any:
-    """The canonical tangent with these entries at the leaves of its space."""
+    """Assemble the canonical tangent with these entries at the leaves of its space."""
     if type(of) is StructureSpace:
         made = {key: assembled(inner, leaves) for key, inner in of.fields.items()}
         return Tangent.of(of.primal_type, made, of.length)
@@ -68,7 +64,7 @@ def assembled(of: Any, leaves: Iterator[Any]) -> Any:
 
 
 def dense(t: Any, of: Any) -> Any:
-    """A tangent as a person gets it: zeros filled in, plain containers for those of the primal."""
+    """Make a tangent what users get: zeros filled in, plain containers for those of the primal."""
     t = unthunk(t)
     if type(of) is StructureSpace:
         made = {k: dense(t if is_zero(t) else t[k], inner) for k, inner in of.fields.items()}
@@ -81,7 +77,7 @@ def dense(t: Any, of: Any) -> Any:
 def densely(
     pullback: Callable[[Any], tuple[Any, ...]], operands: tuple[Any, ...]
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """A pullback whose cotangents are as a person gets them."""
+    """Make a pullback give its cotangents in the form that users get."""
     spaces = [space(x) for x in operands]
 
     def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -99,7 +95,7 @@ def _container(of: StructureSpace, made: dict[Any, Any]) -> Any:
 
 
 def canonical(t: Any, of: Any, statement: Any) -> Any:
-    """A tangent as a person gave it, with `Tangent` for each container."""
+    """Bring a user's tangent to canonical form, with `Tangent` for each container."""
     if is_zero(of):
         return of  # of None, a string, a flag, which may stand for themselves
     cls = type(t)

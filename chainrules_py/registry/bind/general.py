@@ -9,16 +9,12 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.table import Statement
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.library import fuser_of
 
 __all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "register_half"]
@@ -56,7 +52,7 @@ class GeneralRecipe(_Written):
     pen = "rule"
 
     def forward(self, request: Request) -> Bound | None:
-        """The sum of the pushes."""
+        """Bind the sum of the pushes."""
         stated, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
 
@@ -78,7 +74,7 @@ class GeneralRecipe(_Written):
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
-        """The sum of the pushes, each with its saved values."""
+        """Bind the sum of the pushes, each with its saved values."""
         stated, statement, align = self._function(request), request.statement, self.batched
         active, n = request.active, len(request.operands)
 
@@ -151,7 +147,7 @@ class GeneralRecipe(_Written):
         return Bound(request, run, may_be_zero=True)
 
     def reverse(self, request: Request) -> Bound | None:
-        """The pulls, each with its saved values."""
+        """Bind the pulls, each with its saved values."""
         stated, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
 
@@ -208,7 +204,7 @@ class GeneralRecipe(_Written):
 
 
 def _nothing(y_bar: Any, zero: Any) -> Any:
-    """The pull of an operand that nothing flows to."""
+    """Return zero: the pull of an operand that nothing flows to."""
     return zero
 
 
@@ -218,7 +214,7 @@ class FruleRecipe(_Written):
     pen = "frule.register"
 
     def forward(self, request: Request) -> Bound | None:
-        """The function, with a zero for each operand that has no tangent."""
+        """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -241,7 +237,7 @@ class RruleRecipe(_Written):
     pen = "rrule.register"
 
     def reverse(self, request: Request) -> Bound | None:
-        """The function, whose pullback is saved as a whole."""
+        """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
 

@@ -29,7 +29,7 @@ def register_adjoint(adjoint: Callable[..., Any], own: Callable[..., Any], *clas
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
-    """What was registered for operands of one class, and the classes of cotangents, or None."""
+    """Find what was registered for operands of one class, with its cotangents' classes, or None."""
     classes = {*request.operands}
     return _own.get((adjoint, classes.pop())) if len(classes) == 1 else None
 
@@ -70,7 +70,7 @@ class LinearRecipe:
         return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
     def forward(self, request: Request) -> Bound | None:
-        """The function itself, of the tangents."""
+        """Bind the function itself, applied to the tangents."""
         linear = self._linear(len(request.operands))
         request = request.among(linear)
         if not request.active:
@@ -95,7 +95,7 @@ class LinearRecipe:
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound | None:
-        """The function itself, of tangents that come later."""
+        """Bind the function itself, applied to tangents that come later."""
         linear = self._linear(len(request.operands))
         request = request.among(linear)
         if not request.active:
@@ -134,7 +134,7 @@ class LinearRecipe:
         return Bound(request, run)
 
     def both(self, request: Request) -> Bound | None:
-        """The function and its transposes."""
+        """Bind the function and its transposes."""
         linear = self.linearize(request)
         if linear is None:
             return None
@@ -153,7 +153,7 @@ class LinearRecipe:
         return (xs, options) if self.batched is True else self.batched(tuple(xs), options)
 
     def reverse(self, request: Request) -> Bound | None:
-        """The transposes, of the cotangent and of the operands' spaces."""
+        """Bind the transposes, of the cotangent and of the operands' spaces."""
         linear = self._linear(len(request.operands))
         request = request.among(linear)
         if not request.active:
@@ -186,7 +186,7 @@ class LinearRecipe:
         return Bound(request, run, pull_into=self._into(request))
 
     def _pull(self, i: int, request: Request, linear: tuple[bool, ...]) -> Any:
-        """The pull of one operand."""
+        """Build the pull of one operand."""
         transpose = self._transpose(i)
         own: Any
         own, classes = (_own_of(transpose, request) if len(linear) == 1 else None) or (None, ())
@@ -243,7 +243,7 @@ class BilinearRecipe:
         self.batched = batched
 
     def forward(self, request: Request) -> Bound | None:
-        """The function itself, with a tangent in the place of its operand."""
+        """Bind the function itself, with a tangent in the place of its operand."""
         primal, word, active = request.primal, request.statement.primal, request.active
 
         def run(tangents: tuple[Any, ...], a: Any, b: Any, **options: Any) -> Any:
@@ -259,7 +259,7 @@ class BilinearRecipe:
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
-        """The function itself, of one tangent and one operand."""
+        """Bind the function itself, of one tangent and one operand."""
         primal, word, active = request.primal, request.statement.primal, request.active
 
         def term(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
@@ -292,7 +292,7 @@ class BilinearRecipe:
         return Bound(request, run)
 
     def both(self, request: Request) -> Bound:
-        """The function and its adjoints."""
+        """Bind the function and its adjoints."""
         adjoints = [(i, self.adjoints[i]) for i in request.active]
 
         def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
@@ -301,7 +301,7 @@ class BilinearRecipe:
         return _with_pull(self.linearize(request), annotate(pull, request), request)
 
     def reverse(self, request: Request) -> Bound | None:
-        """The adjoints; an operand whose elements nobody will read is kept as its space."""
+        """Bind the adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
 
         def make(i: int) -> Any:
@@ -356,20 +356,20 @@ class ConstantRecipe:
     pen = "non_differentiable"
 
     def forward(self, request: Request) -> None:
-        """Nothing flows."""
+        """Return None: nothing flows."""
         return
 
     linearize = reverse = both = forward
 
 
 def fits(t: Any, y: Any) -> bool:
-    """Whether a tangent is of the dtype and shape of its array, or of that of a space."""
+    """Tell whether a tangent has the dtype and shape of its array, or those of a space."""
     dtype = getattr(t, "dtype", None)
     return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
 
 
 def _with_pull(linear: Bound, pull: Any, request: Request) -> Bound:
-    """What is linearized, with a pull that takes the same saved values."""
+    """Give a linearized rule a pull that takes the same saved values."""
     linearize = linear.run
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -394,7 +394,7 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
 
 
 def _dense(t: Any, x: Any) -> Any:
-    """A tangent for a word that is linear in several operands jointly: all have to be there."""
+    """Fill in a tangent for a word linear in several operands jointly: all have to be there."""
     if not is_zero(t):
         return unthunk(t)
     of = space(x)
@@ -407,6 +407,6 @@ def _dense(t: Any, x: Any) -> Any:
 
 
 def _shape_of(x: Any) -> Any:
-    """The space of an operand; of a boolean one, which has none, the shape all the same."""
+    """Return the space of an operand; of a boolean, which has none, a space of its shape."""
     of = space(x)
     return of if type(of) is Space or kind_of(x) != "bool" else Space(x)

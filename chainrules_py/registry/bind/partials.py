@@ -14,7 +14,7 @@ from typing import Any
 from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.table import Statement
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -51,7 +51,7 @@ class Pushes:
         raise NoRuleError(msg)
 
     def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
-        """What makes a term of a tangent and a partial; the partial, where it is computed."""
+        """Make the terms of a tangent and a partial, each with the partial where it is computed."""
         found: list[tuple[Term, Partial | None]] = []
         # A tracer's own method is at once where an array's asks the tracer only in the end.
         traced = any(map(arrays.is_tracer_type, request.operands))
@@ -97,7 +97,7 @@ class Pushes:
         return Bound(request, _push_half(primal, k, *terms[0], fits, number, finish))
 
     def linearize(self, request: Request) -> Bound | None:
-        """The partials, for tangents that come later."""
+        """Bind the partials, for tangents that come later."""
         request = request.among([p is not None for p in self.partials])
         if not request.active:
             return None
@@ -129,7 +129,7 @@ class Pushes:
         return Bound(request, run)
 
     def both(self, request: Request) -> Bound | None:
-        """The partials, for tangents and for cotangents."""
+        """Bind the partials, for tangents and for cotangents."""
         linear = self.linearize(request)
         if linear is None:
             return None
@@ -162,7 +162,7 @@ class Pushes:
 
 
 def form_of(partial: Partial) -> tuple[str, Any]:
-    """What a partial can be seen to be: a constant, one of its parameters, or neither.
+    """Classify a partial by its code: a constant, one of its parameters, or computed.
 
     Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
@@ -215,7 +215,7 @@ def _mirrored(t: Any, p: Any) -> Any:
 
 
 def _times(c: Any) -> Term:
-    """The product with a constant partial."""
+    """Make the product with a constant partial."""
     if c == 1:
         return lambda t, _: t
     return _negated if c == -1 else lambda t, _: t * c
@@ -226,7 +226,7 @@ def _negated(t: Any, _: Any) -> Any:
 
 
 def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
-    """A sum and one more term; what is only negated is subtracted."""
+    """Add one more term to a sum; a term that is only negated is subtracted."""
     if y_dot is None:
         return term(t, p)
     return y_dot - t if term is _negated else y_dot + term(t, p)
@@ -248,7 +248,7 @@ class _Fits(dict[Any, str]):
 
 
 def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
-    """Of Python's numbers."""
+    """Build the push for Python's numbers."""
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)

@@ -198,7 +198,7 @@ def _pull_products(z_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
 
 
 def _with_numbers(pull: Any) -> Any:
-    """A pull of complex numbers that is given Python's real ones as such."""
+    """Wrap a pull of complex numbers, so that Python's real ones reach it as complex."""
     return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept])
 
 
@@ -209,7 +209,7 @@ def _copy(function: Any) -> Any:
 
 
 def _join(parts: tuple[Any, ...], n: int) -> Any:
-    """One function that gives all parts; n is the number of saved values, -1 for any."""
+    """Join parts into one function; n is the number of saved values, -1 for any."""
     if len(parts) == 2 and n in (0, 1, 2):
         first, second = parts
         return (
@@ -243,7 +243,7 @@ _NARROWED: dict[Any, Callable[[Partial], Partial]] = {
 
 
 def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
-    """A partial as a function of the saved values alone."""
+    """Narrow a partial to a function of the saved values alone."""
     if saved == tuple(range(n + 1)):
         return partial
     if (n, saved) in _NARROWED:

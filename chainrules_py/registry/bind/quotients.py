@@ -63,7 +63,7 @@ class Quotients:
         return self._ratio(c, strong) if self.sums(quotient, saved) else strong
 
     def sums(self, quotient: Quotient | None, saved: tuple[int, ...]) -> bool:
-        """Whether the part of a quotient takes a plan as well, and sums over broadcast axes."""
+        """Tell whether a quotient's part takes a plan as well, and sums over broadcast axes."""
         if self.finite is None or quotient is None:
             return False
         c, above, below = quotient
@@ -91,13 +91,13 @@ class Quotients:
         return pull_ratio
 
     def both(self, quotients: list[Quotient | None], saved: tuple[int, ...]) -> bool:
-        """Whether two partials are 1 / d and -z / d, of the result z: it is a quotient by d."""
+        """Tell whether partials are 1 / d and -z / d, of the result z: it is a quotient by d."""
         return self.finite is not None and (
             saved == (0, 2) and quotients == [(1, None, 2), (-1, 0, 2)]
         )
 
     def together(self, strong: Pull) -> Pull:
-        """Of such two partials the cotangents; ``strong`` computes them as well."""
+        """Build the pull of a quotient by d, for both cotangents; ``strong`` computes them too."""
         finite: Any = self.finite
 
         def pull_both(z_bar: Any, z: Any, d: Any) -> Any:
@@ -111,7 +111,7 @@ class Quotients:
         return pull_both
 
     def summed(self, strong: Pull) -> Pull:
-        """The same, with sums over broadcast axes."""
+        """Build the pull of a quotient by d, as `together` does, with sums over broadcast axes."""
         finite: Any = self.finite
 
         def pull_both_summed(z_bar: Any, z: Any, d: Any, plan: Any, other: Any) -> Any:

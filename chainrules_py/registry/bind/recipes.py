@@ -1,4 +1,4 @@
-"""How each kind of statement is specialised: one recipe for each pen.
+"""Recipes, one per pen: each specialises one kind of statement.
 
 A recipe has ``forward(request)`` and ``reverse(request)``, which give a `Bound`, or None if no
 derivative flows.

@@ -38,14 +38,10 @@ from chainrules_py.registry.bind.entries import (
     flat,
     leaf_spaces,
 )
-from chainrules_py.registry.table import Statement
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import project, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.structure import flatten, is_structure_type, unflatten
 from chainrules_py.values.tracers import highest_tracer
 
@@ -53,7 +49,7 @@ __all__ = ["AugmentedRecipe", "PushedRecipe"]
 
 
 class _OneMode:
-    """What a person wrote of one mode; ``fixed`` operands are held fixed, which it is silent of."""
+    """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed."""
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
         self.functions = functions
@@ -110,7 +106,7 @@ class PushedRecipe(_OneMode):
         self.instantiate = instantiate
 
     def forward(self, request: Request) -> Bound | None:
-        """The function, with zeros where no tangent is given."""
+        """Bind the function, with zeros where no tangent is given."""
         request = self._request(request)
         if not request.active:
             return None
@@ -124,7 +120,7 @@ class PushedRecipe(_OneMode):
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound | None:
-        """The function once more for each tangent, with names from outside as they were."""
+        """Bind one more run of the function per tangent, with names from outside as they were."""
         request = self._request(request)
         if not request.active:
             return None
@@ -145,7 +141,7 @@ class PushedRecipe(_OneMode):
         return Bound(request, run)
 
     def reverse(self, request: Request) -> Bound | None:
-        """The transpose in the tangents that are wanted."""
+        """Bind the transpose in the tangents that are wanted."""
         request = self._request(request)
         if not request.active:
             return None
@@ -178,7 +174,7 @@ class PushedRecipe(_OneMode):
     def _dots(
         self, spaces: list[Any], active: tuple[int, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """One tangent per operand, as a person gets it."""
+        """List one tangent per operand, in the form that users get."""
         still = ZeroTangent()
         dots = [dense(still, of) if self.instantiate or is_zero(of) else still for of in spaces]
         for i, t in zip(active, tangents, strict=True):
@@ -194,7 +190,7 @@ class PushedRecipe(_OneMode):
         leaves: tuple[Any, ...] = (),
         push: Callable[..., Any] | None = None,
     ) -> tuple[Any, Any]:
-        """The value, and its tangent in canonical form."""
+        """Compute the value, and its tangent in canonical form."""
         answer = (push or self.push)(xs, dots, **options)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
@@ -247,7 +243,7 @@ class AugmentedRecipe(_OneMode):
         self.pen = "custom_vjp" if residuals else "augmented_rule"
 
     def reverse(self, request: Request) -> Bound | None:
-        """The pair. What runs later uses names from outside as they were at the call."""
+        """Bind the pair; its later half uses names from outside as they were at the call."""
         request = self._request(request)
         if not request.active:
             return None
@@ -283,7 +279,7 @@ class AugmentedRecipe(_OneMode):
         return Bound(request, run, may_be_zero=True)
 
     def linearize(self, request: Request) -> Bound | None:
-        """The transpose of ``backward``, which is linear in the cotangent of the result."""
+        """Bind the transpose of ``backward``, which is linear in the cotangent of the result."""
         request = self._request(request)
         if not request.active:
             return None
@@ -326,7 +322,7 @@ class AugmentedRecipe(_OneMode):
         return Bound(request.among(linear.wanted), run)
 
     def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
-        """The value, what is saved, the space of the value, and those of the operands."""
+        """Compute the value and what is saved, with the spaces of the value and the operands."""
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
@@ -342,7 +338,7 @@ class AugmentedRecipe(_OneMode):
         return y, saved, of, onto
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
-        """The value and what is saved, from what the forward half gave."""
+        """Split the forward half's answer into the value and what is saved."""
         if isinstance(answer, tuple) and len(answer) == 2:
             y, saved = answer
             if self.residuals:
@@ -365,7 +361,7 @@ class AugmentedRecipe(_OneMode):
         onto: list[Any],
         options: Any,
     ) -> list[Any]:
-        """One cotangent per operand, in its space, from that of the value and its space."""
+        """Compute a cotangent per operand, in its space, from that of the value and its space."""
         bar, of = y_bar
         given = dense(conjugated(bar) if self.complex == "jax" else bar, of)
         try:
@@ -414,7 +410,7 @@ def _engine(request: Request) -> Config:
 def _transposed(
     config: Config, image: Callable[..., tuple[Any, ...]], onto: list[Any]
 ) -> Callable[..., tuple[Any, ...]]:
-    """The pullback of a linear function of the tangents in some spaces, leaf by leaf."""
+    """Build the pullback of a linear function of the tangents in some spaces, leaf by leaf."""
     zeros = [of.zeros() for of in leaf_spaces(onto)]
     return config.rrule_via_ad(image, *zeros)[1]
 
@@ -426,7 +422,7 @@ def _some(leaves: list[Any], parts: list[int]) -> tuple[Any, ...]:
 
 
 def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
-    """What a transposed function gives for the leaves that it depends on, put together."""
+    """Apply a transposed function for the leaves that it depends on, and assemble the results."""
     given = tuple([bars[part] for part in parts])
     if all(map(is_zero, given)):
         return [ZeroTangent() for _ in onto]

@@ -10,7 +10,8 @@ from chainrules_py.config import ReverseMode
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py.registry.checks import Types, checked_types, find_primal
-from chainrules_py.registry.table import Source, Statement, enter
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.table import enter
 
 __all__ = ["augmented_rule", "state_pair", "state_push"]
 

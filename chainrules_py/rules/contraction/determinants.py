@@ -87,7 +87,7 @@ def adjugate_pull(y_bar, u, vh, phase, pairs):
 
 
 def moved(f, pairs):
-    """The derivative of adj(S) along F; it is its own adjoint, for P is real and symmetric."""
+    """Compute the derivative of adj(S) along F: its own adjoint, for P is real and symmetric."""
     on = sum(pairs * expand_dims(diagonal(f), axis=-2), axis=-1)
     identity = eye_like(on, rows=f.shape[-1])
     return identity * expand_dims(on, axis=-1) - f * pairs

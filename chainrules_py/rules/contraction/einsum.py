@@ -10,13 +10,7 @@ import string
 from chainrules_py.registry.pens import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.vocabulary import (
-    broadcast_to,
-    conj,
-    einsum,
-    expand_dims,
-    eye_like,
-)
+from chainrules_py.vocabulary import broadcast_to, conj, einsum, expand_dims, eye_like
 
 
 @rule(einsum, batched=True)
@@ -29,7 +23,7 @@ def einsum_rule(*operands: Numeric, subscripts, optimize):
 
 
 def push(x_dot, operands, i, subscripts, optimize):
-    """The sum with the tangent in the place of its operand."""
+    """Compute the sum with the tangent in the place of its operand."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
     lead = leading(x_dot, terms[i], subscripts)
@@ -39,13 +33,13 @@ def push(x_dot, operands, i, subscripts, optimize):
 
 
 def leading(t, term, subscripts):
-    """A letter for an axis of a tangent in front of those that a term names, if there is one."""
+    """Find a letter for a tangent's axis in front of those that a term names, if there is one."""
     free = (c for c in string.ascii_letters if c not in subscripts)
     return next(free) if getattr(t, "ndim", 0) > len(term) else ""
 
 
 def pull(z_bar, operands, i, subscripts, optimize):
-    """The sum over what the operand does not have, laid out along the axes that it has."""
+    """Sum over the axes that the operand lacks, and lay the result out along those that it has."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
     mine, shape = terms[i], operands[i].shape

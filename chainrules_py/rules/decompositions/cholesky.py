@@ -26,19 +26,19 @@ def half(x, upper=False):
 
 
 def hermitian(x, upper=False):
-    """The Hermitian matrix whose one triangle is read off x. Its adjoint is `read`."""
+    """Build the Hermitian matrix whose one triangle is read off x. Its adjoint is `read`."""
     y = half(x, upper)
     return y + adjoint(y)
 
 
 def read(y_bar, upper=False):
-    """The cotangent of x from that of the Hermitian matrix, in the triangle that is read."""
+    """Turn the cotangent of the Hermitian matrix into that of x, in the triangle that is read."""
     return half(y_bar + adjoint(y_bar), upper)
 
 
 @rule(cholesky, batched=True)
 def cholesky_rule(x: Array, *, upper):
-    """A = L Lᴴ: dL = L Φ(L⁻¹ dA L⁻ᴴ), and the adjoint of that.  Murray, eqs. (8), (10).
+    """Differentiate A = L Lᴴ: dL = L Φ(L⁻¹ dA L⁻ᴴ), and the adjoint.  Murray, eqs. (8), (10).
 
     Of the upper factor Lᴴ, where the upper triangle is read, with adjoints in and out.
     """

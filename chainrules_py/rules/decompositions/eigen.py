@@ -83,7 +83,7 @@ TIES_H, TURNING_H = (
 
 @rule(eigh, batched=True)
 def eigh_rule(x: Array, *, upper):
-    """A = V diag(w) Vᴴ, of the triangle that is read."""
+    """Differentiate A = V diag(w) Vᴴ, of the triangle that is read."""
     y = eigh(x, upper=upper)
     return y, (LinearMap(eigh_push, eigh_pull, *y, upper),)
 
@@ -150,7 +150,7 @@ def near(w, errors=1.0):
 
 @rule(eig, batched=True)
 def eig_rule(x: Array):
-    """A V = V diag(w), with columns of length one whose largest elements stay real."""
+    """Differentiate A V = V diag(w): columns have length one, their largest elements stay real."""
     y = eig(x)
     return y, (LinearMap(eig_push, eig_pull, *y, x),)
 
@@ -228,7 +228,7 @@ def split(defective, tied, t):
 
 
 def normal_push(T, V):
-    """Of dV = T, what does not change length and phase: T - v (Re vᴴ t + i Im tₖ / vₖ)."""
+    """Take out of dV = T what changes length or phase: T - v (Re vᴴ t + i Im tₖ / vₖ)."""
     along = real(sum(conj(V) * T, axis=-2, keepdims=True))
     if has_phase(V):
         chosen = largest(V)
@@ -238,7 +238,7 @@ def normal_push(T, V):
 
 
 def normal_pull(V_bar, V):
-    """The adjoint, with r = vᴴ v̄: v̄ - v Re r - i eₖ Im r / conj(vₖ)."""
+    """Compute the adjoint of `normal_push`, with r = vᴴ v̄: v̄ - v Re r - i eₖ Im r / conj(vₖ)."""
     r = sum(conj(V) * V_bar, axis=-2, keepdims=True)
     T_bar = V_bar - V * real(r)
     if has_phase(V):

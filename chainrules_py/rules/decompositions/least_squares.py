@@ -12,11 +12,7 @@ from chainrules_py.rules.linalg.solving import as_given, columns
 from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    ZeroTangent,
-    is_zero,
-)
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     conj,
@@ -70,7 +66,7 @@ def turned(Z, A, Y, rtol):
 
 
 def truncated(Z, A, rtol):
-    """The same where what is cut is not zero, from Y = V g(S) Uᴴ with g = 1/s, or 0 if cut.
+    """Compute D(Z) where cut values are not zero, from Y = V g(S) Uᴴ with g = 1/s, or 0 if cut.
 
     With P = Uᴴ Z V, D(Z) = U M Vᴴ + (Z V - U P) g² Vᴴ + U g² (Uᴴ Z - P Vᴴ), where
     2 Mᵢⱼ = (P + Pᴴ)ᵢⱼ (gⱼ - gᵢ)/(sⱼ - sᵢ) + (P - Pᴴ)ᵢⱼ (gⱼ + gᵢ)/(sⱼ + sᵢ).
@@ -116,7 +112,7 @@ def lstsq_rule(a: Array, b: Array, *, rcond):
 
 
 def tolerance(rcond, shape):
-    """As LAPACK has it, which computes in double precision, and takes only 0 < rcond < 1."""
+    """Return the tolerance of LAPACK, which uses double precision and takes only 0 < rcond < 1."""
     if rcond is None:
         return max(shape) * 2.0**-52
     return rcond if 0 < rcond < 1 else 2.0**-53

@@ -53,7 +53,7 @@ REFLECTED = (
 
 @rule(qr, batched=True)
 def qr_rule(x: Array, *, mode):
-    """A = Q R, where the first k = min(m, n) columns of Q and of A determine each other."""
+    """Differentiate A = Q R: the first k = min(m, n) columns of Q and of A determine each other."""
     y = qr(x, mode=mode)
     return y, (LinearMap(qr_push, qr_pull, *y),)
 
@@ -116,12 +116,12 @@ def parts(Q, R):
 
 
 def divided(a, R):
-    """A R⁻¹."""
+    """Compute A R⁻¹."""
     return adjoint(solve_triangular(adjoint(R), adjoint(a)))
 
 
 def divided_back(a, R):
-    """A R⁻ᴴ."""
+    """Compute A R⁻ᴴ."""
     return adjoint(solve_triangular(R, adjoint(a), upper=True))
 
 

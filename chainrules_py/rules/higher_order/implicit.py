@@ -18,13 +18,13 @@ from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
 
 
 def _solve(operator, x, rhs, options):
-    """A linear system in the Jacobian at a solution, or in its adjoint."""
+    """Solve a linear system in the Jacobian at a solution, or in its adjoint."""
     solver, batch = options["linear_solver"], options["batch"]
     return Tree(linear_solve(operator, Tree(x).build(rhs), solver=solver, batch=batch)).leaves
 
 
 def _verified(config, word, f, x, params, options):
-    """An isolated solution; elsewhere there is nothing to be differentiated."""
+    """Check that a solution is isolated; elsewhere there is nothing to be differentiated."""
     if not config.sees(x):
         return
     from chainrules_py.composites.solvers.systems import System, verify
@@ -118,13 +118,13 @@ def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
 
 
 def _inside(tangents, made):
-    """The tangents of a function as those of one made from it."""
+    """Turn the tangents of a function into those of a function made from it."""
     f_dot, *others = tangents
     return (Tangent.of(type(made), {"f": f_dot}), *others)
 
 
 def _outside(bars):
-    """The cotangents of a function made from another as that one's."""
+    """Turn the cotangents of a function made from another into those of that one."""
     made_bar, *others = bars
     return (made_bar if is_zero(made_bar) else made_bar["f"], *others)
 
@@ -134,7 +134,7 @@ def _outside(bars):
 
 @register_frule(linear_solve, requires=ForwardMode)
 def linear_solve_frule(config, tangents, matvec: Any, b: Any, *params: Any, **options):
-    """A y = b: dy = A⁻¹ (db - dA y)."""
+    """Push forward A y = b: dy = A⁻¹ (db - dA y)."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
     a_dot, b_dot, *p_dots = tangents
@@ -145,7 +145,7 @@ def linear_solve_frule(config, tangents, matvec: Any, b: Any, *params: Any, **op
 
 @register_rrule(linear_solve, requires=ReverseMode)
 def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
-    """A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
+    """Pull back A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
     matvec, seen = settled(matvec)

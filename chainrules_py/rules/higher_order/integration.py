@@ -21,7 +21,7 @@ from chainrules_py.vocabulary.higher_order import arrayed
 
 
 def _steps(f, y0, t, params, options):
-    """The parts of the time from each output to the next that are gone over in one step."""
+    """Yield each interval between outputs: its number, and the parts of time taken in one step."""
     from chainrules_py.composites.solvers.integration import Integration
     from chainrules_py.composites.solvers.stepping import Substep
 
@@ -81,7 +81,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
 
 
 def _passed(f, y, t, params, intervals):
-    """The state before each step."""
+    """Collect the state before each step."""
     states = []
     for n, steps in intervals:
         for step in steps:

@@ -11,7 +11,7 @@ from chainrules_py.vocabulary import map, reduce
 
 @register_frule(map, requires=ForwardMode)
 def map_frule(config, tangents, f: Any, *xs: Any):
-    """The tangents of the results, stacked."""
+    """Stack the tangents of the results."""
     y, y_dot = config.frule_via_ad(tangents, map.__wrapped__, f, *xs)
     return refuse_hidden(y, map, f, xs), y_dot
 
@@ -25,14 +25,14 @@ def map_rrule(config, f: Any, *xs: Any):
 
 @register_frule(reduce, requires=ForwardMode)
 def reduce_frule(config, tangents, f: Any, xs: Any, initial: Any):
-    """What was reached carries its tangent along."""
+    """Carry a tangent along with the value that was reached."""
     y, y_dot = config.frule_via_ad(tangents, reduce.__wrapped__, f, xs, initial)
     return refuse_hidden(y, reduce, f, (xs, initial)), y_dot
 
 
 @register_rrule(reduce, requires=ReverseMode)
 def reduce_rrule(config, f: Any, xs: Any, initial: Any):
-    """The cotangent goes back through f from the last element to the first."""
+    """Send the cotangent back through f from the last element to the first."""
     y, pullback = config.rrule_via_ad(reduce.__wrapped__, f, xs, initial)
     operands = (f, xs, initial)
     return refuse_hidden(y, reduce, f, operands), lambda y_bar: mirrored(operands, pullback(y_bar))

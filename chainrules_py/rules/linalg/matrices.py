@@ -32,7 +32,7 @@ def adjoint(a):
 
 
 def dense(t, like):
-    """A cotangent of one of several results, with zeros written out."""
+    """Return a cotangent of one of several results, with zeros written out."""
     return zeros_like(like) if is_zero(t) else t
 
 

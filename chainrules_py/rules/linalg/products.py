@@ -104,7 +104,7 @@ bilinear_rule(vecdot, vecdot_left, vecdot_right, batched=(vecdot_push_left, vecd
 
 
 def _contracted(axes, a_ndim, b_ndim):
-    """The contracted and the free axes of both operands, each counted from the front."""
+    """List the contracted and the free axes of both operands, each counted from the front."""
     if isinstance(axes, int):
         axes = (tuple(range(a_ndim - axes, a_ndim)), tuple(range(axes)))
     left, right = (
@@ -193,7 +193,7 @@ def dot_axes(a, b):
 
 
 def _as_tensordot(half, other, axes_of):
-    """The adjoint of a product that is a tensordot over these axes, or a product with a number."""
+    """Make the adjoint of a product that is a tensordot over these axes, or one with a number."""
 
     def adjoint_half(y_bar, a, b):
         if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
@@ -204,7 +204,7 @@ def _as_tensordot(half, other, axes_of):
 
 
 def _pushed_as_tensordot(push, other, axes_of):
-    """The same, of the push of several directions."""
+    """Make the push of several directions of a product: a tensordot, or one with a number."""
 
     def push_half(t, a, b):
         if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
@@ -215,7 +215,7 @@ def _pushed_as_tensordot(push, other, axes_of):
 
 
 def as_matmul(half, otherwise):
-    """Of matrices and vectors, ``dot`` is ``matmul``."""
+    """Apply ``half`` to matrices and vectors, where ``dot`` is ``matmul``, else ``otherwise``."""
 
     def adjoint_half(y_bar, a, b):
         plain = 0 < getattr(a, "ndim", 0) < 3 and 0 < getattr(b, "ndim", 0) < 3

@@ -39,7 +39,7 @@ def inv_pull(y_bar, y):
 
 @rule(solve, batched="broadcast")
 def solve_rule(a: Array, b: Array):
-    """A Y = B: dY = A⁻¹ (dB - dA Y), B̄ = A⁻ᴴ Ȳ, Ā = -B̄ Yᴴ.  Giles, section 2.3.1."""
+    """Differentiate A Y = B: dY = A⁻¹ (dB - dA Y), B̄ = A⁻ᴴ Ȳ, Ā = -B̄ Yᴴ.  Giles, 2.3.1."""
     y = solve(a, b)
     return y, solution(a, y, b.ndim == 1)
 
@@ -75,7 +75,7 @@ def right_pull(y_bar, a, vector):
 
 
 def columns(y, vector):
-    """A vector, or one for each matrix of a batch, as matrices of one column."""
+    """Return a vector, or one for each matrix of a batch, as matrices of one column."""
     return expand_dims(y, axis=-1) if vector else y
 
 
@@ -90,7 +90,7 @@ def as_given(y, vector):
 
 @rule(solve_triangular, batched="broadcast")
 def solve_triangular_rule(a: Array, b: Array, *, upper, unit_diagonal):
-    """As `solve_rule`, where dA is the triangle that is read, and Ā lies in it."""
+    """Differentiate like `solve_rule`, where dA is the triangle that is read, and Ā lies in it."""
     y = solve_triangular(a, b, upper=upper, unit_diagonal=unit_diagonal)
     vector = b.ndim == 1
     return y, (
@@ -121,5 +121,5 @@ def triangle_back(y_bar, a, upper, unit_diagonal, vector):
 
 
 def triangle(a, upper, strict):
-    """One triangle of a matrix, without its diagonal if ``strict``."""
+    """Return one triangle of a matrix, without its diagonal if ``strict``."""
     return triu(a, k=1 if strict else 0) if upper else tril(a, k=-1 if strict else 0)

@@ -59,7 +59,7 @@ TURNING = (
 
 @rule(svd, batched=True)
 def svd_rule(x: Array, *, full_matrices):
-    """A = U S Vᴴ, where the first k columns of U and V belong to S."""
+    """Differentiate A = U S Vᴴ, where the first k columns of U and V belong to S."""
     y = svd(x, full_matrices=full_matrices)
     return y, (LinearMap(svd_push, svd_pull, *y),)
 
@@ -132,7 +132,7 @@ def svd_pull(y_bar, U, S, Vh):
 
 
 def outside(U1, U2, U_bar, P, null, limit):
-    """The part of Ū outside of U: (I - U Uᴴ) Ū - U₂ Ū₂ᴴ U, with the columns U₂ that complete U."""
+    """Compute the part of Ū outside of U, (I - U Uᴴ) Ū - U₂ Ū₂ᴴ U, where U₂ completes U."""
     k = U1.shape[-1]
     rest = U_bar[..., :k] - matmul(U1, P)
     if U2.shape[-1]:
@@ -196,5 +196,5 @@ def both(null):
 
 
 def halved(U, k):
-    """The first k columns."""
+    """Return the first k columns."""
     return U if U.shape[-1] == k else U[..., :k]

@@ -103,7 +103,7 @@ of_order(kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
 
 @rule(ive, batched="broadcast")
 def ive_rule(v, x):
-    """As of `iv`, and the factor exp(-|Re x|), which is not holomorphic."""
+    """Differentiate like `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
     y = ive(v, x)
     return y, (unstated(ive, 0, v), LinearMap(ive_push, ive_pull, y, v, x))
 
@@ -121,7 +121,7 @@ def ive_pull(y_bar, y, v, x):
 
 
 def hypergeometric(a, b, c, count):
-    """The first coefficients of ₂F₁(a, b; c; x)."""
+    """Compute the first coefficients of ₂F₁(a, b; c; x)."""
     terms = [1.0]
     for k in range(count):
         terms.append(terms[-1] * (a + k) * (b + k) / ((c + k) * (1 + k)))
@@ -215,7 +215,7 @@ def lambert_slope(w, x):
 
 @rule(hyp1f1, batched="broadcast")
 def hyp1f1_rule(a, b, x):
-    """a / b ₁F₁(a + 1; b + 1; x): 13.3.15."""
+    """Differentiate in x by a / b ₁F₁(a + 1; b + 1; x): 13.3.15."""
     in_x = LinearMap(times, times_conj, hyp1f1_slope, a, b, x)
     return hyp1f1(a, b, x), (unstated(hyp1f1, 0, a), unstated(hyp1f1, 1, b), in_x)
 
@@ -226,7 +226,7 @@ def hyp1f1_slope(a, b, x):
 
 @rule(hyp2f1, batched="broadcast")
 def hyp2f1_rule(a, b, c, x):
-    """a b / c ₂F₁(a + 1, b + 1; c + 1; x): 15.5.1."""
+    """Differentiate in x by a b / c ₂F₁(a + 1, b + 1; c + 1; x): 15.5.1."""
     in_x = LinearMap(times, times_conj, hyp2f1_slope, a, b, c, x)
     fixed = [unstated(hyp2f1, place, z) for place, z in enumerate((a, b, c))]
     return hyp2f1(a, b, c, x), (*fixed, in_x)

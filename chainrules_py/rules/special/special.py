@@ -71,7 +71,7 @@ def series(coefficients, x):
 
 
 def unstated(word, place, x):
-    """The map of an operand that a word has no derivative in here; a count has none at all."""
+    """Make the map of an operand that a word has no derivative in here; counts have none at all."""
     if kind_of(x) in ("int", "bool"):
         return NoTangent()
     return LinearMap(refuse, refuse, word, place, x)
@@ -98,7 +98,7 @@ def of_order(word, slope):
 
 
 def floating(n, x):
-    """An array of whole numbers as one that arithmetic with x takes."""
+    """Convert an array of whole numbers to one that arithmetic with x takes."""
     if kind_of(n) != "int" or not hasattr(n, "dtype"):
         return n
     return astype(n, dtype=real(x).dtype)
@@ -167,7 +167,7 @@ def beta_density(a, b, x):
 
 
 def binom_slope(y, n, k, in_n):
-    """Of Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); where ψ may have poles, by 1/Γ and its derivative."""
+    """Differentiate Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); by 1/Γ where ψ may have poles."""
     poles = logical_or(k < -0.5, n - k < -0.5)
     a, b = where(poles, 0, n - k) + 1, where(poles, 0, n if in_n else k) + 1
     regular = y * (digamma(b) - digamma(a) if in_n else digamma(a) - digamma(b))
@@ -216,7 +216,7 @@ def dawsn_slope(y, x):
 
 
 def mills(y, x):
-    """The density of the standard normal distribution, divided by its share below x."""
+    """Divide the density of the standard normal distribution by its share below x."""
     left = real(x) < 0
     z = where(left, x, 0)
     right = exp(-0.5 * square(where(left, 0, x)) - where(left, 0, y))

@@ -1,4 +1,4 @@
-"""How a word's options read when its linear operands have one more axis in front.
+"""Options of words whose linear operands have one more axis in front.
 
 That axis counts directions. Each function takes the operands, with that axis, and the options of a
 call, and gives what to call instead; None where the word cannot be called so, and the directions
@@ -13,7 +13,7 @@ from chainrules_py.vocabulary import Index, broadcast_to
 
 
 def moved(axis):
-    """An axis of what stands behind the first: one counted from the end stays."""
+    """Renumber an axis behind a new first one: an axis counted from the end stays."""
     return axis if axis < 0 else axis + 1
 
 
@@ -46,7 +46,7 @@ def along_axis(operands, options):
 
 
 def joined(operands, options):
-    """As `along_axis`, where all operands are linear."""
+    """Treat ``axis`` as `along_axis` does, where all operands are linear."""
     if options["axis"] is None and any(x.ndim != 2 for x in operands):
         return None
     return along_axis(operands, options)
@@ -75,7 +75,7 @@ def shaped(operands, options):
 
 
 def broadcasted(operands, options):
-    """As `shaped`, of an operand that may have fewer axes."""
+    """Treat ``shape`` as `shaped` does, for an operand that may have fewer axes."""
     return shaped((aligned(operands[0], len(options["shape"])),), options)
 
 
@@ -99,12 +99,12 @@ def indexed(operands, options):
 
 
 def _picks(entry):
-    """Whether an entry of a pattern is, beside arrays, one of them: all but slices and new axes."""
+    """Tell whether an entry acts as an array beside arrays: all but slices and new axes do."""
     return type(entry) is int or (type(entry) is tuple and entry[0] is not slice)
 
 
 def scattered(operands, options):
-    """As `indexed`, with a second operand that is broadcast to what the index picks."""
+    """Treat ``index`` as `indexed` does, with a second operand that broadcasts to x[index]."""
     x, y, *arrays = operands
     if getattr(y, "ndim", 1) - 1 != _picked(x.ndim - 1, options["index"], arrays):
         return None
@@ -112,7 +112,7 @@ def scattered(operands, options):
 
 
 def _picked(ndim, index, arrays):
-    """How many axes x[index] has, of an x with so many."""
+    """Count the axes that x[index] has, of an x with ``ndim`` axes."""
     together, rest = 0, iter(arrays)
     for entry in index:
         if entry is Index.HOLE:
@@ -136,7 +136,7 @@ def padded(operands, options):
 
 
 def along_places(operands, options):
-    """Of `take_along_axis`: the places are the same in all directions."""
+    """Repeat the places of `take_along_axis`, which are the same in all directions."""
     x, *others, places = operands
     places = broadcast_to(places, shape=(x.shape[0], *places.shape))
     return along_axis((x, *others, places), options)

@@ -1,4 +1,4 @@
-"""What the rules of singular values and of eigenvalues share where some are equal, or nearly.
+"""Functions shared by the rules of singular values and eigenvalues where some are (nearly) equal.
 
 Derived in docs/design/svd.md: a quotient whose denominator vanishes is left out, and reported
 unless its numerator vanishes as well.
@@ -37,7 +37,7 @@ def off_diagonal(tied, s):
 
 
 def threshold(s, *tangents):
-    """How small a numerator is that counts as vanished: √ε of the mean column of the tangents."""
+    """Compute the limit of vanished numerators: √ε of the mean column of the tangents."""
     size = 0.0
     for t in tangents:
         size = size + sum(abs(t), axis=(-2, -1), keepdims=True)

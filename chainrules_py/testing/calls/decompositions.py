@@ -166,12 +166,12 @@ def _tensor(x: Any) -> Any:
 
 
 def _moved(x: Any) -> Any:
-    """The same with the axis of unknowns in front."""
+    """Make a tensor regular, with the axis of unknowns in front."""
     return np.moveaxis(_tensor(np.moveaxis(x, 0, -1)), -1, 0)
 
 
 def _crossed(x: Any) -> Any:
-    """The same with the axes of unknowns in places 0 and 2."""
+    """Make a tensor regular, with the axes of unknowns in places 0 and 2."""
     return _tensor(x.transpose(1, 3, 0, 2)).transpose(2, 0, 3, 1)
 
 

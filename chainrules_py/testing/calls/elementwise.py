@@ -13,7 +13,7 @@ __all__ = ["binary", "unary"]
 
 
 def every_second(x: Any) -> Any:
-    """What is left of an array is not contiguous."""
+    """Take every second element along the last axis, so that the result is not contiguous."""
     return x[..., ::2]
 
 

@@ -15,7 +15,7 @@ _BOX = Draw((2, 3, 2))
 
 
 def _squares(v: Any) -> Any:
-    """The products of the elements of a vector with each other."""
+    """Compute the products of the elements of a vector with each other."""
     return np.outer(v, v)
 
 

@@ -26,7 +26,7 @@ def columns(x: Any) -> Any:
 
 
 def every_second(x: Any) -> Any:
-    """What is left of an array is not contiguous."""
+    """Take every second element along the last axis, so that the result is not contiguous."""
     return x[..., ::2]
 
 
@@ -35,7 +35,7 @@ _SPARSE = Draw((2, 6), make=every_second)
 
 
 def given(x: Draw, *calls: dict[str, Any], complex: bool = False) -> tuple[Sample, ...]:
-    """Samples of one operand with several keywords."""
+    """Make samples of one operand, one for each of several sets of keywords."""
     return tuple([Sample(x, complex=complex, **keywords) for keywords in calls])
 
 

@@ -47,7 +47,7 @@ enter_calls("polymul", Sample(_P, [0.0, 0.0, 1.0]), Sample(_P, [0.0]))
 
 
 def told(parts: Any) -> Any:
-    """The quotient, and of the remainder what no rounding makes longer."""
+    """Return the quotient and the last entry of the remainder, whose length rounding may change."""
     return [parts[0], parts[1][-1:]]
 
 

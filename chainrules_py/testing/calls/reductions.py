@@ -20,7 +20,7 @@ _EMPTY = Draw((0, 3))
 
 
 def with_nan(*places: int) -> Callable[[Any], Any]:
-    """Some elements are NaN."""
+    """Make a function that sets some elements to NaN."""
 
     def make(x: Any) -> Any:
         x = np.array(x)
@@ -31,7 +31,7 @@ def with_nan(*places: int) -> Callable[[Any], Any]:
 
 
 def with_zeros(*places: int) -> Callable[[Any], Any]:
-    """Some elements are zero."""
+    """Make a function that sets some elements to zero."""
 
     def make(x: Any) -> Any:
         x = np.array(x)
@@ -47,7 +47,7 @@ def backwards(x: Any) -> Any:
 
 
 def both(name: str) -> tuple[str, str]:
-    """A function and the method of the same name."""
+    """Return the names of a function and of the method of the same name."""
     return name, f"ndarray.{name}"
 
 

@@ -126,7 +126,7 @@ _METHODS = (
 
 
 def _quantile_calls(name: str, whole: float) -> None:
-    """Calls of a function of x and q, which is a part of ``whole``."""
+    """Enter calls of a function of x and q, where q is a part of ``whole``."""
     skips = name.startswith("nan")
     x = _HOLES if skips else _SPREAD
     some = [0.07 * whole, 0.51 * whole, 0.93 * whole]

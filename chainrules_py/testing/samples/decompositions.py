@@ -100,7 +100,7 @@ enter_samples(
 
 
 def completed(y: Any) -> Any:
-    """Of a complete decomposition, what does not depend on which columns complete Q."""
+    """Return the part of a complete QR that does not depend on which columns complete Q."""
     Q, R = y
     k = min(R.shape[-2:])
     return Q[..., :k], R, v.matmul(Q[..., k:], _adjoint(Q[..., k:]))
@@ -116,14 +116,14 @@ enter_samples(v.qr_raw, *(Sample(_m(*s), complex=True) for s in _SHAPES))
 
 
 def eigenspaces_hermitian(y: Any) -> Any:
-    """What does not depend on phases: eigenvalues, a function of the matrix, sizes."""
+    """Return the parts that do not depend on phases: eigenvalues, a matrix function, sizes."""
     w, V = y
     weights = v.expand_dims(v.sin(w), axis=-2)
     return w, v.matmul(V * weights, _adjoint(V)), v.real(V * v.conj(V))
 
 
 def eigenspaces(y: Any) -> Any:
-    """As `eigenspaces_hermitian`, of matrices whose eigenvectors are not orthogonal."""
+    """Return the parts of `eigenspaces_hermitian` where eigenvectors are not orthogonal."""
     w, V = y
     weights = v.expand_dims(v.sin(w), axis=-2)
     return w, v.matmul(V * weights, v.inv(V)), v.real(V * v.conj(V))

@@ -19,7 +19,7 @@ _word: Any
 def _unary(
     words: Iterable[Primitive[..., Any]], low: float = -2.0, high: float = 2.0, **more: Any
 ) -> None:
-    """An array, a 0-d one, one without elements, and a number of Python's."""
+    """Enter for each word an array, a 0-d one, one without elements, and a number of Python's."""
     for word in words:
         enter_samples(
             word,

@@ -4,15 +4,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.sample import Draw, Sample, enter_samples
-from chainrules_py.vocabulary import (
-    fixed_point,
-    linear_solve,
-    map,
-    minimize,
-    odeint,
-    reduce,
-    root,
-)
+from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, odeint, reduce, root
 
 
 def cubic(x: Any, a: Any, b: Any) -> Any:
@@ -31,7 +23,7 @@ def damped(x: Any, a: Any) -> Any:
 
 
 def banded(y: Any, d: Any) -> Any:
-    """A matrix that is not symmetric, as a product."""
+    """Multiply by a matrix that is not symmetric."""
     return d * y + 0.3 * v.roll(y, shift=1)
 
 
@@ -41,7 +33,7 @@ def decay(y: Any, t: Any, k: Any) -> Any:
 
 
 def blend(a: Any, b: Any) -> Any:
-    """Of two slices."""
+    """Combine two slices."""
     return v.sin(a) * b + a
 
 

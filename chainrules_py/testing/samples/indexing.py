@@ -13,7 +13,7 @@ _BOX = Draw((2, 3, 4))
 
 
 def _at(x: Draw, where: Any, *, complex: bool = False) -> Sample:
-    """The sample of getitem that ``x[where]`` is."""
+    """Make the sample of getitem that ``x[where]`` is."""
     pattern, arrays = v.Index.split(where, list)
     return Sample(x, *arrays, index=pattern, complex=complex)
 

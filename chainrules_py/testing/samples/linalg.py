@@ -135,7 +135,7 @@ enter_samples(
 
 
 def determined(y: Any) -> Any:
-    """Of a decomposition, what does not depend on the choice of singular vectors."""
+    """Return the part of an SVD that does not depend on the choice of singular vectors."""
     U, S, Vh = y
     k = S.shape[-1]
     Uh, V = v.conj(v.matrix_transpose(U)), v.conj(v.matrix_transpose(Vh))

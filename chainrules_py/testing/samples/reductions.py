@@ -14,7 +14,7 @@ _word: Any
 
 
 def _with_zeros(*places: int) -> Callable[[Any], Any]:
-    """Some elements are zero: what a product is differentiated at without a division."""
+    """Return a change that makes elements zero, so that a product's rule must not divide."""
 
     def make(x: Any) -> Any:
         x = np.array(x)
@@ -25,7 +25,7 @@ def _with_zeros(*places: int) -> Callable[[Any], Any]:
 
 
 def _with_nan(*places: int) -> Callable[[Any], Any]:
-    """Some elements are NaN."""
+    """Return a change that makes some elements NaN."""
 
     def make(x: Any) -> Any:
         x = np.array(x)

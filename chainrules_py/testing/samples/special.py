@@ -33,7 +33,7 @@ _SHAPES: dict[int, tuple[tuple[Any, ...], ...]] = {
 def samples_at(
     *intervals: Interval, order: tuple[int, int] | None = None, **more: Any
 ) -> tuple[Sample, ...]:
-    """Samples of a function of one or two operands, drawn from these intervals.
+    """Make samples of a function of one or two operands, drawn from these intervals.
 
     With ``order`` there is a first operand more, of whole numbers.
     """

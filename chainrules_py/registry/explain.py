@@ -1,0 +1,167 @@
+"""Explanations: which rules there are, which one a call takes, and why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.config import Config
+from chainrules_py.errors import NoRuleError
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.dispatch import signature_text
+from chainrules_py.primitives.plugins import see, see_about, see_all
+from chainrules_py.registry.statement import MODES, Rule, Statement
+from chainrules_py.registry.table import _statements, find_rule, name_of, primal_of, unbind
+from chainrules_py.values import arrays
+
+__all__ = ["Explanation", "coverage", "demand_rule", "explain", "rules_for"]
+
+
+def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:
+    """Find a rule as `find_rule` does, but raise where there is none for the mode.
+
+    Raises
+    ------
+    NoRuleError
+        With the closest signatures, and what to import or write.
+    """
+    rule = find_rule(f, operands, config)
+    if rule is None or rule.statement(mode) is None:
+        raise NoRuleError(_missing(f, operands, mode))
+    return rule
+
+
+def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
+    kind = "frule" if mode == "forward" else "rrule"
+    shown = ", ".join(arrays.dispatch_type(cls).__qualname__ for cls in operands)
+    name = name_of(f)
+    lines = [f"no {kind} for {name}({shown})"]
+    primal = primal_of(f)
+    if primal is None:
+        lines.append(
+            f"  {name} is no primitive: write @primitive above it, or g = primitive({name})"
+        )
+    else:
+        for s in rules_for(f):
+            if s.recipe is None:
+                lines.append(f"  opted out for {signature_text(s.signature)} at {s.where}")
+            elif mode in s.modes:
+                needs = f", which requires {set(s.requires)}" if s.requires else ""
+                lines.append(
+                    f"  there is one for {signature_text(s.signature)} at {s.where}{needs}"
+                )
+            else:
+                lines.append(
+                    f"  for {signature_text(s.signature)} only {s.modes[0]} mode is stated, "
+                    f"at {s.where}"
+                )
+        lines += [
+            f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, "
+            f"so its rules do not count; "
+            + (
+                arrays.refusal_of(cls)
+                or f"if they should, register_array_type({cls.__qualname__}, namespace)"
+            )
+            for cls in operands
+            if arrays.is_foreign(arrays.dispatch_type(cls))
+        ]
+        lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
+    for module, reason in plugins.failures.items():
+        lines.append(f"  {module} announced itself and could not be imported: {reason}")
+    return "\n".join(lines)
+
+
+def rules_for(f: Any) -> list[Statement]:
+    """All statements about a function, the most telling layer first.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> [s.modes for s in rules_for(sin)]
+    [('forward', 'reverse')]
+    """
+    f, _ = unbind(f, ())
+    see(f, ())
+    primal = primal_of(f)
+    if primal is None:
+        return []
+    see_about(primal.__module__)
+    return sorted(_statements.get(primal, ()), key=lambda s: (-s.layer, str(s.signature)))
+
+
+def coverage() -> dict[str, tuple[str, ...]]:
+    """List the modes stated for each primitive that has any statement, by name."""
+    see_all()
+    listing: dict[str, tuple[str, ...]] = {}
+    for primal, statements in _statements.items():
+        modes = {m for s in statements if s.recipe is not None for m in s.modes}
+        listing[primal.__name__] = tuple(m for m in MODES if m in modes)
+    return dict(sorted(listing.items()))
+
+
+class Explanation:
+    """Explanation that `explain` gives; its repr is the text.
+
+    Attributes
+    ----------
+    rule : Rule or None
+        What was chosen.
+    others : list of Statement
+        What else there is for the function.
+    """
+
+    def __init__(
+        self, f: Any, operands: tuple[type, ...], rule: Rule | None, config: Config | None
+    ) -> None:
+        self.f = f
+        self.operands = operands
+        self.rule = rule
+        self.config = config
+        chosen = () if rule is None else (rule.forward, rule.reverse)
+        self.others = [s for s in rules_for(f) if s not in chosen]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(arrays.dispatch_type(c).__qualname__ for c in self.operands)
+        primal = primal_of(self.f)
+        lines = [f"{name_of(self.f)}({shown})"]
+        if primal is not None and primal is not self.f:
+            lines[0] += f"  is the word {primal.__name__}"
+        for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
+            s = self.rule.statement(mode) if self.rule else None
+            text = "none" if s is None else f"{_how(s)} ({s.layer.name.lower()})  {s.where}"
+            lines.append(f"  {kind}  {text}")
+        for s in self.others:
+            state = (
+                "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
+            )
+            state += f", requires {set(s.requires)}" if s.requires else ""
+            lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
+        for module, reason in plugins.failures.items():
+            lines.append(f"   !!   {module} could not be imported: {reason}")
+        return "\n".join(lines)
+
+
+def _how(s: Statement) -> str:
+    shown = s.signature if s.varargs is None else (*s.signature, s.varargs)
+    return f"{s.recipe.pen} for {signature_text(shown)}"
+
+
+def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:
+    """Which rules are used for a call, where they stand, and which others there are.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *operands
+        The operands of the call; only their types count.
+    config : Config, optional
+        The engine that asks.
+
+    Returns
+    -------
+    Explanation
+        Printing it gives the text; a missing rule is no error here.
+    """
+    f, operands = unbind(f, operands)
+    classes = tuple(map(type, operands))
+    return Explanation(f, classes, find_rule(f, classes, config), config)

@@ -1,0 +1,95 @@
+"""Normal form of calls: a primitive, its operands and options, however a person wrote them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.errors import NoRuleError
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.rows.alias import Alias, Call, aliases
+from chainrules_py.registry.table import name_of, primal_of
+from chainrules_py.values import arrays
+from chainrules_py.vocabulary.elementwise import lift
+
+__all__ = ["normalise_call", "scalar_at_home"]
+
+
+def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return a call as ``(primal, operands, options, native)``; ``native`` stood for the primal.
+
+    ``(None, operands, {}, call)`` for what has no primal: ``call(*operands)`` has to be traced.
+    """
+    if isinstance(f, Primitive):
+        return f, *f.normalise(operands, options), None
+    primal = primal_of(f)
+    if primal is None:
+        plugins.see(f, map(type, operands))
+        primal = primal_of(f)
+    home = arrays.number_home(f)
+    if home is not None and all(arrays.is_python_number(type(x)) for x in operands):
+        operands = tuple([scalar_at_home(x, home) for x in operands])
+    row = _row(f)
+    if row is not None:
+        return _by_row(row, operands, options)
+    if primal is None:
+        raise NoRuleError(_unknown(f, operands))
+    return primal, *primal.normalise(operands, options), f
+
+
+def _row(f: Any) -> Alias | None:
+    try:
+        return aliases.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A call of a library's function, as `normalise_call` gives it."""
+    word, native = row.word, row.native
+    if not options and isinstance(word, Primitive) and _is_whole(word, operands):
+        return word, operands, options, native
+    homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+    home = next((h for h in homes if h is not None), None)
+    call = arrays.inside(home, row.call, operands, options)
+    words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
+
+    def whole(*xs: Any) -> Any:
+        return arrays.inside(home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
+
+    if not words or _does_more(call, row, operands, options):
+        return None, operands, {}, whole
+    primal: Any = call.word  # a keyword may have made it another word
+    xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
+    if len(xs) != len(operands):  # its defaults have no tangents to be given
+        return None, operands, {}, whole
+    return primal, xs, stated, None
+
+
+def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
+    """Tell whether a word takes these operands and nothing besides."""
+    return len(operands) == len(word.operands) and not word.options
+
+
+def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Tell whether keywords made a call more than one of a word with the same operands."""
+    if call.after:
+        return True
+    if len(call.operands) != len(operands):
+        # An option by position is one of the operands too, and gets NoTangent(); a list is one.
+        return True
+    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
+    return not same and not options.keys().isdisjoint(row.lower)
+
+
+def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
+    shown = ", ".join(type(x).__qualname__ for x in operands)
+    return (
+        f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
+        f"it and state a rule, or differentiate through it with an engine"
+    )
+
+
+def scalar_at_home(x: Any, home: Any) -> Any:
+    """Turn a Python number, or its tracer, into the scalar that a library makes of it."""
+    return lift(x, to=home)

@@ -1,0 +1,181 @@
+"""Statements about primals, and the rules that engines get of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.config import Capability
+from chainrules_py.primitives.dispatch import signature_text, where_defined
+from chainrules_py.primitives.plugins import Layer, layer_of
+from chainrules_py.primitives.primitive import Primitive
+
+__all__ = ["MODES", "Rule", "Source", "Statement"]
+
+MODES = ("forward", "reverse")
+_OVERRIDE = len(Layer)
+
+
+@final
+class Source:
+    """Source of a statement: where it was written.
+
+    Attributes
+    ----------
+    module, name : str
+        Of the function that was written, or of the call that states a rule.
+    where : str
+        ``file:line``.
+    """
+
+    __slots__ = ("_spec", "_stated_by_call", "module", "name", "where")
+
+    def __init__(self, module: str, name: str, where: str, spec: Any, stated_by_call: bool) -> None:
+        self.module = module
+        self.name = name
+        self.where = where
+        self._spec = spec
+        self._stated_by_call = stated_by_call
+
+    @classmethod
+    def function(cls, f: Callable[..., Any]) -> Source:
+        """Return the source of a rule that is a function."""
+        return cls(f.__module__, f.__qualname__, where_defined(f), None, False)
+
+    @classmethod
+    def caller(cls, name: str) -> Source:
+        """Find the source of a rule that is stated by calling a pen: the line outside our pens."""
+        frame = sys._getframe(2)
+        spec = frame.f_globals.get("__spec__")
+        where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)
+
+    def replaces(self, old: Source) -> bool:
+        """Tell whether this is the old statement again: a module, or notebook cell, run anew."""
+        if (self.module, self.name) != (old.module, old.name):
+            return False
+        if not self._stated_by_call:
+            return True
+        # Calls have no name of their own: two in one run of one file are two statements.
+        file, _, _ = self.where.rpartition(":")
+        old_file, _, _ = old.where.rpartition(":")
+        return self.where == old.where or file != old_file or self._spec is not old._spec
+
+    def __repr__(self) -> str:
+        return f"{self.name} at {self.where}"
+
+
+@final
+class Statement:
+    """Statement that somebody wrote about one primal, for operands of some types.
+
+    Attributes
+    ----------
+    primal : Primitive
+        What it is a derivative of.
+    signature, varargs
+        The types that it is dispatched on.
+    modes : tuple of str
+        ``"forward"``, ``"reverse"`` or both.
+    requires : frozenset of Capability
+        What it asks of the engine.
+    layer : Layer
+        Whose it is.
+    override : bool
+        Whether it beats more specific statements.
+    transposed : bool
+        Whether it follows from a statement of the other mode: one that a person made of this mode,
+        for the same types and in the same layer, comes first.
+    source : Source
+        Where a person wrote it.
+    recipe : object
+        How it is bound; None if the function was opted out for these types.
+    """
+
+    __slots__ = (
+        "_layer",
+        "modes",
+        "override",
+        "primal",
+        "recipe",
+        "requires",
+        "signature",
+        "source",
+        "transposed",
+        "varargs",
+    )
+
+    def __init__(
+        self,
+        primal: Primitive[..., Any],
+        signature: tuple[Any, ...],
+        varargs: Any,
+        source: Source,
+        recipe: Any,
+        *,
+        modes: tuple[str, ...] = MODES,
+        requires: frozenset[Capability] = frozenset(),
+        override: bool = False,
+        transposed: bool = False,
+        layer: Layer | None = None,
+    ) -> None:
+        self.primal = primal
+        self.transposed = transposed
+        self.signature = signature
+        self.varargs = varargs
+        self.source = source
+        self.recipe = recipe
+        self.modes = modes
+        self.requires = requires
+        self.override = override
+        self._layer = layer
+
+    @property
+    def layer(self) -> Layer:
+        """Whose it is, by its source unless it was given: which takes a look at the disk."""
+        if self._layer is None:
+            self._layer = layer_of(self.source.module)
+        return self._layer
+
+    @property
+    def where(self) -> str:
+        """``file:line`` of what was written."""
+        return self.source.where
+
+    @property
+    def rank(self) -> int:
+        """What decides between statements of one signature: the higher."""
+        return 2 * (self.layer + _OVERRIDE * self.override) - self.transposed
+
+    def __repr__(self) -> str:
+        shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
+        types, modes = signature_text(shown), "/".join(self.modes)
+        return f"<rule {self.primal.__name__}{types} {modes} at {self.where}>"
+
+
+@final
+class Rule:
+    """Rule found for a function and types: a statement per mode, often the same one.
+
+    Engines give it to `chainrules_py.bind`, which keeps what it makes in ``bound``.
+    """
+
+    __slots__ = ("bound", "forward", "primal", "reverse")
+
+    def __init__(
+        self, primal: Primitive[..., Any], forward: Statement | None, reverse: Statement | None
+    ) -> None:
+        self.primal = primal
+        self.forward = forward
+        self.reverse = reverse
+        self.bound: dict[Any, Any] = {}
+
+    def statement(self, mode: str) -> Statement | None:
+        """Return the statement for a mode, or None."""
+        return self.forward if mode == "forward" else self.reverse
+
+    def __repr__(self) -> str:
+        if self.forward is self.reverse:
+            return repr(self.reverse)
+        return f"<rules {self.forward!r} and {self.reverse!r}>"
