@@ -5,7 +5,7 @@ of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
 from chainrules_jax import arrays
-from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import host
 from chainrules_jax.engine.callback import callback
 from chainrules_jax.engine.config import JaxConfig, config

@@ -108,7 +108,7 @@ class ArrayLike(PythonProtocols):
     # -- writing in place, for engines that allow it
 
     def frozen(self) -> Any:
-        """Return the tracer as it is now, for whoever keeps it: itself, where none is written to."""
+        """Return it as it is now, for whoever keeps it: itself, where none is written to."""
         return self
 
     def note_view(self, *call: Any) -> None:

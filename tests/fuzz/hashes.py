@@ -1,7 +1,7 @@
-"""Hashes of the values and gradients of random programs: whether a change left every bit as it was.
+"""Hashes of the values and gradients of random programs: whether a change left every bit.
 
-``python -m tests.fuzz.hashes FILE`` compares with the file that is kept, or writes it where there is
-none; ``--count`` says of how many programs. Bits depend on NumPy, its BLAS and the processor: the
+``python -m tests.fuzz.hashes FILE`` compares with the file that is kept, or writes it where there
+is none; ``--count`` says of how many programs. Bits depend on NumPy, its BLAS and the processor: the
 file says on which they were found, and elsewhere it has to be made anew, on the commit to compare
 with.
 """
@@ -34,13 +34,13 @@ FAMILIES = (LINES, (*LINES, CALLS, CALLS))
 
 
 def parts(x: Any) -> bytes:
-    """What a value is, to the last bit."""
+    """Return what a value is, to the last bit."""
     a = np.asarray(x)
     return f"{type(x).__name__}{a.dtype}{a.shape}".encode() + a.tobytes()
 
 
 def of_block(block: int) -> tuple[str, str, int]:
-    """The hashes of the texts, and of the answers, of a block of programs, and how many gave one."""
+    """Return the hashes of a block of programs and of its answers, and how many there are."""
     # hypothesis takes some numbers from the code that is loaded, which is not the same tomorrow.
     none = providers.Constants()
     providers._get_local_constants = lambda: none
@@ -74,7 +74,7 @@ def of_block(block: int) -> tuple[str, str, int]:
 
 
 def found(count: int) -> dict[str, Any]:
-    """The hashes of so many programs, with what they depend on."""
+    """Return the hashes of so many programs, with what they depend on."""
     with multiprocessing.get_context("spawn").Pool() as pool:
         blocks = pool.map(of_block, range(count // BLOCK), chunksize=4)
     return {
@@ -112,8 +112,8 @@ def main() -> int:
         i for i, (a, b) in enumerate(zip(old["answers"], new["answers"], strict=False)) if a != b
     ]
     print(
-        f"{given.count} programs, {new['answered']} answers: {len(other)} of {len(new['programs'])} "
-        f"blocks hold other programs, {len(wrong)} other answers"
+        f"{given.count} programs, {new['answered']} answers; of {len(new['programs'])} blocks "
+        f"{len(other)} hold other programs, {len(wrong)} other answers"
     )
     if wrong:
         print(f"the first: block {wrong[0]}")

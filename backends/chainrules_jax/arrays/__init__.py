@@ -1,5 +1,5 @@
-"""JAX's arrays, and how they compute the words."""
+"""Words on JAX's arrays, as JAX computes them."""
 
-from chainrules_jax.arrays import array_types, matrices, odes, solve
+from chainrules_jax.arrays import matrices, odes, solve
 
-__all__ = ["array_types", "matrices", "odes", "solve"]
+__all__ = ["matrices", "odes", "solve"]

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
 
-from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.array_types import JaxArray
 from chainrules_py import LinearMap, NoTangent, non_differentiable, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjoint, as_given, columns

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import jax.numpy as jnp
 from jax import lax
 
-from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero

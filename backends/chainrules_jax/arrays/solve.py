@@ -1,7 +1,7 @@
 """Implementations of the solving words for values that JAX traces, by loops that it compiles.
 
-The methods are those of `chainrules_py.composites.solvers`, which look at values to see how far they are. A
-compiled program cannot raise: what does not converge is NaN.
+The methods are those of `chainrules_py.composites.solvers`, which look at values to see how far
+they are. A compiled program cannot raise: what does not converge is NaN.
 """
 
 from __future__ import annotations

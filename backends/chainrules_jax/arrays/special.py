@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import jax.scipy.special as jax_special
 import numpy as np
 
-from chainrules_jax.arrays.array_types import JaxArray
+from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
 from chainrules_jax.engine.pytrees import OURS
 from chainrules_py import Primitive

@@ -19,7 +19,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from chainrules_jax.arrays.array_types import is_traced
+from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
 from chainrules_jax.engine.linear_pairs import (
     Leaves,

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.arrays.array_types import JaxArray, is_traced
+from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py.extend import FlatLayout, describe, where_defined

@@ -15,7 +15,7 @@ import jax
 import jax.core
 import numpy as np
 
-from chainrules_jax.arrays.array_types import Concrete
+from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import OURS, as_values

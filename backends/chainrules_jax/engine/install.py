@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.arrays.array_types import Concrete
+from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v

@@ -18,7 +18,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from chainrules_jax.arrays.array_types import Concrete, is_traced, silent
+from chainrules_jax.array_types import Concrete, is_traced, silent
 
 __all__ = ["LinearPair", "as_array", "is_inexact", "linear_p", "is_moved", "spread_over"]
 

@@ -12,7 +12,7 @@ from jax.core import ShapedArray
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_jax.arrays.array_types import Concrete, is_traced
+from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split

@@ -10,7 +10,7 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.arrays.array_types import Concrete
+from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure, unthunk
 from chainrules_py.extend import FlatLayout, fields_of, is_structure_type
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from chainrules_jax.arrays.array_types import is_traced
+from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.pytrees import is_value
 from chainrules_py import Space
 from chainrules_py.extend import Closure, StructureSpace, closed, flatten, unflatten

@@ -26,7 +26,7 @@ LEAF = Leaf()
 
 
 class Links:
-    """Links to any number of records, for a pull that gives as many cotangents, none of them zero."""
+    """Links to any number of records, of a pull that gives as many cotangents, none zero."""
 
     __slots__ = ("parents",)
 
@@ -68,7 +68,7 @@ class OneMaybeZero:
 
 
 class Structured:
-    """Links, any number of them, of which some may be structures, for a pull that may give zeros."""
+    """Links to any number of records and structures of them, of a pull that may give zeros."""
 
     __slots__ = ("parents",)
 

@@ -127,7 +127,7 @@ class BareTape(list[tuple[Any, ...]]):
         return made
 
     def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
-        """Return variables of several values, of which none is a variable that may be written to."""
+        """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
         self.extend([(None, LEAF)] * len(values))
         hold = self.guard.hold
@@ -172,7 +172,7 @@ class BareTape(list[tuple[Any, ...]]):
     # -- its state
 
     def close(self) -> None:
-        """Make recording a call an error from now on: a variable has escaped its differentiation."""
+        """Make it an error to record from now on: a variable has escaped its differentiation."""
         # By changing the class, so that no record on an open tape asks whether it is open.
         object.__setattr__(self, "__class__", self.when_closed)
 

@@ -125,6 +125,7 @@ def view_of(x: Any) -> View | None:
 
 
 def known_view(x: Any) -> View:
+    """Return what a tracer shares with others, which is known to be something."""
     view = view_of(x)
     assert view is not None
     return view

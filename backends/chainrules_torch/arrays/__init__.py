@@ -1,5 +1,5 @@
-"""PyTorch's tensors as arrays, and how they compute the words."""
+"""Words on PyTorch's tensors, as PyTorch computes them."""
 
-from chainrules_torch.arrays import elementwise, indexing, linalg, manipulation, special, tensors
+from chainrules_torch.arrays import elementwise, indexing, linalg, manipulation, special
 
-__all__ = ["elementwise", "indexing", "linalg", "manipulation", "special", "tensors"]
+__all__ = ["elementwise", "indexing", "linalg", "manipulation", "special"]

@@ -11,7 +11,7 @@ import torch
 
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays.tensors import TENSOR, alike, entered, with_numbers
+from chainrules_torch.tensors import TENSOR, alike, entered, with_numbers
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays.tensors import TENSOR, alike, number_as
+from chainrules_torch.tensors import TENSOR, alike, number_as
 
 __all__: list[str] = []
 

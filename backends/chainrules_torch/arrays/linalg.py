@@ -11,8 +11,8 @@ from chainrules_py.extend import adjugate_by_svd
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
-from chainrules_torch.arrays.tensors import TENSOR, alike, entered
 from chainrules_torch.engine.loops import is_hidden
+from chainrules_torch.tensors import TENSOR, alike, entered
 
 __all__: list[str] = []
 

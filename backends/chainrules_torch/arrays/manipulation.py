@@ -8,7 +8,7 @@ import array_api_compat.torch as xp
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays.tensors import TENSOR, alike, dtype_of, entered, number_as
+from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, number_as
 
 __all__: list[str] = []
 

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.arrays.tensors import alike, entered
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import is_tensor
+from chainrules_torch.tensors import alike, entered
 
 __all__: list[str] = []
 

@@ -16,9 +16,9 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from chainrules_py import NoRuleError, Primitive, RuleError
 from chainrules_py.extend import Cache, TreeDef, flatten, unflatten, where_defined
-from chainrules_torch.arrays.tensors import entered
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import run_later
+from chainrules_torch.tensors import entered
 
 __all__ = ["callback", "called_back", "is_compiled"]
 

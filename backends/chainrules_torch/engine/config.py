@@ -87,8 +87,7 @@ def is_quiet() -> bool:
 
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
-"""Whether this is the inside of a `chainrules_torch.engine.functions.Transformed`, whose derivatives are
-seen to outside."""
+"""Whether this is inside a `Transformed` of the engine, whose derivatives are seen to outside."""
 watching: contextvars.ContextVar[bool] = contextvars.ContextVar("watching", default=False)
 """Whether nothing that a function is given here is being differentiated."""
 

@@ -14,7 +14,6 @@ from torch.autograd.function import Function
 from chainrules_py import NotDifferentiableError, Primitive, find_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Cache, FlatLayout, closed, flatten, resolved, unflatten
-from chainrules_torch.arrays.tensors import beside_tensors
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
@@ -31,6 +30,7 @@ from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.solve import solving
+from chainrules_torch.tensors import beside_tensors
 
 __all__ = ["Exported", "applied", "export", "is_program", "opened", "plan_for"]
 

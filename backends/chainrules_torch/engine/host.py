@@ -22,11 +22,11 @@ from chainrules_py.extend import (
     known_value,
     register_host,
 )
-from chainrules_torch.arrays.tensors import beside_tensors
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
+from chainrules_torch.tensors import beside_tensors
 
 __all__ = ["host"]
 
