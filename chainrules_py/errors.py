@@ -22,6 +22,7 @@ __all__ = [
     "NanError",
     "NoRuleError",
     "NotDifferentiableError",
+    "ProgramError",
     "ProjectionError",
     "RuleError",
     "TracerError",
@@ -149,6 +150,14 @@ class ContractError(ChainRulesError):
 
     Raised while a backend or an engine is loaded, naming both numbers. Upgrade the older of the
     two.
+    """
+
+
+class ProgramError(ChainRulesError):
+    """A program in a straight line makes no sense: a value is used before it is defined, say.
+
+    Raised where a `chainrules_py.program.Program` or `Call` is made, naming the value and the call.
+    A recorder or a pass that made it is wrong, and not the function that was recorded.
     """
 
 

@@ -1,1 +1,1 @@
-"""Functions that engines see being called: primitives, their aliases in libraries, their closures."""
+"""Functions that engines see being called: primitives, aliases in libraries, closures."""

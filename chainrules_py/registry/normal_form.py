@@ -45,7 +45,7 @@ def _row(f: Any) -> Alias | None:
 
 
 def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A call of a library's function, as `normalise_call` gives it."""
+    """Return a call of a library's function, as `normalise_call` does."""
     word, native = row.word, row.native
     if not options and isinstance(word, Primitive) and _is_whole(word, operands):
         return word, operands, options, native
