@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, final
 
 from chainrules_py.config import Capability
 from chainrules_py.errors import RuleError
@@ -31,7 +31,7 @@ from chainrules_py.registry.checks import (
     find_caller,
     find_primal,
 )
-from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.statement import MODES, Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.values.arrays import Numeric
 
@@ -403,13 +403,23 @@ def register_rrule(
     return _register(form, f, types, requires, override, direct)
 
 
-class _Form(NamedTuple):
+@final
+class _Form:
     """Form of a rule that is written as a function."""
 
-    pen: str
-    recipe: Callable[[Callable[..., Any], bool], Any]
-    modes: tuple[str, ...] = ("forward", "reverse")
-    leading: int = 0  # parameters, besides the config, that come before the operands
+    __slots__ = ("leading", "modes", "pen", "recipe")
+
+    def __init__(
+        self,
+        pen: str,
+        recipe: Callable[[Callable[..., Any], bool], Any],
+        modes: tuple[str, ...] = MODES,
+        leading: int = 0,
+    ) -> None:
+        self.pen = pen
+        self.recipe = recipe
+        self.modes = modes
+        self.leading = leading  # parameters, besides the config, that come before the operands
 
 
 def _register(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, final
+from typing import Any, ClassVar, Final, NoReturn, Self, final
 
 from chainrules_py.errors import describe
 from chainrules_py.tangents.checks import is_never_tangent
@@ -17,30 +17,23 @@ __all__ = [
     "NotImplementedTangent",
     "ZeroTangent",
     "is_zero",
-    "set_algebra",
 ]
 
 
-class Algebra(NamedTuple):
-    """Functions behind the operators of tangents; `chainrules_py.tangents.arithmetic` has them.
+@final
+class Algebra:
+    """Functions behind the operators of tangents: those of `chainrules_py.tangents.arithmetic`.
 
-    It stands above the classes, since it has to tell them apart.
+    They stand above the classes, since they have to tell these apart, and are put in from there.
     """
 
-    add: Callable[[Any, Any], Any]
-    scale: Callable[[Any, Any], Any]
-    divide: Callable[[Any, Any], Any]
-    negate: Callable[[Any], Any]
-    move: Callable[[Any, Any], Any]
+    __slots__ = ()
 
-
-_algebra: Algebra
-
-
-def set_algebra(algebra: Algebra) -> None:
-    """Have the operators of tangents call these functions."""
-    global _algebra
-    _algebra = algebra
+    add: ClassVar[Callable[[Any, Any], Any]]
+    scale: ClassVar[Callable[[Any, Any], Any]]
+    divide: ClassVar[Callable[[Any, Any], Any]]
+    negate: ClassVar[Callable[[Any], Any]]
+    move: ClassVar[Callable[[Any, Any], Any]]
 
 
 class AbstractTangent:
@@ -77,10 +70,10 @@ class AbstractTangent:
 
     def __add__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
-            return _algebra.move(other, self)
+            return Algebra.move(other, self)
         if is_never_tangent(other):
             return NotImplemented
-        return _algebra.add(self, other)
+        return Algebra.add(self, other)
 
     def __radd__(self, other: Any) -> Any:
         return self.__add__(other)
@@ -88,29 +81,29 @@ class AbstractTangent:
     def __sub__(self, other: Any) -> Any:
         if is_structure_type(type(other)) or is_never_tangent(other):
             return NotImplemented
-        return _algebra.add(self, _algebra.negate(other))
+        return Algebra.add(self, Algebra.negate(other))
 
     def __rsub__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
-            return _algebra.move(other, _algebra.negate(self))
+            return Algebra.move(other, Algebra.negate(self))
         if is_never_tangent(other):
             return NotImplemented
-        return _algebra.add(other, _algebra.negate(self))
+        return Algebra.add(other, Algebra.negate(self))
 
     def __neg__(self) -> Any:
-        return _algebra.negate(self)
+        return Algebra.negate(self)
 
     def __mul__(self, other: Any) -> Any:
         if is_structure_type(type(other)) or is_never_tangent(other):
             return NotImplemented
-        return _algebra.scale(self, other)
+        return Algebra.scale(self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         if is_structure_type(type(other)) or is_never_tangent(other):
             return NotImplemented
-        return _algebra.divide(self, other)
+        return Algebra.divide(self, other)
 
     def __rtruediv__(self, other: Any) -> NoReturn:
         msg = (
