@@ -60,7 +60,7 @@ def lines_of_rows(path):
 def figures():
     """By their names on the page, as numbers."""
     words = [w for w in vars(vocabulary).values() if isinstance(w, Primitive) and rules_for(w)]
-    rules = [*(ROOT / "chainrules_py" / "rules").glob("*.py")]
+    rules = [*(ROOT / "chainrules_py" / "rules").rglob("*.py")]
     rows = [native for native in aliases if is_numpys(native)]
     lowerings = {found for n in rows for found in map(home, aliases[n].lower.values()) if found}
     shared = [found for found in lowerings if found[0] in SHARED]
@@ -147,7 +147,8 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
         "def read(*_, **__): raise AssertionError('a signature was inspected')\n"
         "inspect.signature = read\n"
         "import chainrules_numpy\n"
-        "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_numbers', 'chainrules_py.composites.solvers')\n"
+        "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_numbers',"
+        " 'chainrules_py.composites.solvers')\n"
         "print([m for m in sys.modules if m.startswith(late)])\n"
         "print([m for m in {*sys.modules} - before if m.startswith('numpy')])\n"
     )
