@@ -87,7 +87,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.composites.reductions": "array_of",
     "chainrules_py.composites.solvers.dense": "Coordinates",
     "chainrules_py.composites.solvers.operators": "Gradient Residual applied",
-    "chainrules_py.composites.solvers.solving": "root",
     "chainrules_py.composites.solvers.stepping": "METHODS Tableau rate_of",
     "chainrules_py.composites.solvers.trees": "Tree mirrored started",
     "chainrules_py.rules.linalg.matrices": "adjoint",

@@ -58,9 +58,6 @@ from chainrules_py.composites.solvers.operators import (
     Residual,
     applied,
 )
-from chainrules_py.composites.solvers.solving import (
-    root,
-)
 from chainrules_py.composites.solvers.stepping import (
     METHODS,
     Tableau,
@@ -476,7 +473,6 @@ __all__ = [
     "register_static",
     "register_sums",
     "resolved",
-    "root",
     "roots_standard",
     "row",
     "rows_of",
