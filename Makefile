@@ -104,13 +104,13 @@ docs: $(VENV)/.stamp-docs
 	$(BIN)/sphinx-build -W --keep-going -j $(JOBS) -b html docs docs/_build/html
 
 coverage: $(VENV)/.stamp-test
-	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.coverage docs/coverage.csv
+	$(ONE_THREAD) $(BIN)/python -m tests.surface.coverage docs/coverage.csv
 
 adapters: $(VENV)/.stamp-test
-	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.adapters docs/adapters.csv
+	$(ONE_THREAD) $(BIN)/python -m tests.surface.adapters docs/adapters.csv
 
 libraries: $(VENV)/.stamp-test
-	$(ONE_THREAD) $(BIN)/python -m chainrules_py.testing.libraries docs/libraries.csv
+	$(ONE_THREAD) $(BIN)/python -m tests.surface.libraries docs/libraries.csv
 
 # What measures, compares and draws is in benchmarks/; docs/benchmarks.md tells how. asv keeps results under .asv,
 # per commit, if there is one; it writes its machine file into HOME.

@@ -17,7 +17,7 @@ from autograd.extend import defjvp, defvjp, primitive
 from benchmarks.timing import CLOCKS, medians, ratio
 from chainrules_autograd import export
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.battery import softplus
+from tests.engines.battery import softplus
 
 LENGTH = 100
 X = np.array([0.1, 0.2, 0.3, 0.4])

@@ -1,4 +1,4 @@
-"""Every example in a docstring of the public packages runs, and gives what it shows."""
+"""Every example in a docstring of packages and workshop runs, and gives what it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chainrules_py.testing import backend
+from tests.fake_gpu.backend import backend
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("DEV", "PYTHON")  # tinygrad needs no compiler of C then
@@ -40,7 +40,8 @@ def has_cupy():
 
 
 def modules():
-    for name in packages():
+    yield importlib.import_module("tests.engines.battery")
+    for name in (*packages(), "tests.fake_gpu", "tests.fuzz", "tests.surface"):
         package = importlib.import_module(name)
         yield package
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.testing import backend, backends, sample_tests, to_numpy
+from chainrules_py.testing import backends, sample_tests, to_numpy
 from chainrules_py.testing.build import instances
 from chainrules_py.testing.coordinates import Coordinates
 from chainrules_py.testing.gaps import GAPS, gap_of
 from chainrules_py.testing.nesting import Loss, default_engine
 from chainrules_py.testing.run import two_samples, words_of
 from chainrules_py.values.structure import fields_of, is_structure_type
+from tests.fake_gpu.backend import backend
 
 
 def is_there(name):
@@ -31,7 +32,7 @@ def is_there(name):
 
 
 OTHERS = [name for name in ("cupy-host", "cupy", "torch", "jax") if is_there(name)]
-test_sample = sample_tests(backends=[*backends(), *OTHERS])
+test_sample = sample_tests(backends=[*backends(), *map(backend, OTHERS)])
 
 
 def with_arrays():

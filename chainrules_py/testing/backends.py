@@ -95,10 +95,6 @@ class Backend:
         return self.name
 
 
-def _cupy_on_host() -> None:
-    importlib.import_module("chainrules_py.testing.cupy_on_host").install()
-
-
 def _has_gpu() -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CuPy says that there is no CUDA
@@ -107,9 +103,6 @@ def _has_gpu() -> bool:
 
 def _jax_in_double_precision() -> None:
     importlib.import_module("jax").config.update("jax_enable_x64", True)
-
-
-_CUPY = "chainrules_cupy.namespace"
 
 
 def _names(text: str) -> frozenset[str]:
@@ -129,17 +122,9 @@ _known = (
     Backend(
         "cupy",
         "cupy",
-        namespace=_CUPY,
+        namespace="chainrules_cupy.namespace",
         by_request=True,
         lacks=lambda: "" if _has_gpu() else "there is no GPU",
-    ),
-    Backend(
-        "cupy-host",
-        "cupy",
-        namespace=_CUPY,
-        prepare=_cupy_on_host,
-        by_request=True,
-        lacks=lambda: "there is a GPU, which CuPy uses" if _has_gpu() else "",
     ),
     Backend("torch", "torch", namespace="array_api_compat.torch", by_request=True),
     Backend(
@@ -157,8 +142,7 @@ _known = (
 def backends() -> tuple[Backend, ...]:
     """Return the array libraries that are installed, with their devices.
 
-    There are others to be had by name: ``"cupy"``, which needs a GPU, ``"cupy-host"``, which needs
-    none, ``"torch"`` and ``"jax"``.
+    There are others to be had by name: ``"cupy"``, which needs a GPU, ``"torch"`` and ``"jax"``.
     """
     return tuple(known for known in _known if known.is_installed and not known.by_request)
 

@@ -27,9 +27,9 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
-from chainrules_py.testing.battery import CONSTANT, ONE_MODE, Entry, points
-from chainrules_py.testing.battery import softplus as user_softplus
 from chainrules_py.testing.differences import derivative
+from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
+from tests.engines.battery import softplus as user_softplus
 
 X = np.array([0.3, -0.7, 1.2])
 Z = np.array([0.3 + 0.4j, -0.7 + 0.2j])

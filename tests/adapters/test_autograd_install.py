@@ -14,9 +14,9 @@ from chainrules_py import vocabulary as v
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.surface import listed_names
 from chainrules_tape import grad as tape_grad
 from chainrules_tape import jvp as tape_jvp
+from tests.surface.names import listed_names
 
 X = np.array([0.3, -0.7, 1.2, 2.5])
 A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, -0.2], [0.0, 0.3, 1.1]])

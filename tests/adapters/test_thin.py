@@ -7,8 +7,8 @@ import pytest
 
 from chainrules_py import NoRuleError, NotDifferentiableError, export
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.battery import CONSTANT, ONE_MODE, points, softplus
 from chainrules_tape import grad
+from tests.engines.battery import CONSTANT, ONE_MODE, points, softplus
 
 X = np.array([0.3, -0.7, 1.2])
 A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, -0.2], [0.0, 0.3, 1.1]])

@@ -5,7 +5,7 @@ import pytest
 
 from chainrules_py import NoRuleError, NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.battery import ONE_MODE, polar, softplus
+from tests.engines.battery import ONE_MODE, polar, softplus
 
 torch = pytest.importorskip("torch")
 try:

@@ -34,8 +34,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
-from chainrules_py.testing.battery import CONSTANT, ONE_MODE, only_forward, only_reverse
 from chainrules_py.testing.samples.decompositions import eigenspaces
+from tests.engines.battery import CONSTANT, ONE_MODE, only_forward, only_reverse
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")

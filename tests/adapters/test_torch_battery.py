@@ -15,8 +15,8 @@ import pytest
 
 import chainrules_tape
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.battery import points
 from chainrules_py.values.structure import flatten, unflatten
+from tests.engines.battery import points
 
 torch = pytest.importorskip("torch")
 chainrules_torch = pytest.importorskip("chainrules_torch")

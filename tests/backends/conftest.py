@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chainrules_py.testing import backend
+from tests.fake_gpu.backend import backend
 
 
 @pytest.fixture(params=["cupy-host", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -31,6 +31,15 @@ def host(on):
     """What stands for the device; tests that look at it need no GPU, and can have none."""
     if on.name != "cupy-host":
         pytest.skip("looks at what stands for the device")
-    from chainrules_py.testing import cupy_on_host
+    from tests.fake_gpu import cupy_on_host
 
     return cupy_on_host
+
+
+@pytest.fixture
+def takes_numpy(host, monkeypatch):
+    """CuPy on the host that takes arrays of NumPy's, which a GPU refuses."""
+    from tests.fake_gpu import host_arrays
+
+    for module in (host, host_arrays):
+        monkeypatch.setattr(module, "check", lambda x, axes=-1: None)

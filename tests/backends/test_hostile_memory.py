@@ -15,9 +15,9 @@ import pytest
 
 from chainrules_py import ChainRulesError
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.surface import names_with_calls, surface_calls
-from chainrules_py.testing.surface_point import Point, dense
 from chainrules_tape import jvp, vjp
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.point import Point, dense
 
 
 def _filled(lay):

@@ -1,6 +1,6 @@
 """What judging every call with other data found: each failed before it was mended.
 
-The cells of `chainrules_py.testing.surface_checks` find these as well; here they have names.
+The cells of `tests.surface.checks` find these as well; here they have names.
 """
 
 from __future__ import annotations

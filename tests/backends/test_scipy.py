@@ -26,11 +26,11 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.surface import names_with_calls, surface_calls
-from chainrules_py.testing.surface_point import Point
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_scipy import linalg, special
 from chainrules_tape import grad, hvp, jvp
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.point import Point
 
 RNG = np.random.default_rng(5)
 NAMES = [f"{m.__name__}.{name}" for m in (linalg, special) for name in m.__all__]

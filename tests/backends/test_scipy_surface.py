@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chainrules_py.testing.surface import names_with_calls, surface_calls
-from chainrules_py.testing.surface_checks import check_call, check_twin
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.checks import check_call, check_twin
 
 CALLS = [call for name in names_with_calls("scipy") for call in surface_calls(name)]
 

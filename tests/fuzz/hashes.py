@@ -1,9 +1,9 @@
 """Hashes of the values and gradients of random programs: whether a change left every bit.
 
 ``python -m tests.fuzz.hashes FILE`` compares with the file that is kept, or writes it where there
-is none; ``--count`` says of how many programs. Bits depend on NumPy, its BLAS and the processor: the
-file says on which they were found, and elsewhere it has to be made anew, on the commit to compare
-with.
+is none; ``--count`` says of how many programs. Bits depend on NumPy, its BLAS and the processor:
+the file says on which they were found, and elsewhere it has to be made anew, on the commit to
+compare with.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture import providers
+
+from chainrules_tape import value_and_grad
 from tests.fuzz.calls import CALLS
 from tests.fuzz.programs import programs
 from tests.fuzz.tables import LINES
-
-from chainrules_tape import value_and_grad
 
 BLOCK = 50
 """Programs to a hash."""
@@ -42,7 +42,7 @@ def parts(x: Any) -> bytes:
 def of_block(block: int) -> tuple[str, str, int]:
     """Return the hashes of a block of programs and of its answers, and how many there are."""
     # hypothesis takes some numbers from the code that is loaded, which is not the same tomorrow.
-    none = providers.Constants()
+    none = providers.Constants()  # type: ignore[attr-defined]
     providers._get_local_constants = lambda: none
     texts, answers, good = hashlib.sha256(), hashlib.sha256(), 0
 
@@ -52,7 +52,7 @@ def of_block(block: int) -> tuple[str, str, int]:
         deadline=None,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
+        suppress_health_check=list(HealthCheck),
     )
     @given(programs(lines=FAMILIES[block % 2]))
     def run(program: Any) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chainrules_py.testing.adapters import ENGINES, Trial, attempt, columns, write
-from chainrules_py.testing.battery import points
+from tests.engines.battery import points
+from tests.surface.adapters import ENGINES, Trial, attempt, columns, write
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "adapters.csv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))

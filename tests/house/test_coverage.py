@@ -1,7 +1,7 @@
 """Every name of NumPy's overridable surface has its answer, and every keyword of it.
 
-The names stand in ``chainrules_py/testing/surface_names.csv``, the calls that show the answers in
-``chainrules_py/testing/calls``, what was checked of them in ``docs/coverage.csv``.
+The names stand in ``tests/surface/surface_names.csv``, the calls that show the answers in
+``tests/surface/calls``, what was checked of them in ``docs/coverage.csv``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,13 @@ from numpy.testing import overrides
 from chainrules_py import ChainRulesError
 from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.testing import coverage
-from chainrules_py.testing.surface import (
-    function_named,
-    listed_as,
-    listed_names,
-    names_with_calls,
-    native_named,
-)
-from chainrules_py.testing.surface_point import Point
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.tracers import find_tracers
 from chainrules_tape import jvp, vjp
+from tests.surface import coverage
+from tests.surface.calls import names_with_calls
+from tests.surface.names import function_named, listed_as, listed_names, native_named
+from tests.surface.point import Point
 
 see(None, (np.ndarray,))
 see_all()
@@ -87,7 +82,7 @@ def test_list_is_the_whole_surface():
         for member in dir(np.ndarray)
         if not member.startswith("_") and id(getattr(np.ndarray, member)) not in listed
     }
-    assert not missing, "enter these in chainrules_py/testing/surface_names.csv, and give a row"
+    assert not missing, "enter these in tests/surface/surface_names.csv, and give a row"
 
 
 def test_numbers_of_the_list():

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.testing import libraries
-from chainrules_py.testing.backends import backend
 from chainrules_py.testing.gaps import GAPS, REASONS
 from chainrules_py.vocabulary import odeint, sin
+from tests.fake_gpu.backend import backend
+from tests.surface import libraries
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "libraries.csv"
 
@@ -62,7 +62,7 @@ def test_a_command_brings_the_table_up_to_date(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(TABLE.read_text(encoding="utf-8").replace(",sin,6,6,", ",sin,6,FAILED,"))
     run = subprocess.run(
-        [sys.executable, "-m", "chainrules_py.testing.libraries", str(table), "--stale"],
+        [sys.executable, "-m", "tests.surface.libraries", str(table), "--stale"],
         capture_output=True,
         text=True,
         check=True,

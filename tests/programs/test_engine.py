@@ -9,8 +9,8 @@ import pytest
 
 from chainrules_py import NoRuleError, zero_tangent
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.battery import CONSTANT, ONE_MODE, points
 from chainrules_py.testing.differences import derivative
+from tests.engines.battery import CONSTANT, ONE_MODE, points
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "engine.py"
 spec = importlib.util.spec_from_file_location("engine", PATH)

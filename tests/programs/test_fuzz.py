@@ -22,12 +22,6 @@ from chainrules_py import MutationError, TracerError, primitive, rule, scalar_ru
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.program_calls import CALLS
-from chainrules_py.testing.program_lines import is_real
-from chainrules_py.testing.program_makers import of_one
-from chainrules_py.testing.program_tables import LINES
-from chainrules_py.testing.programs import check_program, programs
-from chainrules_py.testing.surface_point import parts
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -39,6 +33,12 @@ from chainrules_tape import (
     linearize,
     value_and_grad,
 )
+from tests.fuzz.calls import CALLS
+from tests.fuzz.lines import is_real
+from tests.fuzz.makers import of_one
+from tests.fuzz.programs import check_program, programs
+from tests.fuzz.tables import LINES
+from tests.surface.point import parts
 
 ALL = (*LINES, CALLS, CALLS)
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))

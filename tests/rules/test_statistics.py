@@ -12,10 +12,11 @@ from chainrules_py.composites import reductions as r
 from chainrules_py.composites import statistics as s
 from chainrules_py.rules import statistics as rules
 from chainrules_py.testing import backend, to_numpy
-from chainrules_py.testing.surface import SurfaceCall, surface_calls
-from chainrules_py.testing.surface_point import Point as _Point
-from chainrules_py.testing.surface_point import leaves as _leaves
 from chainrules_tape import grad, jacobian, jvp, vjp
+from tests.surface.calls import surface_calls
+from tests.surface.calls.call import SurfaceCall
+from tests.surface.point import Point as _Point
+from tests.surface.point import leaves as _leaves
 
 rng = np.random.default_rng(3)
 BOX = rng.standard_normal((2, 3, 4))

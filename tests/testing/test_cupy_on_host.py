@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py.testing import backend
-from chainrules_py.testing.cupy_on_host import device, host, memory
-from chainrules_py.testing.syncs import count_syncs
+from tests.fake_gpu.backend import backend
+from tests.fake_gpu.cupy_on_host import device, host, memory
+from tests.fake_gpu.syncs import count_syncs
 
 cupy = pytest.importorskip("cupy")
 ON = backend("cupy-host")

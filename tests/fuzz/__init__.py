@@ -1,0 +1,1 @@
+"""Random programs of NumPy's functions, and hashes of what they give."""

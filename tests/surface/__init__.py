@@ -1,0 +1,1 @@
+"""NumPy's functions as people call them: names, calls, what is checked, and the tables of it."""

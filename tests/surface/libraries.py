@@ -1,0 +1,116 @@
+"""Table of what runs on which array library, rule by rule, for the documentation.
+
+``python -m tests.surface.libraries docs/libraries.csv`` runs two samples of every word on
+every library and counts the checks that passed. A cell is that number, a reason out of
+`chainrules_py.testing.gaps`, ``"refused"`` where the library itself takes none of the samples, or
+``"FAILED"``. With ``--stale`` only words whose samples, and cells whose gaps, have changed are run.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from chainrules_py.registry.explain import rules_for
+from chainrules_py.testing import Backend
+from chainrules_py.testing.build import Instance, instances
+from chainrules_py.testing.gaps import GAPS, gap_of
+from chainrules_py.testing.run import run_samples, words_of
+from tests.fake_gpu.backend import backend
+
+__all__ = [
+    "FAILED",
+    "LIBRARIES",
+    "REFUSED",
+    "cell",
+    "facts",
+    "lines",
+    "rows",
+    "stale_lines",
+    "write",
+]
+
+LIBRARIES = ("numpy", "array_api_strict:device1", "cupy-host", "torch", "jax")
+"""The columns: NumPy; the standard alone, on a second device; CuPy with its memory on the host;
+PyTorch and JAX on the CPU."""
+REFUSED, FAILED = "refused", "FAILED"
+
+
+def _samples(word: Callable[..., Any]) -> list[Instance]:
+    return [i for i in instances(word) if i.sample.has_arrays]  # type: ignore[arg-type]
+
+
+def rows() -> list[Callable[..., Any]]:
+    """Return the words of the table: those with a rule and a sample with arrays."""
+    return [word for word in words_of() if rules_for(word) and _samples(word)]
+
+
+def facts(word: Callable[..., Any]) -> dict[str, str]:
+    """Return the facts of a row that are known without running a sample."""
+    family = str(word.__module__).rpartition(".")[2]
+    return {"family": family, "word": word.__name__, "samples": str(len(_samples(word)))}
+
+
+def cell(word: Callable[..., Any], library: Backend) -> str:
+    """Run a word's samples on a library, and say what came out."""
+    there = [i for i in _samples(word) if library.library not in i.sample.without]
+    if not there:
+        return REFUSED
+    gaps = {gap_of(library.library, i) for i in there}
+    if "" not in gaps:
+        return gaps.pop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        summary = run_samples(word, backends=[library], depth="cheap")
+    if not summary.passed:
+        return FAILED
+    return str(sum(f.verdict == "passed" for o in summary.outcomes for f in o.findings))
+
+
+def lines(libraries: tuple[str, ...] = LIBRARIES) -> Iterator[dict[str, str]]:
+    """Yield the rows, one by one."""
+    there = {name: backend(name) for name in libraries}
+    for word in rows():
+        yield facts(word) | {name: cell(word, library) for name, library in there.items()}
+
+
+def _is_stale(row: dict[str, str], name: str) -> bool:
+    """Tell whether a cell says something else than what the gaps say now."""
+    gap = GAPS.get(backend(name).library, {}).get(row["word"])
+    return not row[name].isdigit() and row[name] not in (gap, REFUSED)
+
+
+def stale_lines(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table, where only what has changed since is run again."""
+    with path.open(encoding="utf-8", newline="") as file:
+        there = {row["word"]: row for row in csv.DictReader(file)}
+    for word in rows():
+        row = there.get(word.__name__, {})
+        stated = facts(word)
+        same = {name: row.get(name, "") for name in stated} == stated
+        stale = [name for name in LIBRARIES if not same or _is_stale(row, name)]
+        yield row | stated | {name: cell(word, backend(name)) for name in stale}
+
+
+def write(path: Path, found: Iterable[dict[str, str]]) -> int:
+    """Write the table; give the number of cells that failed."""
+    failed = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        names = ["family", "word", "samples", *LIBRARIES]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        for line in found:
+            writer.writerow(line)
+            file.flush()  # it takes a while, and one may want to look
+            failed += sum(line[name] == FAILED for name in LIBRARIES)
+    return failed
+
+
+if __name__ == "__main__":
+    table = Path(sys.argv[1])
+    some = list(stale_lines(table)) if "--stale" in sys.argv else lines()
+    sys.stdout.write(f"{write(table, some)} cells failed\n")
