@@ -117,7 +117,7 @@ _MODULES = {
 
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = [*_HOME_OF, *_MODULES]  # noqa: PLE0604
+__all__ = [*_HOME_OF, *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

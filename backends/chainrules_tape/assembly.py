@@ -8,8 +8,6 @@ made again (`checkpoint`). A room that is left out here is not missed by the oth
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from chainrules_py.extend import Classes
 from chainrules_tape.checkpoint import Foldable
 from chainrules_tape.core.tape import Closed, Notes
@@ -81,9 +79,6 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     """
 
     __slots__ = ()
-    when_open: ClassVar[type[Tape]]
-    when_closed: ClassVar[type[Tape]]
-    when_consumed: ClassVar[type[Tape]]
 
     def __init__(
         self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"

@@ -41,7 +41,7 @@ CONTRACT = 1
 """The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
 
 BACKENDS = "chainrules_py.backends"
-ENGINES = "chainrules_py.engines.default"
+ENGINES = "chainrules_py.engines"
 RULES = "chainrules_py.rules"
 WORDS = "chainrules_py.words"
 

@@ -26,7 +26,6 @@ class KeptNotes(Notes):
     """
 
     __slots__ = ()
-    calls: dict[int, KeptCall]
 
     def __init__(self, differentiable: bool = False) -> None:
         super().__init__()
@@ -37,9 +36,11 @@ class KeptNotes(Notes):
         """Keep a call; under `debug_nans` look at its value."""
         primitive, primal, opened, options, value = call
         where = source_line((value, *[payload for payload, _ in opened]))
-        self.calls[index] = KeptCall(primitive, primal, opened, options, value, where)
+        kept = KeptCall(primitive, primal, opened, options, value, where)
+        if self.calls is not None:
+            self.calls[index] = kept
         if trap_is_set():
-            check_value(self.calls[index])
+            check_value(kept)
 
 
 class KeptCall:
