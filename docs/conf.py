@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "api_pages",
     "vocabulary_table",
+    "extend_table",
     "adapters_table",
     "coverage_table",
     "libraries_table",
