@@ -1,4 +1,4 @@
-"""Linearization: a function is run once, and its derivative kept as a program of pushes.
+"""Linearization: a function is run once, and its derivative kept as a linear tape of pushes.
 
 A `LinearTape` is to forward mode what a tape is to reverse mode: a record ``(push, links, *saved)``
 for each call, but played forwards, for one direction or for many at once.
@@ -54,7 +54,7 @@ class LinearTape(list[tuple[Any, ...]]):
 
     def link_of(self, x: Any) -> int | None:
         """Where the tangent of a value comes from; None where it has none here."""
-        return x.index if isinstance(x, LinearVariable) and x.program is self else None
+        return x.index if isinstance(x, LinearVariable) and x.tape is self else None
 
     def record(self, value: Any, record: tuple[Any, ...]) -> Any:
         """Append a record, and return a value whose tangent the record gives."""
@@ -169,21 +169,21 @@ def _note(error: Exception, record: tuple[Any, ...], tangents: tuple[Any, ...]) 
 class LinearVariable(Writable):
     """A value whose tangent comes later. It has a subclass for each type of payload."""
 
-    __slots__ = ("index", "payload", "program")
+    __slots__ = ("index", "payload", "tape")
     state = __slots__
     engine = "linear"
     config = config
     __dispatch_type__: ClassVar[type]
 
-    def __init__(self, value: Any, program: LinearTape, index: int) -> None:
+    def __init__(self, value: Any, tape: LinearTape, index: int) -> None:
         self.payload = value
-        self.program = program
+        self.tape = tape
         self.index = index
 
     @property
     def level(self) -> int:
-        """The level of its program."""
-        return self.program.level
+        """The level of its tape."""
+        return self.tape.level
 
     def __trace__(
         self,
@@ -200,7 +200,7 @@ class LinearVariable(Writable):
             table = _recorders.open()
             record = _recorder(primitive, primal, classes)
             table[primitive, primal, classes] = record
-        return record(self.program, operands, options)
+        return record(self.tape, operands, options)
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -220,16 +220,16 @@ class LinearVariable(Writable):
         first, *others = [i for i, c in enumerate(classes) if issubclass(c, LinearVariable)]
 
         def call(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            program = operands[first].program
-            if any([operands[i].program is not program for i in others]):
+            tape = operands[first].tape
+            if any([operands[i].tape is not tape for i in others]):
                 return site.general(*operands, **options)
-            return record(program, operands, options)
+            return record(tape, operands, options)
 
         return call
 
     def _leaf(self, value: Any) -> Any:
         """Record a value without a tangent."""
-        return self.program.leaf(value)
+        return self.tape.leaf(value)
 
 
 _recorders = Cache()
@@ -244,8 +244,8 @@ def _recorder(
 ) -> Callable[[LinearTape, tuple[Any, ...], dict[str, Any]], Any]:
     """Build a recorder of calls of a primitive with operands of these classes."""
 
-    def record_any(program: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return _record(primitive, primal, program, operands, options)
+    def record_any(tape: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _record(primitive, primal, tape, operands, options)
 
     if any(map(is_structure_type, classes)):
         return record_any
@@ -264,19 +264,19 @@ def _recorder(
     others = [i for i, cls in enumerate(classes) if _is_other(cls)]
     views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
 
-    def record_one(program: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def record_one(tape: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
         for i in places:
             x = operands[i]
-            if x.program is not program:
-                return record_any(program, operands, options)
+            if x.tape is not tape:
+                return record_any(tape, operands, options)
             payloads[i] = x.payload
         for i in others:
             payloads[i] = frozen(operands[i])
         y, record = run(tuple([operands[i].index for i in linked]), *payloads, **options)
         for i in plain:
-            program.guard.hold(operands[i], record[:1])
-        made = program.record(y, record)
+            tape.guard.hold(operands[i], record[:1])
+        made = tape.record(y, record)
         if views and note_view(made, primitive, operands, options, y, payloads[0]):
             own_copy(made)
         return made
@@ -287,12 +287,12 @@ def _recorder(
 def _record(
     primitive: Primitive[..., Any],
     primal: Callable[..., Any] | None,
-    program: LinearTape,
+    tape: LinearTape,
     operands: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Any:
-    """Record a call whose operands may be structures, or traced by several programs."""
-    opened = [_open(x, program) for x in operands]
+    """Record a call whose operands may be structures, or traced by several linear tapes."""
+    opened = [_open(x, tape) for x in operands]
     payloads = [payload for payload, _ in opened]
     wanted = tuple([link is not None for _, link in opened])
     classes = tuple(map(type, payloads))
@@ -306,8 +306,8 @@ def _record(
     y, record = bound.run(links, *payloads, **options)
     for x in operands:
         for array in plain_arrays(x):
-            program.guard.hold(array, record[:1])
-    made = program.record(y, record)
+            tape.guard.hold(array, record[:1])
+    made = tape.record(y, record)
     if gives_views(primitive, bound.statement.recipe.pen) and operands[0] is not payloads[0]:
         x = operands[0]
         if isinstance(x, LinearVariable) and isinstance(made, LinearVariable):
@@ -315,23 +315,23 @@ def _record(
     return made
 
 
-def _open(x: Any, program: LinearTape) -> tuple[Any, Any]:
+def _open(x: Any, tape: LinearTape) -> tuple[Any, Any]:
     """Return an operand's payload and where its tangent comes from; None where it has none."""
     cls = type(x)
     if is_tracer_type(cls):
-        mine = isinstance(x, LinearVariable) and x.program is program
+        mine = isinstance(x, LinearVariable) and x.tape is tape
         return (x.payload, x.index) if mine else (frozen(x), None)
     if is_structure_type(cls) and any(
-        isinstance(t, LinearVariable) and t.program is program for t in find_tracers(x)
+        isinstance(t, LinearVariable) and t.tape is tape for t in find_tracers(x)
     ):
-        opened = [(key, *_open(part, program)) for key, part in fields_of(x)]
+        opened = [(key, *_open(part, tape)) for key, part in fields_of(x)]
         links = {key: link for key, _, link in opened if link is not None}
         return rebuild(x, [payload for _, payload, _ in opened]), Fields(cls, links)
     return x, None
 
 
-def _record_fields(value: Any, program: LinearTape, index: int) -> Any:
-    made = [program.record(x, (field, (index,), key)) for key, x in fields_of(value)]
+def _record_fields(value: Any, tape: LinearTape, index: int) -> Any:
+    made = [tape.record(x, (field, (index,), key)) for key, x in fields_of(value)]
     return rebuild(value, made)
 
 

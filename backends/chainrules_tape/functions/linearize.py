@@ -16,7 +16,7 @@ __all__ = ["Linearization"]
 
 @final
 class Linearization:
-    """Linearization of a function of leaves: one run of it, and the program of its pushes.
+    """Linearization of a function of leaves: one run of it, and the tape of its pushes.
 
     Attributes
     ----------
@@ -28,25 +28,25 @@ class Linearization:
         Where the tangents of the leaves of y come from; None for those that are constant.
     """
 
-    __slots__ = ("aux", "inputs", "outputs", "program", "y", "y_leaves", "y_tree")
+    __slots__ = ("aux", "inputs", "outputs", "tape", "y", "y_leaves", "y_tree")
 
     def __init__(
         self, f: Callable[..., Any], leaves: Sequence[Any], *, has_aux: bool = False
     ) -> None:
-        program = self.program = LinearTape()
+        tape = self.tape = LinearTape()
         given, leaves = list(leaves), [frozen(x) for x in leaves]
-        traced = [program.leaf(x) if can_vary(x) else x for x in leaves]
-        self.inputs = [program.link_of(x) for x in traced]
+        traced = [tape.leaf(x) if can_vary(x) else x for x in leaves]
+        self.inputs = [tape.link_of(x) for x in traced]
         found: list[Any] = []
         try:
             y = f(*traced)
             check_unwritten(given, leaves)
             y, aux = split_aux(f, y) if has_aux else (y, None)
             self.y_tree = flatten(y, found)
-            self.outputs = [program.link_of(x) for x in found]
+            self.outputs = [tape.link_of(x) for x in found]
         finally:
-            program.closed = True
-        program.close([i for i in self.outputs if i is not None])
+            tape.closed = True
+        tape.close([i for i in self.outputs if i is not None])
         self.y_leaves = [self._payload(x) for x in found]
         self.y = y
         if any([i is not None for i in self.outputs]):
@@ -55,11 +55,11 @@ class Linearization:
         self.aux = lowered(aux, self._payload, leaves) if has_aux else None
 
     def _payload(self, x: Any) -> Any:
-        return x if self.program.link_of(x) is None else handed_out(x)
+        return x if self.tape.link_of(x) is None else handed_out(x)
 
     def push(self, ts: Sequence[Any], *, many: bool = False) -> list[Any]:
         """Push tangents to the leaves of y; with ``many`` a leading axis counts directions."""
         pairs = zip(self.inputs, ts, strict=True)
         dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
         outputs = [-1 if i is None else i for i in self.outputs]
-        return self.program.push(dots, outputs, many=many)
+        return self.tape.push(dots, outputs, many=many)
