@@ -32,7 +32,7 @@ from chainrules_py.engines.reuse_value import ReusedValue, known_value
 from chainrules_py.primitives import plugins
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import BATTERY, CONSTANT, ONE_MODE, points
 
 X = np.array([0.3, -0.7, 1.2])

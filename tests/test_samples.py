@@ -14,10 +14,10 @@ import pytest
 
 from chainrules_py import rrule
 from chainrules_py.testing import backends, sample_tests, to_numpy
-from chainrules_py.testing.build import instances
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.gaps import GAPS, gap_of
-from chainrules_py.testing.nesting import Loss, default_engine
+from chainrules_py.testing.checks.nesting import Loss, default_engine
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
 from chainrules_py.testing.run import two_samples, words_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.fake_gpu.backend import backend
@@ -83,8 +83,10 @@ def test_gaps_are_gaps(name):
     """What a library is said not to compute, or a rule not to pull back there, is an error."""
     on = backend(name)
     words = {word.__name__: word for word in words_of()}
-    for word in GAPS.get(on.library, {}):
-        found = [i for i in instances(words[word]) if i.sample.has_arrays and gap_of(on.library, i)]
+    for word in UNSUPPORTED.get(on.library, {}):
+        found = [
+            i for i in instances(words[word]) if i.sample.has_arrays and unsupported(on.library, i)
+        ]
         for instance in two_samples(found):
             with pytest.raises(Exception):  # noqa: B017
                 pull_back(instance, on)

@@ -3,14 +3,15 @@
 It stands outside the wall: it may import NumPy and pytest, and nothing in the core imports it.
 """
 
-from chainrules_py.testing.backends import Backend, backend, backends, to_numpy
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
-from chainrules_py.testing.coordinates import random_tangent
-from chainrules_py.testing.report import Finding, Report, RuleCheckError
+from chainrules_py.testing.checks.tangent_types import check_tangent_type
+from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
+from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
+from chainrules_py.testing.report.summary import Outcome, Summary
 from chainrules_py.testing.run import run_samples, sample_tests
-from chainrules_py.testing.sample import Draw, Sample, enter_samples, samples_of
-from chainrules_py.testing.summary import Outcome, Summary
-from chainrules_py.testing.tangent_types import check_tangent_type
+from chainrules_py.testing.samples import samples_of
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
 __all__ = [
     "CHECKS",

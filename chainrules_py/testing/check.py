@@ -17,9 +17,8 @@ from chainrules_py.errors import (
 )
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.table import find_rule, name_of
-from chainrules_py.testing.batches import check_batched
-from chainrules_py.testing.case import Case
-from chainrules_py.testing.conduct import (
+from chainrules_py.testing.checks.batches import check_batched
+from chainrules_py.testing.checks.contract import (
     check_accumulation,
     check_laziness,
     check_owned,
@@ -28,7 +27,7 @@ from chainrules_py.testing.conduct import (
     check_unmodified,
     check_zeros,
 )
-from chainrules_py.testing.derivatives import (
+from chainrules_py.testing.checks.derivatives import (
     check_adjoint,
     check_linear,
     check_nested_values,
@@ -37,9 +36,7 @@ from chainrules_py.testing.derivatives import (
     check_single,
     check_value,
 )
-from chainrules_py.testing.patterns import diagnose, projection_failure
-from chainrules_py.testing.report import Finding, NotJudgedError, Report, RuleCheckError, WrongError
-from chainrules_py.testing.variants import (
+from chainrules_py.testing.checks.variants import (
     check_complex,
     check_hostile,
     check_layouts,
@@ -47,6 +44,10 @@ from chainrules_py.testing.variants import (
     check_shapes,
     check_varied,
 )
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.report.patterns import diagnose, projection_failure
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
 __all__ = ["CHECKS", "check_frule", "check_rrule", "check_rule"]

@@ -18,15 +18,15 @@ from chainrules_py.errors import RuleError
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.testing.backends import Backend
-from chainrules_py.testing.backends import backend as backend_named
-from chainrules_py.testing.backends import backends as installed
-from chainrules_py.testing.build import Instance, instances
 from chainrules_py.testing.check import check_rule
-from chainrules_py.testing.gaps import gap_of
-from chainrules_py.testing.report import Finding, RuleCheckError
-from chainrules_py.testing.sample import words_with_samples
-from chainrules_py.testing.summary import Depth, Outcome, Summary, told
+from chainrules_py.testing.data.backends import Backend
+from chainrules_py.testing.data.backends import backend as backend_named
+from chainrules_py.testing.data.backends import backends as installed
+from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.unsupported import unsupported
+from chainrules_py.testing.report.report import Finding, RuleCheckError
+from chainrules_py.testing.report.summary import Depth, Outcome, Summary, told
+from chainrules_py.testing.samples import words_with_samples
 
 __all__ = ["CHEAP", "NIGHTLY", "run_samples", "sample_tests", "two_samples", "words_of"]
 
@@ -122,7 +122,7 @@ class _Word:
             for i in self.all
             if backend.library not in i.sample.without
             and (alone or i.sample.has_arrays)
-            and not gap_of(backend.library, i)
+            and not unsupported(backend.library, i)
         ]
 
 

@@ -17,7 +17,8 @@ from sphinx.application import Sphinx
 
 PACKAGES = ("chainrules_py", "chainrules_scipy", "chainrules_tape")
 WORDS = "chainrules_py.vocabulary."
-SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples")
+SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples.")
+KEEP = ("chainrules_py.testing.samples.sample",)
 
 PAGE = """# {name}
 
@@ -53,7 +54,7 @@ def public_modules(package: str) -> list[str]:
     found = [package]
     for module in pkgutil.walk_packages(root.__path__, package + "."):
         private = any(part.startswith("_") for part in module.name.split("."))
-        if not private and not module.name.startswith(SKIP):
+        if not private and (module.name in KEEP or not module.name.startswith(SKIP)):
             found.append(module.name)
     return sorted(found)
 

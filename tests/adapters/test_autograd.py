@@ -27,7 +27,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
 from tests.engines.battery import softplus as user_softplus
 

@@ -13,7 +13,7 @@ from chainrules_py import NoRuleError, RuleError, frule, primitive, rrule, rules
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad as tape_grad
 from chainrules_tape import jvp as tape_jvp
 from tests.surface.names import listed_names

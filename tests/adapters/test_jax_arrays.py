@@ -29,8 +29,8 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.registry.bind.recipes import ElementwiseRecipe
 from chainrules_py.testing import backend
-from chainrules_py.testing.build import instances
-from chainrules_py.testing.gaps import gap_of
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.run import two_samples, words_of
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -174,7 +174,7 @@ def sampled():
         found = [
             i
             for i in instances(word)
-            if i.sample.has_arrays and "jax" not in i.sample.without and not gap_of("jax", i)
+            if i.sample.has_arrays and "jax" not in i.sample.without and not unsupported("jax", i)
         ]
         if found and isinstance(word, Primitive) and not word.shape_from_data:
             yield from (pytest.param(i, id=i.name) for i in two_samples(found))

@@ -15,7 +15,7 @@ from chainrules_jax import callback, export
 from chainrules_jax.engine import linear, linear_pairs
 from chainrules_py import LinearMap, custom_vjp, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.differences import derivative
 
 pytestmark = pytest.mark.usefixtures("double")
 

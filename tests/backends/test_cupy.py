@@ -19,9 +19,9 @@ import chainrules_scipy.linalg
 from chainrules_py import ProjectionError, frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import to_numpy
-from chainrules_py.testing.build import instances
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.gaps import gap_of
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.run import two_samples, words_of
 from chainrules_py.values.memory import memory_of
 from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
@@ -179,7 +179,7 @@ def ones(x):
 def test_no_rule_waits_for_the_device(on):
     waiting = {}
     for word in words_of():
-        found = [i for i in instances(word) if i.sample.has_arrays and not gap_of("cupy", i)]
+        found = [i for i in instances(word) if i.sample.has_arrays and not unsupported("cupy", i)]
         for instance in two_samples(found):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from chainrules_py.testing import to_numpy
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.gaps import GAPS, REASONS
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.unsupported import REASONS, UNSUPPORTED
 from chainrules_tape import grad, vjp
 from tests.fuzz.calls import CALLS
 from tests.fuzz.programs import programs
@@ -118,7 +118,7 @@ def test_functions_without_a_row_are_not_cupys(on):
 
 def test_reasons_of_gaps_are_few_and_true(on, cp):
     special = importlib.import_module("cupyx.scipy.special")
-    assert {why for gaps in GAPS.values() for why in gaps.values()} <= {*REASONS}
-    for name, why in GAPS["cupy"].items():
+    assert {why for gaps in UNSUPPORTED.values() for why in gaps.values()} <= {*REASONS}
+    for name, why in UNSUPPORTED["cupy"].items():
         has_it = any(hasattr(space, name) for space in (cp, cp.linalg, special))
         assert has_it == (why != REASONS[0] and name != "unitary_factor"), name

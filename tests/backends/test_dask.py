@@ -23,9 +23,9 @@ from chainrules_dask import map_reduce_grad, row_blocks
 from chainrules_py import ChainRulesError, MutationError, NotDifferentiableError, frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.structural import Tangent, map_fields
-from chainrules_py.testing.backends import Backend, backend
-from chainrules_py.testing.build import instances
-from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.data.backends import Backend, backend
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.run import words_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jvp, value_and_grad

@@ -23,9 +23,9 @@ from chainrules_py.registry.pens import (
     rule,
     scalar_rule,
 )
-from chainrules_py.testing.build import draw
-from chainrules_py.testing.sample import Draw
+from chainrules_py.testing.data.build import draw
 from chainrules_py.testing.samples.decompositions import apart, eigenspaces_hermitian, positive
+from chainrules_py.testing.samples.sample import Draw
 from chainrules_py.values.structure import flatten, unflatten
 
 __all__ = ["BATTERY", "CONSTANT", "ONE_MODE", "Entry", "Point", "loss", "points"]

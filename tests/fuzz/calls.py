@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.testing.backends import backend
-from chainrules_py.testing.build import instances
+from chainrules_py.testing.data.backends import backend
+from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.run import words_of
-from chainrules_py.testing.sample import Draw
+from chainrules_py.testing.samples.sample import Draw
 from tests.fuzz.lines import Choices, Line, is_number
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.calls.call import SurfaceCall

@@ -72,6 +72,40 @@ def test_combinations_of_parameters_are_in_the_order_of_asv():
     assert dashboard._labels([]) == [""]
 
 
+def test_results_that_are_kept_are_joined_with_new_ones(found, tmp_path):
+    """In the order of the commits' dates; of a commit in both, the new figure counts."""
+    new = dashboard.collected(found)
+    name, label = "bench_tape.Chain.time_tape", "same shape"
+    old = {
+        "commits": [
+            {"name": "d" * 10, "date": -1, "subject": "first"},
+            {**new["commits"][0], "subject": "other"},
+        ],
+        "benchmarks": {
+            name: {"unit": "seconds", "series": {label: [[0.123456789, None, None], [9.0] * 3]}},
+            "bench_gone.time": {"unit": "seconds", "series": {"": [[1.0, 0.9, 1.1], None]}},
+        },
+    }
+    path = dashboard.keep_history(old, tmp_path / "history.json")
+    assert dashboard.history(path)["benchmarks"][name]["series"][label][0][0] == 0.1235
+    data = dashboard.merged(dashboard.history(path), new)
+    assert [c["name"][0] for c in data["commits"]] == ["d", "a", "b", "c"]
+    assert [p and p[0] for p in data["benchmarks"][name]["series"][label]] == [
+        0.1235, 1e-3, None, 3e-3,
+    ]  # fmt: skip
+    assert data["benchmarks"]["bench_gone.time"]["series"][""] == [[1.0, 0.9, 1.1], None, None, None]
+    assert dashboard.merged(data, {"commits": [], "benchmarks": {}}) == data
+    assert dashboard.history(tmp_path / "none.json") == {"commits": [], "benchmarks": {}}
+
+
+def test_twenty_five_commits_of_the_past_are_kept():
+    """Their benchmarks name modules that have moved since: they cannot be measured again."""
+    data = dashboard.history()
+    assert len(data["commits"]) >= 25
+    chain = data["benchmarks"]["bench_tape.Chain.time_tape"]["series"]
+    assert all(len([p for p in points if p]) >= 20 for points in chain.values())
+
+
 def kept():
     ratios = {"NumPy by hand": 1.0, OURS: 2.0, "autograd": 9.0}
     entries = {name: {"seconds": 1e-3, "ratio": ratio} for name, ratio in ratios.items()}

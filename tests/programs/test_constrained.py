@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py.composites.functional import minimize, root
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad, jvp, vjp
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "chain.py"

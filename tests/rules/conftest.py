@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.nesting import Loss
+from chainrules_py.testing.checks.nesting import Loss
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad, jvp, vjp
 
 STEP = 1e-6

@@ -22,8 +22,8 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.differences import derivative
 from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config

@@ -10,7 +10,7 @@ import pytest
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.primitives.plugins import see_all
 from chainrules_py.testing import backend, to_numpy
-from chainrules_py.testing.build import instances
+from chainrules_py.testing.data.build import instances
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 see_all("chainrules_py")  # who computes words by words waits to be asked

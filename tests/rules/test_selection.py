@@ -88,16 +88,16 @@ def test_the_method_of_indices():
 
 # --------------------------------------------------------------------- what is no finite number
 
-GAPS = np.array([NAN, INF, -INF, 2.0])
+UNSUPPORTED = np.array([NAN, INF, -INF, 2.0])
 
 
 def test_replacements_are_differentiated():
     f = lambda x, nan, up, down: np.nan_to_num(x, nan=nan, posinf=up, neginf=down)
     weights = np.array([1.0, 10.0, 100.0, 1000.0])
-    bars = vjp(f, GAPS, 0.5, np.array([1.0, 2.0, 3.0, 4.0]), np.float64(7.0))[1](weights)
+    bars = vjp(f, UNSUPPORTED, 0.5, np.array([1.0, 2.0, 3.0, 4.0]), np.float64(7.0))[1](weights)
     assert bars[0].tolist() == [0, 0, 0, 1000]
     assert (bars[1], bars[2].tolist(), bars[3]) == (1, [0, 10, 0, 0], 100)
-    y_dot = jvp(f, (GAPS, 0.5, np.ones(4), 7.0), (GAPS, 2.0, 3 * np.ones(4), 4.0))[1]
+    y_dot = jvp(f, (UNSUPPORTED, 0.5, np.ones(4), 7.0), (UNSUPPORTED, 2.0, 3 * np.ones(4), 4.0))[1]
     assert y_dot.tolist() == [2, 3, 4, 2]
 
 
@@ -114,7 +114,7 @@ def test_parts_of_complex_numbers_are_replaced_apart():
 
 
 def test_nan_to_num_of_single_precision():
-    x = GAPS.astype(np.float32)
+    x = UNSUPPORTED.astype(np.float32)
     y, pullback = vjp(np.nan_to_num, x)
     assert y.tobytes() == np.nan_to_num(x).tobytes()
     (bar,) = pullback(np.ones(4, np.float32))
@@ -126,7 +126,7 @@ def test_nan_to_num_of_single_precision():
 def test_a_replacement_beside_a_plain_array_is_an_error():
     """NumPy shows a call only to the array; its own body then meets the traced number."""
     with pytest.raises(Exception, match="derivative"):
-        grad(lambda nan: np.sum(np.nan_to_num(GAPS[:1], nan=nan)))(1.0)
+        grad(lambda nan: np.sum(np.nan_to_num(UNSUPPORTED[:1], nan=nan)))(1.0)
 
 
 # -------------------------------------------------------------------------------------- steps

@@ -19,7 +19,7 @@ import numpy as np
 
 from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.testing.sample import Sample
+from chainrules_py.testing.samples.sample import Sample
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.checks import check_call, check_twin, complex_twin

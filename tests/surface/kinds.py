@@ -14,7 +14,7 @@ import numpy as np
 
 from chainrules_py import TracerError, frule, rrule
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.sample import Draw, Sample
+from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.derivatives import (
     NoTruthError,

@@ -2,8 +2,9 @@
 
 ``python -m tests.surface.libraries docs/libraries.csv`` runs two samples of every word on
 every library and counts the checks that passed. A cell is that number, a reason out of
-`chainrules_py.testing.gaps`, ``"refused"`` where the library itself takes none of the samples, or
-``"FAILED"``. With ``--stale`` only words whose samples, and cells whose gaps, have changed are run.
+`chainrules_py.testing.data.unsupported`, ``"refused"`` where the library itself takes none of the
+samples, or ``"FAILED"``. With ``--stale`` only words whose samples, and cells whose reasons, have
+changed are run.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.testing import Backend
-from chainrules_py.testing.build import Instance, instances
-from chainrules_py.testing.gaps import GAPS, gap_of
+from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
 from chainrules_py.testing.run import run_samples, words_of
 from tests.fake_gpu.backend import backend
 
@@ -60,7 +61,7 @@ def cell(word: Callable[..., Any], library: Backend) -> str:
     there = [i for i in _samples(word) if library.library not in i.sample.without]
     if not there:
         return REFUSED
-    gaps = {gap_of(library.library, i) for i in there}
+    gaps = {unsupported(library.library, i) for i in there}
     if "" not in gaps:
         return gaps.pop()
     with warnings.catch_warnings():
@@ -80,7 +81,7 @@ def lines(libraries: tuple[str, ...] = LIBRARIES) -> Iterator[dict[str, str]]:
 
 def _is_stale(row: dict[str, str], name: str) -> bool:
     """Tell whether a cell says something else than what the gaps say now."""
-    gap = GAPS.get(backend(name).library, {}).get(row["word"])
+    gap = UNSUPPORTED.get(backend(name).library, {}).get(row["word"])
     return not row[name].isdigit() and row[name] not in (gap, REFUSED)
 
 

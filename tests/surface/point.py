@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.testing.build import draw
-from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.sample import Draw
+from chainrules_py.testing.data.build import draw
+from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.samples.sample import Draw
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.names import function_named

@@ -19,7 +19,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_rule
-from chainrules_py.testing.case import Case
+from chainrules_py.testing.data.case import Case
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((2, 3))

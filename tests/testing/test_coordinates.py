@@ -9,9 +9,9 @@ import pytest
 
 from chainrules_py import NoTangent, Tangent, ZeroTangent
 from chainrules_py.testing import Draw, backends, random_tangent, to_numpy
-from chainrules_py.testing.build import draw
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.differences import derivative
+from chainrules_py.testing.data.build import draw
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.differences import derivative
 
 
 @dataclasses.dataclass

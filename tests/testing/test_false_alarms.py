@@ -10,7 +10,7 @@ import pytest
 
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.testing import backend, check_rule
-from chainrules_py.testing.build import instances
+from chainrules_py.testing.data.build import instances
 
 WORDS = sorted(
     (w for w in vars(vocabulary).values() if isinstance(w, Primitive)), key=lambda w: w.__name__

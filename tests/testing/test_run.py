@@ -18,11 +18,11 @@ from chainrules_py.testing import (
     backend,
     enter_samples,
     run_samples,
-    sample,
 )
-from chainrules_py.testing.build import instances
 from chainrules_py.testing.check import CHECKS
+from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.run import CHEAP, NIGHTLY, sample_tests, words_of
+from chainrules_py.testing.samples.sample import ENTERED
 
 STRICT = ("array_api_strict", "array_api_strict:device1")
 
@@ -42,10 +42,12 @@ def own_word(partial, *given):
 
 
 @pytest.fixture(autouse=True)
-def forget(monkeypatch):
+def forget():
     """No other test is to meet these words among all words."""
-    sample.words_with_samples()  # imports those that there are
-    monkeypatch.setattr(sample, "_samples", dict(sample._samples))
+    before = dict(ENTERED)
+    yield
+    ENTERED.clear()
+    ENTERED.update(before)
 
 
 def right(_y, x):

@@ -1,5 +1,10 @@
 """The samples, one module per family, under the same names as the rules."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.samples import (
     contraction,
     creation,
@@ -20,6 +25,7 @@ from chainrules_py.testing.samples import (
     special,
     statistics,
 )
+from chainrules_py.testing.samples.sample import ENTERED, Sample
 
 __all__ = [
     "contraction",
@@ -37,7 +43,19 @@ __all__ = [
     "polynomials",
     "reductions",
     "reporting",
+    "samples_of",
     "sorting",
     "special",
     "statistics",
+    "words_with_samples",
 ]
+
+
+def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
+    """Return the samples of a word; none, if nobody entered any."""
+    return ENTERED.get(word, ())
+
+
+def words_with_samples() -> tuple[Primitive[..., Any], ...]:
+    """Return the words that samples were entered for, in the order of entering."""
+    return tuple(ENTERED)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
 __all__ = [
     "apart",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, odeint, reduce, root
 
 

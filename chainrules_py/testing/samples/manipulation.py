@@ -1,7 +1,7 @@
 """Samples of what rearranges elements."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
 __all__: list[str] = []
 

@@ -1,7 +1,7 @@
 """Samples of what a rule says when a derivative is not determined."""
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Sample, enter_samples
+from chainrules_py.testing.samples.sample import Sample, enter_samples
 
 __all__: list[str] = []
 

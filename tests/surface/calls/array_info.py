@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.testing.sample import Draw, Sample
+from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 from tests.surface.names import function_named
 

@@ -10,7 +10,7 @@ import dataclasses
 import re
 from typing import final
 
-from chainrules_py.testing.sample import Sample
+from chainrules_py.testing.samples.sample import Sample
 
 __all__ = ["ENTERED", "SurfaceCall", "enter_calls"]
 

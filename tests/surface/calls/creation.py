@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.testing.sample import Draw, Sample
+from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
 __all__: list[str] = []

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample
 from chainrules_py.testing.samples.decompositions import (
     apart,
     completed,
@@ -19,6 +18,7 @@ from chainrules_py.testing.samples.decompositions import (
 )
 from chainrules_py.testing.samples.linalg import determined
 from chainrules_py.testing.samples.matrix_functions import dominant, stable
+from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
 __all__: list[str] = []

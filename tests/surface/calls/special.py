@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.sample import Draw, Sample, samples_of
+from chainrules_py.testing.samples import samples_of
+from chainrules_py.testing.samples.sample import Draw, Sample
 from chainrules_py.testing.samples.special import REDUCTIONS, samples_at
 from chainrules_py.vocabulary import bessel, information, special
 from tests.surface.calls.call import enter_calls

@@ -15,9 +15,9 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.testing.case import Case, scale_of
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.report import Table
+from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.report.report import Table
 
 __all__ = ["diagnose", "name_difference", "name_nonlinearity", "projection_failure"]
 

@@ -1,13 +1,13 @@
-"""Gaps of libraries, and why: words that they do not compute, so that the rules of these rest.
+"""What libraries lack, and why: words that they do not compute, so that the rules of these rest.
 
 A test sees to it that each of these is refused where it is called, and that there are no others.
 """
 
 from __future__ import annotations
 
-from chainrules_py.testing.build import Instance
+from chainrules_py.testing.data.build import Instance
 
-__all__ = ["GAPS", "REASONS", "gap_of"]
+__all__ = ["UNSUPPORTED", "REASONS", "unsupported"]
 
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"
@@ -21,7 +21,7 @@ def _of(names: str, reason: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), reason)
 
 
-GAPS: dict[str, dict[str, str]] = {
+UNSUPPORTED: dict[str, dict[str, str]] = {
     "cupy": {
         **_of("dawsn ellipe erfi fresnel hyp0f1 hyp1f1 hyp2f1 owens_t spence wofz", _NO_FUNCTION),
         **_of("iv ive jv kv kve yv logm sqrtm solve_sylvester", _NO_FUNCTION),
@@ -34,14 +34,16 @@ GAPS: dict[str, dict[str, str]] = {
 """By library, then by word, the reason. A word that is computed of some dtypes only, as PyTorch's
 bounds are of real numbers, is judged at those."""
 
-_OF_COMPLEX = {("torch", name) for name, reason in GAPS["torch"].items() if reason == _NO_ORDER}
+_OF_COMPLEX = {
+    ("torch", name) for name, reason in UNSUPPORTED["torch"].items() if reason == _NO_ORDER
+}
 
 
-def gap_of(library: str, instance: Instance) -> str:
+def unsupported(library: str, instance: Instance) -> str:
     """Why a sample does not run on a library; empty if it does."""
     name = instance.word.__name__
     if (library, name) in _OF_COMPLEX:
         drawn = [getattr(x, "kind", "") for x in instance.sample.operands]
         if not instance.complex and "complex" not in drawn:
             return ""
-    return GAPS.get(library, {}).get(name, "")
+    return UNSUPPORTED.get(library, {}).get(name, "")

@@ -17,11 +17,11 @@ from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.backends import to_numpy
-from chainrules_py.testing.case import Case, scale_of
-from chainrules_py.testing.nesting import default_engine
-from chainrules_py.testing.report import NotJudgedError, WrongError
-from chainrules_py.testing.values import fingerprint, mismatch
+from chainrules_py.testing.checks.nesting import default_engine
+from chainrules_py.testing.data.backends import to_numpy
+from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.values import fingerprint, mismatch
+from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Finding", "NotJudgedError", "Report", "RuleCheckError", "Table", "WrongError"]
+__all__ = ["Finding", "Report", "RuleCheckError", "Table"]
 
 _ROWS = 6
 
@@ -69,32 +69,6 @@ class Table:
         if wrong > _ROWS:
             text.append(f"  ... {wrong} of {self.have.size} entries differ")
         return "\n".join(text)
-
-
-@final
-class NotJudgedError(Exception):
-    """A check cannot say anything here."""
-
-
-@final
-class WrongError(Exception):
-    """Mistake that a check found.
-
-    Parameters
-    ----------
-    text : str
-        What is wrong, in a sentence.
-    pattern : str
-        Its name in a few words: "factor 2", "transposed"; empty if it has none.
-    derivative : bool
-        Whether a derivative has wrong numbers, so that more can be told from the whole Jacobian.
-    """
-
-    def __init__(self, text: str, pattern: str = "", *, derivative: bool = False) -> None:
-        super().__init__(text)
-        self.text = text
-        self.pattern = pattern
-        self.derivative = derivative
 
 
 @final

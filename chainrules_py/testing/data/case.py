@@ -11,10 +11,10 @@ from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.report import NotJudgedError
-from chainrules_py.testing.values import fingerprint, resolution, value_vector, widened
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
+from chainrules_py.testing.errors import NotJudgedError
 
 __all__ = ["SMALL", "Case", "scale_of"]
 

@@ -16,13 +16,13 @@ from chainrules_py.errors import NoRuleError, NotDifferentiableError, Unsupporte
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.table import find_rule, primal_of
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.testing import hostile
-from chainrules_py.testing.case import Case, scale_of
-from chainrules_py.testing.conduct import check_types
-from chainrules_py.testing.derivatives import check_adjoint, check_push, check_value
-from chainrules_py.testing.patterns import diagnose
-from chainrules_py.testing.report import NotJudgedError, WrongError
-from chainrules_py.testing.values import mismatch, value_vector
+from chainrules_py.testing.checks.contract import check_types
+from chainrules_py.testing.checks.derivatives import check_adjoint, check_push, check_value
+from chainrules_py.testing.data import hostile
+from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.values import mismatch, value_vector
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.report.patterns import diagnose
 from chainrules_py.values.structure import is_structure_type
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
-from chainrules_py.testing.report import Finding
+from chainrules_py.testing.report.report import Finding
 
 __all__ = ["Depth", "Outcome", "Summary", "told"]
 

@@ -7,13 +7,12 @@ them on every library.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = ["Draw", "Sample", "enter_samples", "samples_of", "words_with_samples"]
+__all__ = ["ENTERED", "Draw", "Sample", "enter_samples"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +99,8 @@ def _picture(x: Any) -> str:
     return "number" if x.shape is None else f"{x.kind}{list(x.shape)}"
 
 
-_samples: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
+ENTERED: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
+"""By word, the samples that were entered, in the order of entering."""
 
 
 def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
@@ -113,17 +113,4 @@ def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
     *given : Sample
         Added to those that it has.
     """
-    _samples[word] = (*_samples.get(word, ()), *given)
-
-
-def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
-    """Return the samples of a word; none, if nobody entered any."""
-    # Its modules enter what they have when they are first imported; they import this one.
-    importlib.import_module("chainrules_py.testing.samples")
-    return _samples.get(word, ())
-
-
-def words_with_samples() -> tuple[Primitive[..., Any], ...]:
-    """Return the words that samples were entered for, in the order of entering."""
-    importlib.import_module("chainrules_py.testing.samples")
-    return tuple(_samples)
+    ENTERED[word] = (*ENTERED.get(word, ()), *given)

@@ -14,10 +14,10 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.case import Case, scale_of
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.report import NotJudgedError, WrongError
-from chainrules_py.testing.values import value_vector
+from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.values import value_vector
+from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.vocabulary import resolution
 
 __all__ = ["check_batched"]

@@ -13,9 +13,10 @@ from chainrules_py.tangents.space import project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.report import Finding, Report, RuleCheckError, WrongError
-from chainrules_py.testing.values import fingerprint, resolution, value_vector
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.values import fingerprint, resolution, value_vector
+from chainrules_py.testing.errors import WrongError
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = ["LAWS", "check_tangent_type"]

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import ChainRulesError
-from chainrules_py.testing.case import SMALL, Case, scale_of
-from chainrules_py.testing.coordinates import Coordinates
-from chainrules_py.testing.differences import derivative
-from chainrules_py.testing.nesting import Loss, default_engine, second_derivative
-from chainrules_py.testing.patterns import name_nonlinearity
-from chainrules_py.testing.report import NotJudgedError, Table, WrongError
-from chainrules_py.testing.values import differs, fingerprint, narrowed, widened
+from chainrules_py.testing.checks.contract import check_types
+from chainrules_py.testing.checks.nesting import Loss, default_engine, second_derivative
+from chainrules_py.testing.data.case import SMALL, Case, scale_of
+from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.data.values import differs, fingerprint, narrowed, widened
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.report.patterns import name_nonlinearity
+from chainrules_py.testing.report.report import Table
 
 __all__ = [
     "check_adjoint",
@@ -156,8 +158,6 @@ def _image(case: Case, half: str, vector: Any) -> Any:
 
 def check_single(case: Case) -> None:
     """With operands in single precision everything is in single precision, and nearly the same."""
-    from chainrules_py.testing.conduct import check_types
-
     narrow = tuple([narrowed(x) for x in case.operands])
     if all(a is b for a, b in zip(narrow, case.operands, strict=True)):
         msg = "no operand is an array in double precision"

@@ -11,7 +11,7 @@ from chainrules_py.errors import describe
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
-from chainrules_py.testing.backends import to_numpy
+from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.values.arrays import type_namespace
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 

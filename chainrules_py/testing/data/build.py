@@ -11,8 +11,9 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.testing.backends import Backend
-from chainrules_py.testing.sample import Draw, Sample, samples_of
+from chainrules_py.testing.data.backends import Backend
+from chainrules_py.testing.samples import samples_of
+from chainrules_py.testing.samples.sample import Draw, Sample
 
 __all__ = ["Instance", "draw", "instances"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives import plugins
-from chainrules_py.testing.coordinates import Coordinates
+from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.values.structure import rebuild
 
 __all__ = ["Loss", "default_engine", "inner"]

@@ -1,0 +1,1 @@
+"""Checks of a rule, by what is checked."""

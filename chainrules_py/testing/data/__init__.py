@@ -1,0 +1,1 @@
+"""Data of the judge: libraries, operands, calls, coordinates, values and their differences."""
