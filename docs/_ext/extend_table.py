@@ -76,7 +76,9 @@ def purpose(module: str, name: str | None) -> str:
         doc = constants(module)[name]
     else:
         thing = getattr(home, name)
-        stated = inspect.isfunction(thing) or isinstance(thing, type) or hasattr(thing, "__wrapped__")
+        stated = (
+            inspect.isfunction(thing) or isinstance(thing, type) or hasattr(thing, "__wrapped__")
+        )
         doc = inspect.getdoc(thing) if stated else None
     return " ".join((doc or STATED.get(name or "", "")).split("\n\n")[0].split())
 
