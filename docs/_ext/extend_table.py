@@ -1,9 +1,9 @@
-"""``{extend} module ...``: the names of the engine door that are defined in these modules, as a table.
+"""``{extend} module ...``: a table of the names of the engine door that these modules define.
 
-The names are those of `chainrules_py.extend`; what each is for is the first paragraph of its docstring, or
-the string below the assignment of a constant. ``:but:`` leaves out modules that another table of the
-page lists. A name without a sentence, one that no table lists and one that two tables list are
-warnings, so that the build fails.
+The names are those of `chainrules_py.extend`. What each is for is the first paragraph of its
+docstring, or the string below the assignment of a constant. ``:but:`` leaves out modules that
+another table of the page lists. A name without a sentence, one that no table lists and one that
+two tables list are warnings, so that the build fails.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 from functools import cache
 from typing import Any, ClassVar
 
@@ -27,7 +28,7 @@ DOOR = "chainrules_py.extend"
 # Where the code has no sentence.
 STATED = {
     "METHODS": "Methods of `odeint` by name, each a `Tableau`.",
-    "as_given": "Return a solution in the shape of the right side: a vector where `columns` made it a matrix.",
+    "as_given": "Undo `columns` on a solution: a vector again, where the right side was one.",
 }
 
 
@@ -54,7 +55,7 @@ def constants(module: str) -> dict[str, str]:
     """The strings that stand below assignments in a module."""
     body = ast.parse(inspect.getsource(importlib.import_module(module))).body
     found = {}
-    for statement, below in zip(body, body[1:], strict=False):
+    for statement, below in itertools.pairwise(body):
         if isinstance(statement, ast.Assign):
             target: ast.expr = statement.targets[0]
         elif isinstance(statement, ast.AnnAssign):
