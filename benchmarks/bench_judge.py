@@ -7,7 +7,7 @@ import time
 
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.testing import backend, check_rule
-from chainrules_py.testing.build import Instance, instances
+from chainrules_py.testing.data.build import Instance, instances
 
 EVERY = 20
 """Of so many samples one is checked."""

@@ -18,10 +18,12 @@ from typing import Any
 
 from benchmarks import keeping, machine, peers, trees
 
-__all__ = ["collected", "main", "page", "publish"]
+__all__ = ["collected", "history", "keep_history", "main", "merged", "page", "publish"]
 
 CONFIG = machine.ROOT / "benchmarks" / "asv.conf.json"
 ASV = machine.ROOT / ".asv"
+HISTORY = keeping.KEPT / "history.json"
+"""Results of commits that the benchmarks of now cannot run, since names have changed."""
 TEMPLATE = machine.ROOT / "benchmarks" / "dashboard.html"
 BENCH = (
     r"bench_guards|bench_import|PerOperation|Lookup|Registration|Chain\."
@@ -44,10 +46,10 @@ for name in sys.argv[1:]:
 def configured(commit: str, folder: Path) -> Path:
     """Write asv's configuration for a commit: with those of today's suites that it can import.
 
-    One suite that cannot be imported would keep asv from running any.
+    One module that cannot be imported would keep asv, which imports them all, from running any.
     """
     suites = CONFIG.parent
-    names = sorted(path.stem for path in suites.glob("bench_*.py"))
+    names = sorted({path.stem for path in suites.glob("*.py")} - {"__init__"})
     done = subprocess.run(
         [sys.executable, "-P", "-c", IMPORTS, *names],
         env={**os.environ, "PYTHONPATH": trees.paths(folder)},
@@ -57,12 +59,14 @@ def configured(commit: str, folder: Path) -> Path:
     )
     fit = set(done.stdout.split())
     for name in set(names) - fit:
-        print(f"  without {name}, which wants what this commit does not have", flush=True)
+        if name.startswith("bench_"):
+            print(f"  without {name}, which wants what this commit does not have", flush=True)
     into = ASV / "suites" / commit[:12] / "benchmarks"
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     for path in suites.iterdir():
-        if path.stem in fit or not path.name.startswith(("bench_", "__pycache__", "results")):
+        other = path.suffix != ".py" and path.name not in ("__pycache__", "results")
+        if path.stem in {*fit, "__init__"} or other:
             (into / path.name).symlink_to(path)
     settings = json.loads(CONFIG.read_text(encoding="utf-8"))
     settings |= {"repo": str(machine.ROOT), "benchmark_dir": str(into)}
@@ -137,6 +141,52 @@ def collected(folder: Path) -> dict[str, Any]:
     }
 
 
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Put two collections together; of a commit that is in both, the new one's figures count."""
+    commits = {entry["name"]: entry for found in (old, new) for entry in found["commits"]}
+    ordered = sorted(commits.values(), key=lambda entry: (entry["date"], entry["name"]))
+    place = {entry["name"]: i for i, entry in enumerate(ordered)}
+    benchmarks: dict[str, Any] = {}
+    for found in (old, new):
+        for name, entry in found["benchmarks"].items():
+            kept = benchmarks.setdefault(name, {"unit": entry["unit"], "series": {}})
+            for label, points in entry["series"].items():
+                series = kept["series"].setdefault(label, [None] * len(ordered))
+                for commit, point in zip(found["commits"], points, strict=True):
+                    if point is not None:
+                        series[place[commit["name"]]] = point
+    return {
+        "commits": ordered,
+        "benchmarks": {name: benchmarks[name] for name in sorted(benchmarks)},
+    }
+
+
+def history(path: Path = HISTORY) -> dict[str, Any]:
+    """Return the collection that is kept; an empty one where there is none."""
+    return _read(path) or {"commits": [], "benchmarks": {}}
+
+
+def keep_history(data: dict[str, Any], path: Path = HISTORY) -> Path:
+    """Write a collection with as many digits as mean something, a line for each series."""
+    short = lambda x: float(f"{x:.4g}") if isinstance(x, float) else x
+    lines = []
+    for name, entry in data["benchmarks"].items():
+        rows = []
+        for label, points in entry["series"].items():
+            cut = [None if point is None else [short(x) for x in point] for point in points]
+            rows.append(f"{json.dumps(label)}: {json.dumps(cut, separators=(',', ':'))}")
+        series = ",\n".join(rows)
+        lines.append(
+            f'{json.dumps(name)}: {{"unit": {json.dumps(entry["unit"])}, "series": {{\n{series}}}}}'
+        )
+    commits = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in data["commits"])
+    joined = ",\n".join(lines)
+    path.write_text(
+        f'{{"commits": [\n{commits}],\n"benchmarks": {{\n{joined}}}}}\n', encoding="utf-8"
+    )
+    return path
+
+
 def _finite(x: Any) -> float | None:
     return x if isinstance(x, (int, float)) and math.isfinite(x) else None
 
@@ -202,7 +252,7 @@ def publish(folder: Path = ASV / "results", into: Path = ASV / "html") -> Path:
         break
     into.mkdir(parents=True, exist_ok=True)
     path = into / "index.html"
-    path.write_text(page(collected(folder), measured), encoding="utf-8")
+    path.write_text(page(merged(history(), collected(folder)), measured), encoding="utf-8")
     return path
 
 
@@ -213,6 +263,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=10, help="of so many commits of the range")
     parser.add_argument("--bench", action="append", help=f"what asv runs; {BENCH!r} by default")
     parser.add_argument("--only-publish", action="store_true", help="run nothing")
+    parser.add_argument(
+        "--keep-history", action="store_true", help=f"keep all that is known in {HISTORY.name}"
+    )
     given, more = parser.parse_known_args(arguments)
     failed = []
     if not given.only_publish:
@@ -220,6 +273,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"commit {commit[:10]}", flush=True)
             if run(commit, given.bench or [BENCH], more):
                 failed.append(commit[:10])
+    if given.keep_history:
+        keep_history(merged(history(), collected(ASV / "results")))
     path = publish()
     print(f"Open {path.relative_to(machine.ROOT)}.")
     if failed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
-from chainrules_py import Primitive, Tangent, bind
+from chainrules_py import Primitive, Tangent, bind, find_rule
 from chainrules_py.extend import (
     ArrayLike,
     Bound,
-    Site,
     demand_rule,
     fields_of,
     find_tracers,
@@ -116,7 +115,7 @@ def record_call(
     payloads = [payload for payload, _ in opened]
     wanted = tuple([part is not None for _, part in opened])
     classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes, config)
+    rule = find_rule(primitive, classes, config)
     if rule is None or rule.reverse is None:
         return through(primitive, operands, options, classes, "reverse")
     bound = bind(rule, classes, wanted, "reverse", primal=primal, config=config)

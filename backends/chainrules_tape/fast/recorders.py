@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
-from chainrules_py import Primitive, bind
+from chainrules_py import Primitive, bind, find_rule
 from chainrules_py.extend import Bound, Cache, Site, is_structure_type, is_tracer_type, memory_of
 from chainrules_py.vocabulary.views import gives_views, read, subscripts
 from chainrules_tape.config import config
@@ -185,7 +185,7 @@ def _recorder(
     # All variables of the call are most often on one tape; then what they are settles everything.
     mine = tuple([issubclass(cls, BareVariable) for cls in classes])
     payloads = tuple([_payload(cls) if m else cls for cls, m in zip(classes, mine, strict=True)])
-    rule = Site(primitive, primal).rule(payloads, config)
+    rule = find_rule(primitive, payloads, config)
     bound = (
         bind(rule, payloads, mine, "reverse", primal=primal, config=config)
         if rule is not None and rule.reverse is not None

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import Primitive, Tangent, ZeroTangent, bind, is_zero, unthunk, zero_tangent
+from chainrules_py import (
+    Primitive,
+    Tangent,
+    ZeroTangent,
+    bind,
+    find_rule,
+    is_zero,
+    unthunk,
+    zero_tangent,
+)
 from chainrules_py.extend import (
     Bound,
     Cache,
@@ -150,7 +159,7 @@ def _bound(
 ) -> Bound | None:
     """Bind the rule of a call whose tangents are those of the duals; None if it has none."""
     payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
-    rule = Site(primitive, primal).rule(payloads, config)
+    rule = find_rule(primitive, payloads, config)
     if rule is None or rule.forward is None:
         return None
     return bind(rule, payloads, tuple(mine), "forward", primal=primal, config=config)
@@ -216,7 +225,7 @@ def _push(
     payloads = [payload for payload, _ in opened]
     wanted = tuple(not is_zero(t) for _, t in opened)
     classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes, config)
+    rule = find_rule(primitive, classes, config)
     if rule is None or rule.forward is None:
         return through(primitive, operands, options, classes, "forward")
     bound = bind(rule, classes, wanted, "forward", primal=primal, config=config)

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
-from chainrules_py import Primitive, Tangent, TracerError, ZeroTangent, bind, is_zero, unthunk
+from chainrules_py import (
+    Primitive,
+    Tangent,
+    TracerError,
+    ZeroTangent,
+    bind,
+    find_rule,
+    is_zero,
+    unthunk,
+)
 from chainrules_py.extend import (
     Cache,
     Classes,
@@ -251,7 +260,7 @@ def _recorder(
         return record_any
     mine = tuple([issubclass(cls, LinearVariable) for cls in classes])
     payloads = tuple([c.payload_type if m else c for c, m in zip(classes, mine, strict=True)])  # type: ignore[attr-defined]
-    rule = Site(primitive, primal).rule(payloads, config)
+    rule = find_rule(primitive, payloads, config)
     if rule is None or rule.forward is None:
         return record_any
     bound = bind(rule, payloads, mine, "linearize", primal=primal, config=config)
@@ -296,7 +305,7 @@ def _record(
     payloads = [payload for payload, _ in opened]
     wanted = tuple([link is not None for _, link in opened])
     classes = tuple(map(type, payloads))
-    rule = Site(primitive, primal).rule(classes, config)
+    rule = find_rule(primitive, classes, config)
     if rule is None or rule.forward is None:
         return through(primitive, operands, options, classes, "forward")
     bound = bind(rule, classes, wanted, "linearize", primal=primal, config=config)
