@@ -11,7 +11,7 @@ from __future__ import annotations
 from chainrules_py.extend import Classes
 from chainrules_tape.checkpoint import Foldable
 from chainrules_tape.core.tape import Closed, Notes
-from chainrules_tape.core.variable import BareVariable, wrap_fields
+from chainrules_tape.core.variable import wrap_fields
 from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
@@ -19,13 +19,14 @@ from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
+from chainrules_tape.memory.add_into import AddsInPlace
 from chainrules_tape.memory.guard import Guard, Mode
 from chainrules_tape.memory.record_write import WritableOnTape
 
 __all__ = ["KeptVariable", "Tape", "Variable"]
 
 
-class Variable(FastCalls, Named, WritableOnTape, BareVariable):
+class Variable(FastCalls, Named, WritableOnTape, AddsInPlace):
     """Value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ()

@@ -16,26 +16,17 @@ from chainrules_py.vocabulary.views import gives_views, read, subscripts
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable, record_call
-from chainrules_tape.core.variable import linker as plain_linker
 from chainrules_tape.fast import slices
-from chainrules_tape.fast.add_into import AddInto
 from chainrules_tape.fast.concatenate import joiner
 from chainrules_tape.fast.general_rules import recorder_of_rule
 from chainrules_tape.fast.steps import STEPS, STEPS_BESIDE_PLAIN
+from chainrules_tape.memory.add_into import AddInto, linker
 from chainrules_tape.memory.view import note_view, own_copy
 
-__all__ = ["FastCalls", "linker"]
+__all__ = ["FastCalls"]
 
 Results: TypeAlias = Mapping[type, Any]
 """From the type of a value to the class of its variables."""
-
-
-def linker(bound: Bound) -> Callable[[list[Any]], Any]:
-    """Return what makes the links of a record: where pulls add in place, they do."""
-    if bound.pull_into is not None and not bound.may_be_zero and sum(bound.wanted) < 3:
-        pull_into = bound.pull_into
-        return lambda links: AddInto(links[0], pull_into)
-    return plain_linker(bound)
 
 
 class FastCalls(BareVariable):
@@ -48,7 +39,6 @@ class FastCalls(BareVariable):
     """
 
     __slots__ = ()
-    links_of = staticmethod(linker)
     results: ClassVar[Results]
 
     def __trace__(

@@ -24,7 +24,8 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.links import LEAF
-from chainrules_tape.fast.add_into import AddInto, RowsOf, SliceOf
+from chainrules_tape.fast.slice_links import RowsOf, SliceOf
+from chainrules_tape.memory.add_into import AddInto
 from chainrules_tape.memory.view import View, own_copy, view_of
 
 __all__ = ["Reader", "general", "reader"]

@@ -1,49 +1,21 @@
-"""Links of records whose pulls add in place: to a buffer, to a part of one, or to rows of it."""
+"""Links of records that read parts, and rows, of one array: they share its buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import AbstractTangent, Space
-from chainrules_py.extend import find_tracers, is_tracer_type, kind_of
-from chainrules_py.vocabulary.views import duplicate
+from chainrules_py.extend import kind_of
 from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.memory.add_into import (
+    AddInto,
+    add_pulled,
+    adds_traced,
+    has_buffer,
+    is_dense,
+)
 
-__all__ = ["AddInto", "RowsOf", "SliceOf"]
-
-
-class AddInto:
-    """Link of a record whose pull can add in place to what its parent has collected."""
-
-    __slots__ = ("index", "pull_into")
-
-    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
-        self.index = index
-        self.pull_into = pull_into
-
-    @property
-    def parents(self) -> int:
-        """The record that it sends to."""
-        return self.index
-
-    plain = parents
-
-    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add in place what the pull would return: n elements read one by one build no n arrays."""
-        bars[index] = None
-        link, saved = self.index, record[2:]
-        if link in bars.plain and type(y_bar) is type(bars[link]):
-            self.pull_into(bars[link], y_bar, *saved)
-            return
-        of = next((s for s in saved if type(s) is Space), None)
-        if _is_dense(y_bar) and of is not None and has_buffer(bars, link, of):
-            self.pull_into(bars[link], y_bar, *saved)
-            return
-        pattern = saved[0].get("index")
-        where = pattern.join(()) if pattern is not None and pattern.is_basic else None
-        if where is None or not _adds_traced(bars, link, y_bar, where):
-            _add_pulled(bars, link, record[0](y_bar, *saved), of)
+__all__ = ["RowsOf", "SliceOf"]
 
 
 class SliceOf:
@@ -82,9 +54,9 @@ class SliceOf:
         link = self.index
         total, cls = bars[link], type(y_bar)
         if link not in bars.plain or (cls is not type(total) and cls is not self.element):
-            if not _is_dense(y_bar) or not has_buffer(bars, link, self.of):
-                if not _adds_traced(bars, link, y_bar, record[2]):
-                    _add_pulled(bars, link, record[0](y_bar, *record[2:]), self.of)
+            if not is_dense(y_bar) or not has_buffer(bars, link, self.of):
+                if not adds_traced(bars, link, y_bar, record[2]):
+                    add_pulled(bars, link, record[0](y_bar, *record[2:]), self.of)
                 return
             total = bars[link]
         where = record[2]
@@ -159,49 +131,3 @@ class RowsOf(AddInto):
 
 WAITING = 2048
 """From how many elements on it is not the call that adding rows costs."""
-
-
-def _is_dense(y_bar: Any) -> bool:
-    return not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
-
-
-def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
-    """Make a record collect in a buffer of our own where that can be; tell whether it does."""
-    if link not in bars.plain:
-        total = bars[link]
-        if total is None:
-            bars.adopt(link, of.zeros())
-        elif is_tracer_type(type(total)):
-            pass
-        elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
-            bars.adopt(link, duplicate(total))
-        else:
-            bars.add(link, of.zeros())
-    return link in bars.plain
-
-
-def _add_pulled(bars: Cotangents, link: int, bar: Any, of: Any) -> None:
-    if bars[link] is None and of is not None and is_tracer_type(type(bar)):
-        bars.adopt(link, bar)
-    else:
-        bars.add(link, bar)
-
-
-def _adds_traced(bars: Cotangents, link: int, y_bar: Any, where: Any) -> bool:
-    """Add to a small part of a traced buffer of our own."""
-    total = bars[link]
-    if not is_tracer_type(type(total)):
-        return False
-    small = (
-        not isinstance(y_bar, AbstractTangent)
-        and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
-        and bars.owned.get(link) is True
-        and all([t.level <= total.level for t in find_tracers(y_bar)])
-    )
-    if small:
-        total[where] += y_bar
-    return small
-
-
-SMALL_PART = 8
-"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
