@@ -85,8 +85,8 @@ test-gpu: $(VENV)/.stamp-test
 # Thunder reads names of PyTorch that the pinned version has dropped: it has an environment of its own.
 test-thunder:
 	$(PYTHON) -m venv .venv-thunder
-	.venv-thunder/bin/python -m pip install --quiet -r tests/adapters/requirements-thunder.txt -e .
-	.venv-thunder/bin/python -m pytest tests/adapters/test_thin_thunder.py $(ARGS)
+	.venv-thunder/bin/python -m pip install --quiet -r tests/engines/thin/requirements-thunder.txt -e .
+	.venv-thunder/bin/python -m pytest tests/engines/thin/test_thunder.py $(ARGS)
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .

@@ -93,7 +93,12 @@ def test_results_that_are_kept_are_joined_with_new_ones(found, tmp_path):
     assert [p and p[0] for p in data["benchmarks"][name]["series"][label]] == [
         0.1235, 1e-3, None, 3e-3,
     ]  # fmt: skip
-    assert data["benchmarks"]["bench_gone.time"]["series"][""] == [[1.0, 0.9, 1.1], None, None, None]
+    assert data["benchmarks"]["bench_gone.time"]["series"][""] == [
+        [1.0, 0.9, 1.1],
+        None,
+        None,
+        None,
+    ]
     assert dashboard.merged(data, {"commits": [], "benchmarks": {}}) == data
     assert dashboard.history(tmp_path / "none.json") == {"commits": [], "benchmarks": {}}
 

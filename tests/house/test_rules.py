@@ -187,7 +187,7 @@ def test_ordinary_names_are_words_or_builtins():
 # ------------------------------------------------------------------------- sizes, and the plugin
 
 _LONG = {
-    "tests/test_tangents.py": "the table of one algebra, whose cases belong side by side",
+    "tests/core/tangents/test_tangents.py": "the table of one algebra, side by side",
 }
 
 

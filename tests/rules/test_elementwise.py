@@ -1,8 +1,8 @@
 """Rules for functions that act element by element, as users of NumPy call them.
 
-The samples of each word are judged in ``tests/test_samples.py``; here are another library as the
-oracle, values, dtypes, and the calls of NumPy that are more than a word. See ``test_kinks`` and
-``test_operators``.
+The samples of each word are judged in ``tests/testing/test_samples.py``; here are another library
+as the oracle, values, dtypes, and the calls of NumPy that are more than a word. See ``test_kinks``
+and, for operators, ``tests/core/tracing``.
 """
 
 from __future__ import annotations

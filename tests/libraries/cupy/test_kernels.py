@@ -264,7 +264,7 @@ def test_a_chain_knows_its_dtype(dtype, on):
 
 @pytest.fixture
 def bench():
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     try:
         return importlib.import_module("benchmarks.bench_cupy")
     finally:

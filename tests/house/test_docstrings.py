@@ -13,7 +13,7 @@ import pytest
 
 from tests.fake_gpu.backend import backend
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("DEV", "PYTHON")  # tinygrad needs no compiler of C then
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -28,7 +28,7 @@ from chainrules_torch.engine import callback  # noqa: E402
 # PyTorch says this of what it calls itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 F64 = torch.float64
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def leaf(*numbers):

@@ -1,0 +1,492 @@
+"""Tests mirror the code: every module has a test file in its place, or stands in a stated list."""
+
+from __future__ import annotations
+
+import ast
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The longest that fits counts: the rules and the judge are no part of tests/core.
+PLACES = {
+    "chainrules_py": "tests/core",
+    "chainrules_py/rules": "tests/rules",
+    "chainrules_py/testing": "tests/testing",
+    "backends/chainrules_autograd": "tests/engines/autograd",
+    "backends/chainrules_cupy": "tests/libraries/cupy",
+    "backends/chainrules_dask": "tests/libraries/dask",
+    "backends/chainrules_jax": "tests/engines/jax",
+    "backends/chainrules_mygrad": "tests/engines/thin",
+    "backends/chainrules_numpy": "tests/libraries/numpy",
+    "backends/chainrules_pytensor": "tests/engines/thin",
+    "backends/chainrules_pytest": "tests/testing",
+    "backends/chainrules_scipy": "tests/libraries/scipy",
+    "backends/chainrules_strict": "tests/libraries/strict",
+    "backends/chainrules_tape": "tests/tape",
+    "backends/chainrules_thunder": "tests/engines/thin",
+    "backends/chainrules_tinygrad": "tests/engines/thin",
+    "backends/chainrules_torch": "tests/engines/torch",
+}
+# Modules without a test file in their place: what, which file tests it instead, why. The first that
+# fits counts; `*` is for all of a folder.
+USERS = "it is called as users call NumPy, and judged with the rules that it is made of"
+TABLE = "rows of a table: every call that was entered for them is judged"
+WORDS = "declarations of words: a sample of every word is judged"
+ROOM = "the files of the folder are one thing to whom calls it"
+ELSEWHERE = (
+    # ------------------------------------------------------------------------------ the core
+    (
+        "chainrules_py/config.py",
+        "tests/tape/inspect/test_nans.py",
+        "its settings belong to engines",
+    ),
+    ("chainrules_py/extend.py", "tests/house/test_walls.py", "a list of names"),
+    (
+        "chainrules_py/values/library.py",
+        "tests/libraries/test_fourth_library.py",
+        "by a library that uses it",
+    ),
+    (
+        "chainrules_py/values/memory.py",
+        "tests/tape/memory/test_guard.py",
+        "what locks is who asks it",
+    ),
+    (
+        "chainrules_py/values/tracers.py",
+        "tests/core/primitives/closures/test_closures.py",
+        "by values that are searched",
+    ),
+    (
+        "chainrules_py/primitives/closures/*",
+        "tests/core/primitives/closures/test_closures.py",
+        ROOM,
+    ),
+    (
+        "chainrules_py/vocabulary/views.py",
+        "tests/tape/memory/test_view.py",
+        "by views that are written through",
+    ),
+    ("chainrules_py/vocabulary/*", "tests/testing/test_samples.py", WORDS),
+    (
+        "chainrules_py/tangents/sum_to_shape.py",
+        "tests/core/tangents/test_space.py",
+        "projection sums",
+    ),
+    (
+        "chainrules_py/tangents/*",
+        "tests/core/tangents/test_tangents.py",
+        "one algebra, whose laws stand side by side",
+    ),
+    (
+        "chainrules_py/registry/bind/*",
+        "tests/core/engines/test_frule_rrule.py",
+        "whoever asks for a derivative binds",
+    ),
+    ("chainrules_py/registry/custom/*", "tests/core/registry/custom/test_custom.py", ROOM),
+    (
+        "chainrules_py/registry/*",
+        "tests/core/registry/test_table.py",
+        "what is stated is found, told and checked there",
+    ),
+    (
+        "chainrules_py/tracing/array_like.py",
+        "tests/core/tracing/test_operators.py",
+        "its members are the operators",
+    ),
+    (
+        "chainrules_py/tracing/*",
+        "tests/core/tracing/test_library_calls.py",
+        "programs meet all of them",
+    ),
+    (
+        "chainrules_py/engines/import_rule.py",
+        "tests/engines/jax/engine/test_import_rule.py",
+        "by an engine that has rules",
+    ),
+    (
+        "chainrules_py/engines/reuse_value.py",
+        "tests/core/engines/test_export.py",
+        "exported functions use it",
+    ),
+    (
+        "chainrules_py/engines/default.py",
+        "tests/core/primitives/test_plugins.py",
+        "the entry point that it is found by",
+    ),
+    ("chainrules_py/composites/fallbacks/*", "tests/core/composites/test_fallbacks.py", ROOM),
+    (
+        "chainrules_py/composites/solvers/*integration.py",
+        "tests/rules/higher_order/test_integration.py",
+        USERS,
+    ),
+    (
+        "chainrules_py/composites/solvers/stepping.py",
+        "tests/rules/higher_order/test_integration.py",
+        USERS,
+    ),
+    ("chainrules_py/composites/solvers/*", "tests/rules/higher_order/test_implicit.py", USERS),
+    ("chainrules_py/composites/creation.py", "tests/rules/test_creation.py", USERS),
+    ("chainrules_py/composites/decompositions.py", "tests/rules/linalg/test_svd.py", USERS),
+    ("chainrules_py/composites/elementwise.py", "tests/rules/test_elementwise.py", USERS),
+    ("chainrules_py/composites/functional.py", "tests/rules/higher_order/test_programs.py", USERS),
+    (
+        "chainrules_py/composites/higher_order.py",
+        "tests/rules/higher_order/test_programs.py",
+        USERS,
+    ),
+    ("chainrules_py/composites/mapping.py", "tests/rules/higher_order/test_programs.py", USERS),
+    ("chainrules_py/composites/indexing.py", "tests/rules/test_indexing.py", USERS),
+    ("chainrules_py/composites/joining.py", "tests/rules/test_joining.py", USERS),
+    ("chainrules_py/composites/manipulation.py", "tests/rules/test_manipulation.py", USERS),
+    ("chainrules_py/composites/polynomials.py", "tests/rules/test_polynomials.py", USERS),
+    ("chainrules_py/composites/products.py", "tests/rules/linalg/test_linalg.py", USERS),
+    ("chainrules_py/composites/quantiles.py", "tests/rules/test_statistics.py", USERS),
+    ("chainrules_py/composites/reductions.py", "tests/rules/test_reductions.py", USERS),
+    ("chainrules_py/composites/statistics.py", "tests/rules/test_statistics.py", USERS),
+    ("chainrules_py/composites/*", "tests/libraries/numpy/test_surface.py", TABLE),
+    # ----------------------------------------------------------------------------- the rules
+    ("chainrules_py/rules/contraction/*", "tests/rules/contraction/test_contraction.py", ROOM),
+    (
+        "chainrules_py/rules/linalg/*",
+        "tests/rules/linalg/test_linalg.py",
+        "products, solving and matrices call each other",
+    ),
+    ("chainrules_py/rules/special/bessel.py", "tests/rules/special/test_special.py", ROOM),
+    (
+        "chainrules_py/rules/support/spectra.py",
+        "tests/rules/decompositions/test_eigen.py",
+        "by the rules that it helps",
+    ),
+    (
+        "chainrules_py/rules/support/leading.py",
+        "tests/rules/decompositions/test_qr.py",
+        "by the rules that it helps",
+    ),
+    (
+        "chainrules_py/rules/*",
+        "tests/testing/test_samples.py",
+        "short rules: every sample of their words is judged",
+    ),
+    # ----------------------------------------------------------------------------- the judge
+    (
+        "chainrules_py/testing/samples/*",
+        "tests/testing/test_samples.py",
+        "data: every sample is a test",
+    ),
+    (
+        "chainrules_py/testing/data/unsupported.py",
+        "tests/testing/test_samples.py",
+        "each is tried, and is refused",
+    ),
+    (
+        "chainrules_py/testing/data/hostile.py",
+        "tests/testing/test_planted.py",
+        "by rules that hostile operands find",
+    ),
+    ("chainrules_py/testing/data/*", "tests/testing/test_check.py", "what a check is made of"),
+    ("chainrules_py/testing/report/summary.py", "tests/testing/test_run.py", "sums are of runs"),
+    (
+        "chainrules_py/testing/report/*",
+        "tests/testing/test_planted.py",
+        "each wrong rule is called by its name",
+    ),
+    (
+        "chainrules_py/testing/checks/*",
+        "tests/testing/test_planted.py",
+        "each check finds what it is for",
+    ),
+    ("chainrules_py/testing/errors.py", "tests/testing/test_check.py", "the answers of checks"),
+    # ---------------------------------------------------------------------------- the libraries
+    ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
+    ("backends/chainrules_numpy/masked_entrances.py", "tests/libraries/numpy/test_masked.py", ROOM),
+    (
+        "backends/chainrules_numpy/implementations.py",
+        "tests/libraries/numpy/test_add_rows.py",
+        "what is not NumPy's own in it",
+    ),
+    (
+        "backends/chainrules_numpy/memory.py",
+        "tests/tape/memory/test_guard.py",
+        "what locks is who asks it",
+    ),
+    (
+        "backends/chainrules_numpy/writing.py",
+        "tests/tape/memory/test_write.py",
+        "writes are the tape's",
+    ),
+    ("backends/chainrules_numpy/ufunc_methods.py", "tests/libraries/numpy/test_ufuncs.py", ROOM),
+    (
+        "backends/chainrules_numpy/broadcasting.py",
+        "tests/libraries/numpy/test_adjoints.py",
+        "adjoints use it",
+    ),
+    (
+        "backends/chainrules_numpy/lowerings.py",
+        "tests/libraries/numpy/test_rows.py",
+        "rows are lowered by it",
+    ),
+    ("backends/chainrules_numpy/methods.py", "tests/libraries/numpy/test_surface.py", TABLE),
+    (
+        "backends/chainrules_numpy/*",
+        "tests/testing/test_samples.py",
+        "how words are computed: every sample runs on NumPy",
+    ),
+    (
+        "backends/chainrules_cupy/expressions.py",
+        "tests/libraries/cupy/test_kernels.py",
+        "kernels are written of them",
+    ),
+    (
+        "backends/chainrules_cupy/fusion.py",
+        "tests/libraries/cupy/test_kernels.py",
+        "what is fused is a kernel",
+    ),
+    (
+        "backends/chainrules_cupy/lazy.py",
+        "tests/libraries/cupy/test_kernels.py",
+        "what waits becomes a kernel",
+    ),
+    ("backends/chainrules_cupy/*rows.py", "tests/libraries/cupy/test_surface.py", TABLE),
+    ("backends/chainrules_cupy/*", "tests/libraries/cupy/test_cupy.py", ROOM),
+    ("backends/chainrules_dask/*", "tests/libraries/dask/test_dask.py", ROOM),
+    ("backends/chainrules_scipy/linalg/*", "tests/libraries/scipy/test_surface.py", TABLE),
+    ("backends/chainrules_scipy/sparse/*", "tests/libraries/scipy/sparse/test_sparse.py", ROOM),
+    ("backends/chainrules_scipy/*", "tests/libraries/scipy/test_scipy.py", ROOM),
+    ("backends/chainrules_strict/*", "tests/libraries/strict/test_strict.py", ROOM),
+    # ------------------------------------------------------------------------------ the engines
+    ("backends/chainrules_autograd/*", "tests/engines/autograd/test_autograd.py", ROOM),
+    (
+        "backends/chainrules_jax/engine/install.py",
+        "tests/engines/jax/engine/test_import_rule.py",
+        "both put functions into JAX",
+    ),
+    (
+        "backends/chainrules_jax/engine/host.py",
+        "tests/engines/jax/engine/test_callback.py",
+        "callbacks compute on the host",
+    ),
+    (
+        "backends/chainrules_jax/engine/*",
+        "tests/engines/jax/test_battery.py",
+        "what is exported meets every transformation",
+    ),
+    (
+        "backends/chainrules_jax/arrays/odes.py",
+        "tests/engines/jax/test_functions.py",
+        "words that are given functions",
+    ),
+    (
+        "backends/chainrules_jax/arrays/solve.py",
+        "tests/engines/jax/test_functions.py",
+        "words that are given functions",
+    ),
+    ("backends/chainrules_jax/*", "tests/engines/jax/arrays/test_arrays.py", ROOM),
+    (
+        "backends/chainrules_torch/engine/loops.py",
+        "tests/engines/torch/test_programs.py",
+        "loops are of programs",
+    ),
+    (
+        "backends/chainrules_torch/engine/solve.py",
+        "tests/engines/torch/test_programs.py",
+        "solvers are of programs",
+    ),
+    (
+        "backends/chainrules_torch/engine/host.py",
+        "tests/engines/torch/test_numpy.py",
+        "NumPy computes on the host",
+    ),
+    ("backends/chainrules_torch/engine/*", "tests/engines/torch/test_torch.py", ROOM),
+    (
+        "backends/chainrules_torch/*",
+        "tests/engines/torch/test_words.py",
+        "every word at PyTorch's tensors",
+    ),
+    (
+        "backends/chainrules_mygrad/*",
+        "tests/engines/thin/test_thin.py",
+        "thin exporters have one table",
+    ),
+    (
+        "backends/chainrules_pytensor/*",
+        "tests/engines/thin/test_thin.py",
+        "thin exporters have one table",
+    ),
+    (
+        "backends/chainrules_tinygrad/*",
+        "tests/engines/thin/test_thin.py",
+        "thin exporters have one table",
+    ),
+    ("backends/chainrules_pytest/*", "tests/testing/test_plugin.py", "it is the plugin"),
+    # -------------------------------------------------------------------------------- the tape
+    (
+        "backends/chainrules_tape/assembly.py",
+        "tests/tape/core/test_tape.py",
+        "what is plugged together is the tape",
+    ),
+    (
+        "backends/chainrules_tape/config.py",
+        "tests/tape/core/test_tape.py",
+        "its settings are the tape's",
+    ),
+    ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
+    ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),
+    (
+        "backends/chainrules_tape/fast/steps.py",
+        "tests/tape/test_counts.py",
+        "what they save is counted",
+    ),
+    (
+        "backends/chainrules_tape/fast/recorders.py",
+        "tests/tape/fast/test_general_rules.py",
+        "they record what these do",
+    ),
+    (
+        "backends/chainrules_tape/fast/*",
+        "tests/tape/fast/test_slices.py",
+        "parts, joins and additions against the long way",
+    ),
+    (
+        "backends/chainrules_tape/forward/*",
+        "tests/tape/functions/test_grad.py",
+        "by the functions that run them",
+    ),
+    (
+        "backends/chainrules_tape/functions/blocks.py",
+        "tests/tape/functions/test_jacobian.py",
+        "blocks are of Jacobians",
+    ),
+    (
+        "backends/chainrules_tape/functions/*",
+        "tests/tape/functions/test_grad.py",
+        "by the functions that are called",
+    ),
+    (
+        "backends/chainrules_tape/inspect/graph.py",
+        "tests/tape/inspect/test_text.py",
+        "text and picture of one tape",
+    ),
+    (
+        "backends/chainrules_tape/inspect/*",
+        "tests/tape/functions/test_grad.py",
+        "replay and what it keeps",
+    ),
+)
+# Test files that mirror no module, and what they are about.
+TOPICS = {
+    "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
+    "tests/rules/test_kinks.py": "one convention for all words",
+    "tests/rules/linalg/test_svd_degenerate.py": "the second half of test_svd",
+    "tests/testing/test_false_alarms.py": "the judge over the whole vocabulary",
+    "tests/testing/test_found.py": "what the judge found in the library",
+    "tests/testing/test_kinks.py": "the judge at kinks",
+    "tests/testing/test_planted.py": "wrong rules, one for each check",
+    "tests/testing/test_plugin.py": "chainrules_pytest",
+    "tests/tape/test_counts.py": "what operations cost, counted",
+    "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
+    "tests/tape/memory/test_inplace.py": "whole programs that write",
+    "tests/tape/memory/test_locks.py": "the locks of many tapes on the same arrays",
+    "tests/libraries/test_fourth_library.py": "a library that nobody has heard of",
+    "tests/libraries/numpy/test_add_rows.py": "one word, which NumPy has not",
+    "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",
+    "tests/libraries/numpy/test_found.py": "what was found and mended",
+    "tests/libraries/numpy/test_hostile_memory.py": "operands laid out as nobody would",
+    "tests/libraries/*/test_surface.py": "every call that was entered",
+    "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
+    "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",
+    "tests/engines/jax/test_functions.py": "words that are given functions",
+    "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
+    "tests/engines/torch/test_programs.py": "programs that call exported functions",
+    "tests/engines/torch/test_words.py": "every word",
+    "tests/engines/thin/test_thin.py": "the exporters of one file each",
+}
+FOLDERS = (
+    "tests/core",
+    "tests/rules",
+    "tests/testing",
+    "tests/tape",
+    "tests/libraries",
+    "tests/engines",
+)
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def has_code(source):
+    """Whether a module defines anything: most ``__init__`` files only say what a package has."""
+    body = ast.parse(source.read_text(encoding="utf-8")).body
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+    return source.name != "__init__.py" or any(isinstance(node, kinds) for node in body)
+
+
+def modules():
+    for top in (ROOT / "chainrules_py", *sorted((ROOT / "backends").glob("chainrules_*"))):
+        yield from (p for p in sorted(top.rglob("*.py")) if has_code(p))
+
+
+def mirrors(module):
+    """The places where tests of a module may stand; a package's beside its folder or in it."""
+    package = max((p for p in PLACES if f"{module}/".startswith(f"{p}/")), key=len)
+    folders = Path(PLACES[package]) / Path(module).relative_to(package).parent
+    stem = Path(module).stem
+    if stem != "__init__":
+        return [f"{folders.as_posix()}/test_{stem}.py"]
+    stem = Path(module).parent.name.removeprefix("chainrules_")
+    return [f"{folder.as_posix()}/test_{stem}.py" for folder in (folders, folders.parent)]
+
+
+MODULES = [name(p) for p in modules()]
+MIRRORED = {m: [t for t in mirrors(m) if (ROOT / t).exists()] for m in MODULES}
+
+
+def stated(module):
+    """The row of the list that fits a module, or None."""
+    return next((row for row in ELSEWHERE if fnmatch(module, row[0])), None)
+
+
+def is_mirror(test):
+    """Whether a test file stands where those of a module or a package do."""
+    folder, stem = Path(test).parent, Path(test).stem.removeprefix("test_")
+    for package, place in PLACES.items():
+        if folder != Path(place) and Path(place) not in folder.parents:
+            continue
+        source = ROOT / package / folder.relative_to(place)
+        if (source / f"{stem}.py").exists() or (source / stem / "__init__.py").exists():
+            return True
+        if source.is_dir() and source.name.removeprefix("chainrules_") == stem:
+            return True
+    return test in [t for found in MIRRORED.values() for t in found]
+
+
+TESTS = sorted({name(p) for folder in FOLDERS for p in (ROOT / folder).rglob("test_*.py")})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_has_tests_in_its_place_or_is_in_the_list(module):
+    places = " or ".join(mirrors(module))
+    assert MIRRORED[module] or stated(module), f"write {places}, or say which file tests it"
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_test_file_mirrors_a_module_or_has_a_topic(test):
+    assert is_mirror(test) or any(fnmatch(test, topic) for topic in TOPICS), test
+
+
+@pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: row[0])
+def test_row_of_the_list_is_needed_and_its_tests_exist(row):
+    alone = [m for m in MODULES if not MIRRORED[m]]
+    assert any(stated(m) is row for m in alone), "no module needs it any more"
+    assert (ROOT / row[1]).exists()
+    assert row[2]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_topic_is_needed(topic):
+    found = [test for test in TESTS if fnmatch(test, topic)]
+    assert found
+    assert not [test for test in found if is_mirror(test)]
