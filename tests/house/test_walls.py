@@ -98,3 +98,20 @@ def test_core_module_imports_only_the_standard_library_and_plum(source):
         for name in names:
             assert name.split(".")[0] in allowed, f"line {node.lineno}: {name}"
             assert not name.startswith("chainrules_py.testing"), f"line {node.lineno}: {name}"
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["chainrules_py", *(p.name for p in sorted((ROOT / "backends").glob("chainrules_*")))],
+)
+def test_package_imports_no_tests_and_no_benchmarks(package):
+    """The wheel holds neither."""
+    folder = ROOT / package if package == CORE.name else ROOT / "backends" / package
+    for source in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            names = (
+                [getattr(node, "module", None) or ""] if isinstance(node, ast.ImportFrom) else []
+            )
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert name.split(".")[0] not in ("tests", "benchmarks"), f"{source}: {name}"
