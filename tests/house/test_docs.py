@@ -1,0 +1,198 @@
+"""Pages of docs: what they name exists.
+
+Every dotted path in backticks that begins with a package of this project can be imported or looked
+up, every path of a file or folder exists, every import in a code block succeeds in naming what is
+there; every design page has its header, and docs/design/index.md lists it so; docs/words.md has at
+most 30 entries; pages import nothing of the core but the face, the door, the words and the judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+BUILT = {"_build", "generated", "jupyter_execute"}
+PAGES = [
+    *sorted(p for p in DOCS.rglob("*.md") if not BUILT & {*p.relative_to(DOCS).parts}),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+]
+DESIGN = sorted(p for p in (DOCS / "design").glob("*.md") if p.name != "index.md")
+PACKAGES = ["chainrules_py", *sorted(p.name for p in (ROOT / "backends").glob("chainrules_*"))]
+# What a page tells people to make.
+INVENTED = ("chainrules_yours", "backends/numpy", "yours.")
+HEADER = re.compile(r"^\*Decision (\d+) · (\d{4}-\d\d-\d\d) · (.+)\*$", re.MULTILINE)
+STATUS = re.compile(r"accepted|(in part )?superseded by \[\d+\]\([a-z-]+\.md\)")
+ROW = re.compile(r"^\| (\d+) \| \[(.+?)\]\(([a-z-]+\.md)\) \| ([\d-]+) \| (.+?) \|$", re.MULTILINE)
+BLOCK = re.compile(r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Modules that anybody may import; entry points and settings name others.
+OPEN = (
+    "chainrules_py",
+    "chainrules_py.composites.functional",
+    "chainrules_py.extend",
+    "chainrules_py.testing",
+    "chainrules_py.vocabulary",
+)
+PART = ("chainrules_py.testing.", "chainrules_py.vocabulary.")
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def in_backticks(text):
+    """What stands in single backticks outside of code blocks."""
+    prose = re.sub(r"^ *(```|~~~).*?^ *\1 *$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"`([^`\n]+)`", prose)
+
+
+def exists(dotted):
+    """Whether a dotted path is a module, or an attribute of one."""
+    parts = dotted.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("chainrules_"):
+                continue
+            return True  # its library is not installed here
+        for attribute in parts[cut:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+ENTRY_POINTS = ("backends", "engines", "exporters", "rules", "words", "writers")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_dotted_paths_exist(page):
+    missing = []
+    for code in in_backticks(text_of(page)):
+        for dotted in re.findall(r"(?<![\w./])(chainrules_\w+(?:\.\w+)*)", code):
+            top, _, rest = dotted.partition(".")
+            group = top == "chainrules_py" and rest in ENTRY_POINTS
+            known = top in PACKAGES
+            if known and not group and not dotted.endswith(".py") and not exists(dotted):
+                missing.append(dotted)
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_and_folders_exist(page):
+    """A path is relative to the root, the core, the backends, or the page; ``{a,b}`` expands."""
+    missing = []
+    bases = [ROOT, ROOT / "chainrules_py", ROOT / "backends", page.parent]
+    for code in in_backticks(text_of(page)):
+        path = code.partition("::")[0].strip()
+        is_file = re.fullmatch(r"[\w./*{},-]+\.(py|pyi|csv|md|toml|svg)", path)
+        first = path.partition("/")[0]
+        is_folder = "/" in path and (
+            first in {"tests", "benchmarks", "docs", "examples", "backends"} or first in PACKAGES
+        )
+        if not (is_file or is_folder) or "/" not in path or any(w in path for w in INVENTED):
+            continue
+        if "_build" in path or "<" in path:  # made by a build; named by whoever adds one
+            continue
+        places = expand(path.rstrip("/"))
+        missing += [one for one in places if not any([*base.glob(one)] for base in bases)]
+    assert not missing
+
+
+def expand(path):
+    """Paths that a path with one pair of braces stands for."""
+    found = re.fullmatch(r"(.*)\{(.+)\}(.*)", path)
+    if not found:
+        return [path]
+    before, middle, after = found.groups()
+    return [f"{before}{m}{after}" for m in middle.split(",")]
+
+
+def imports_of(text):
+    """Pairs of module and name, for all imports in blocks of Python."""
+    for block in re.findall(
+        r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", text, re.MULTILINE | re.DOTALL
+    ):
+        for line in block.splitlines():
+            if re.match(r"\s*(from|import) chainrules_", line):
+                try:
+                    tree = ast.parse(line.strip())
+                except SyntaxError:  # several lines: the first tells the module
+                    yield line.split()[1], None
+                    continue
+                for node in ast.walk(tree):
+                    if isinstance(node, ast.Import):
+                        yield from ((a.name, None) for a in node.names)
+                    elif isinstance(node, ast.ImportFrom):
+                        yield from ((node.module, a.name) for a in node.names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_pages_come_in_by_the_face_or_the_door(page):
+    for module, name in imports_of(text_of(page)):
+        if module.partition(".")[0] not in PACKAGES:
+            continue
+        assert exists(module if name is None else f"{module}.{name}"), (module, name)
+        if module.startswith("chainrules_py"):
+            assert module in OPEN or module.startswith(PART), module
+
+
+@pytest.mark.parametrize("page", DESIGN, ids=name_of)
+def test_design_page_has_number_date_and_status(page):
+    title, _, rest = text_of(page).partition("\n")
+    assert title.startswith("# ")
+    header = HEADER.match(rest.lstrip("\n"))
+    assert header, f"{page.name}: '*Decision N · YYYY-MM-DD · accepted*' belongs below the title"
+    assert STATUS.fullmatch(header[3]), header[3]
+
+
+def test_index_lists_each_design_page_as_its_header_says():
+    index = text_of(DOCS / "design" / "index.md")
+    row = re.compile(
+        r"^\| (\d+) \| \[(.+?)\]\(([a-z-]+\.md)\) \| ([\d-]+) \| (.+?) \|$", re.MULTILINE
+    )
+    listed = {file: (n, title, date, status) for n, title, file, date, status in row.findall(index)}
+    found = {}
+    for page in DESIGN:
+        n, date, status = HEADER.search(text_of(page)).groups()
+        title = text_of(page).partition("\n")[0].removeprefix("# ")
+        found[page.name] = (n, title, date, status)
+    assert listed == found
+    assert sorted(int(n) for n, *_ in found.values()) == [*range(1, len(found) + 1)]
+
+
+def test_page_of_words_has_at_most_thirty():
+    text = text_of(DOCS / "words.md")
+    entries = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
+    assert 20 <= len(entries) <= 30
+    assert len({*entries}) == len(entries)
+
+
+SOURCES = [
+    path
+    for folder in ("chainrules_py", "backends", "tests", "benchmarks", "examples")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+
+
+def test_pages_that_the_code_names_exist():
+    named = re.compile(r"docs/[\w./-]+\.(?:md|csv|svg)")
+    missing = [
+        f"{name_of(source)}: {page}"
+        for source in SOURCES
+        for page in named.findall(text_of(source))
+        if not (ROOT / page).exists()
+    ]
+    assert not missing
