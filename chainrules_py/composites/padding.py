@@ -40,7 +40,7 @@ def pad(
     stat_length: Any = None,
     reflect_type: Any = None,
 ) -> Any:
-    """x with margins, of these widths before and behind it along each axis.
+    """Put margins around x, of these widths before and behind it along each axis.
 
     Of the keywords the mode's own may be given. Values are arrays, one for all margins, a pair for
     each axis, or a pair per axis; lengths are pairs.

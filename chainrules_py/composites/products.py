@@ -27,7 +27,7 @@ __all__ = [
 
 @v.adjugate.implement
 def adjugate_by_svd(x: Array) -> Any:
-    """From the singular values, of which all but one are multiplied."""
+    """Compute the adjugate from the singular values: products of all but one of them."""
     u, s, vh = v.svd(x, full_matrices=False)
     phase = v.slogdet(u)[0] * v.slogdet(vh)[0]
     before = v.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]

@@ -47,7 +47,7 @@ WORDS = "chainrules_py.words"
 
 
 class Layer(enum.IntEnum):
-    """Whose word counts, where neither of two rules is more specific: the higher."""
+    """Precedence of statements where neither of two rules is more specific: the higher wins."""
 
     CORE = 0
     ENGINE = 1
@@ -286,7 +286,7 @@ _hosting: contextvars.ContextVar[Any] = contextvars.ContextVar("hosting", defaul
 
 @contextlib.contextmanager
 def hosted(engine: Any) -> Iterator[None]:
-    """Have another engine take the derivatives that are asked of nobody's by name.
+    """Make another engine the one that derivatives are asked of where none is named.
 
     An engine does so where it calls what is handed functions: these may be written in its own
     operations, which no other engine sees. It has ``vjp`` and ``jvp``.

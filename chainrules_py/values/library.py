@@ -36,7 +36,7 @@ finite_tests: dict[type, Callable[[Any], bool]] = {}
 
 
 def register_finite(cls: type, test: Callable[[Any], bool]) -> None:
-    """Say what asks arrays of exactly this class, and others that the same test takes."""
+    """Register the test that tells whether all elements of arrays of a class are finite."""
     finite_tests[cls] = test
 
 
@@ -116,7 +116,7 @@ def is_mutable_destination(x: Any) -> bool:
 
 
 owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
-"""What makes an array a person's own, by its class."""
+"""Functions that make an array a person's own to write to, by its class."""
 
 
 def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:

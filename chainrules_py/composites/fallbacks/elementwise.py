@@ -197,7 +197,7 @@ def choose_standard(a: Any, *choices: Any) -> Any:
 
 @v.nan_to_num.fallback
 def nan_to_num_standard(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    """Three choices; of complex x, for both parts."""
+    """Replace NaN and infinities by three choices; of complex x, in both parts."""
     if kind_of(x) == "int":
         return x
     if kind_of(x) == "complex":

@@ -97,7 +97,7 @@ def geomspace_standard(
 
 @v.vander.fallback
 def vander_standard(x: Array, *, columns: int, increasing: bool = False) -> Any:
-    """Products of more and more of them."""
+    """Compute the powers of x as products of more and more factors x."""
     repeated = v.broadcast_to(v.expand_dims(x, axis=-1), shape=(x.shape[0], max(columns - 1, 0)))
     if columns < 1:
         return repeated

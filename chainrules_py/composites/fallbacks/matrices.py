@@ -132,7 +132,7 @@ def svdvals_standard(x: Array) -> Any:
 
 @v.matrix_rank.fallback
 def matrix_rank_standard(x: Array, *, rtol: float | None = None) -> Any:
-    """Singular values counted."""
+    """Count the singular values above a tolerance."""
     s = v.svdvals(x)
     rtol = builtins.max(x.shape[-2:]) * resolution(x) if rtol is None else rtol
     return v.count_nonzero(v.greater(s, rtol * v.max(s, axis=-1, keepdims=True)), axis=-1)

@@ -30,7 +30,7 @@ Function = Callable[..., Any]
 
 
 def applied(f: Function, *operands: Any) -> Any:
-    """f of the operands: what an engine differentiates where f itself is one of them."""
+    """Call f with the operands, for engines to differentiate where f is an operand itself."""
     return f(*operands)
 
 

@@ -1,4 +1,4 @@
-"""Functions with what they captured in their hands.
+"""Closure conversion: values that a function captured become operands.
 
 A function that is handed to a word may use values that it was not given: in the cells of its
 closure, in its defaults, in the object that it is a method of, among the globals of its module. If

@@ -92,7 +92,7 @@ def direction(t: Any, i: int) -> Any:
 
 
 def gather(ts: Sequence[Any], like: Any) -> Any:
-    """Tangents of single directions as one that holds them all; ``like`` says in which library.
+    """Stack tangents of single directions into one of all; ``like`` says in which library.
 
     Of tuples a tuple. Where some are zero and others are not, zeros are written out.
     """

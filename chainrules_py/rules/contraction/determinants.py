@@ -39,7 +39,7 @@ MATRIX = (-2, -1)
 
 
 def adjoint(a):
-    """Aᴴ of each matrix."""
+    """Return the adjoint Aᴴ of each matrix."""
     return conj(matrix_transpose(a))
 
 

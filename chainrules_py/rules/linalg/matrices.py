@@ -27,7 +27,7 @@ from chainrules_py.vocabulary import (
 
 
 def adjoint(a):
-    """Aᴴ of each matrix."""
+    """Return the adjoint Aᴴ of each matrix."""
     return conj(matrix_transpose(a))
 
 
