@@ -31,6 +31,7 @@ from tests.fuzz.tables import LINES
 BLOCK = 50
 """Programs to a hash."""
 FAMILIES = (LINES, (*LINES, CALLS, CALLS))
+CHECKS: Any = list(HealthCheck)
 
 
 def parts(x: Any) -> bytes:
@@ -52,7 +53,7 @@ def of_block(block: int) -> tuple[str, str, int]:
         deadline=None,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=CHECKS,
     )
     @given(programs(lines=FAMILIES[block % 2]))
     def run(program: Any) -> None:

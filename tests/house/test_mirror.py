@@ -394,6 +394,7 @@ TOPICS = {
     "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",
     "tests/libraries/numpy/test_found.py": "what was found and mended",
     "tests/libraries/numpy/test_hostile_memory.py": "operands laid out as nobody would",
+    "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",

@@ -383,18 +383,18 @@ def test_a_plain_python_function_is_refused_with_the_line_to_write():
 
 
 def test_a_ufunc_without_a_word_can_have_a_rule():
-    from scipy.special import expit
+    from scipy.special import cosdg, sindg  # no library has a word for them, nor another test
 
-    @rule(expit)
-    def expit_rule(x: np.ndarray):
-        y = expit(x)
-        return y, (LinearMap(lambda t, y: t * y * (1 - y), lambda t, y: t * y * (1 - y), y),)
+    @rule(sindg)
+    def sindg_rule(x: np.ndarray):
+        slope = np.deg2rad(cosdg(x))
+        return sindg(x), (LinearMap(lambda t, s: t * s, lambda t, s: t * s, slope),)
 
     from chainrules_tape import grad
 
     x = np.array([0.1, -0.7])
-    expected = (expit(x + 1e-6) - expit(x - 1e-6)) / 2e-6
-    assert grad(lambda x: np.sum(expit(x)))(x) == pytest.approx(expected, rel=1e-8)
+    expected = (sindg(x + 1e-6) - sindg(x - 1e-6)) / 2e-6
+    assert grad(lambda x: np.sum(sindg(x)))(x) == pytest.approx(expected, rel=1e-8)
 
 
 def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itself():

@@ -22,8 +22,11 @@ from functorch.compile import make_boxed_func  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.func import grad, hessian, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_torch import export, supports  # noqa: E402
-from chainrules_torch.engine import callback  # noqa: E402
+from chainrules_torch import (  # noqa: E402
+    callback,
+    export,
+    supports,
+)
 
 # PyTorch says this of what it calls itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")

@@ -43,8 +43,13 @@ pytest.importorskip("chainrules_torch")
 from torch.autograd import forward_ad  # noqa: E402
 from torch.func import grad, hessian, jacrev, jvp, vmap  # noqa: E402
 
-from chainrules_torch import export, import_rule, install, supports  # noqa: E402
-from chainrules_torch.engine import callback  # noqa: E402
+from chainrules_torch import (  # noqa: E402
+    callback,
+    export,
+    import_rule,
+    install,
+    supports,
+)
 
 # PyTorch says this of what it calls itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
