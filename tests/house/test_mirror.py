@@ -36,14 +36,19 @@ USERS = "it is called as users call NumPy, and judged with the rules that it is 
 TABLE = "rows of a table: every call that was entered for them is judged"
 WORDS = "declarations of words: a sample of every word is judged"
 ROOM = "the files of the folder are one thing to whom calls it"
+SAMPLES = "how words are computed: samples of every word run there"
 ELSEWHERE = (
     # ------------------------------------------------------------------------------ the core
     (
         "chainrules_py/config.py",
-        "tests/tape/inspect/test_nans.py",
-        "its settings belong to engines",
+        "tests/core/primitives/closures/test_closures.py",
+        "what an engine can do is asked there",
     ),
-    ("chainrules_py/extend.py", "tests/house/test_walls.py", "a list of names"),
+    (
+        "chainrules_py/extend.py",
+        "tests/house/test_docs.py",
+        "a list of names, which is that of its page",
+    ),
     (
         "chainrules_py/values/library.py",
         "tests/libraries/test_fourth_library.py",
@@ -76,9 +81,34 @@ ELSEWHERE = (
         "projection sums",
     ),
     (
+        "chainrules_py/tangents/linear_map.py",
+        "tests/core/engines/test_frule_rrule.py",
+        "pullbacks are such maps",
+    ),
+    (
+        "chainrules_py/tangents/pytree.py",
+        "tests/core/engines/test_export.py",
+        "exported functions flatten",
+    ),
+    (
         "chainrules_py/tangents/*",
         "tests/core/tangents/test_tangents.py",
         "one algebra, whose laws stand side by side",
+    ),
+    (
+        "chainrules_py/registry/bind/entries.py",
+        "tests/core/engines/test_export.py",
+        "exported functions have entries",
+    ),
+    (
+        "chainrules_py/registry/bind/transposed.py",
+        "tests/core/registry/custom/test_custom.py",
+        "by halves that are given alone",
+    ),
+    (
+        "chainrules_py/registry/bind/recipes.py",
+        "tests/core/registry/test_table.py",
+        "a list of the recipes of pens",
     ),
     (
         "chainrules_py/registry/bind/*",
@@ -96,6 +126,7 @@ ELSEWHERE = (
         "tests/core/tracing/test_operators.py",
         "its members are the operators",
     ),
+    ("chainrules_py/tracing/creation.py", "tests/rules/test_creation.py", USERS),
     (
         "chainrules_py/tracing/*",
         "tests/core/tracing/test_library_calls.py",
@@ -113,8 +144,8 @@ ELSEWHERE = (
     ),
     (
         "chainrules_py/engines/default.py",
-        "tests/core/primitives/test_plugins.py",
-        "the entry point that it is found by",
+        "tests/core/engines/test_frule_rrule.py",
+        "rules that call back use it",
     ),
     ("chainrules_py/composites/fallbacks/*", "tests/core/composites/test_fallbacks.py", ROOM),
     (
@@ -131,7 +162,11 @@ ELSEWHERE = (
     ("chainrules_py/composites/creation.py", "tests/rules/test_creation.py", USERS),
     ("chainrules_py/composites/decompositions.py", "tests/rules/linalg/test_svd.py", USERS),
     ("chainrules_py/composites/elementwise.py", "tests/rules/test_elementwise.py", USERS),
-    ("chainrules_py/composites/functional.py", "tests/rules/higher_order/test_programs.py", USERS),
+    (
+        "chainrules_py/composites/functional.py",
+        "tests/programs/test_constrained.py",
+        "a list of names, imported from there",
+    ),
     (
         "chainrules_py/composites/higher_order.py",
         "tests/rules/higher_order/test_programs.py",
@@ -186,6 +221,7 @@ ELSEWHERE = (
         "tests/testing/test_planted.py",
         "by rules that hostile operands find",
     ),
+    ("chainrules_py/testing/data/build.py", "tests/testing/test_run.py", "runs build their calls"),
     ("chainrules_py/testing/data/*", "tests/testing/test_check.py", "what a check is made of"),
     ("chainrules_py/testing/report/summary.py", "tests/testing/test_run.py", "sums are of runs"),
     (
@@ -232,7 +268,7 @@ ELSEWHERE = (
     (
         "backends/chainrules_numpy/*",
         "tests/testing/test_samples.py",
-        "how words are computed: every sample runs on NumPy",
+        SAMPLES,
     ),
     (
         "backends/chainrules_cupy/expressions.py",
@@ -249,7 +285,7 @@ ELSEWHERE = (
         "tests/libraries/cupy/test_kernels.py",
         "what waits becomes a kernel",
     ),
-    ("backends/chainrules_cupy/*rows.py", "tests/libraries/cupy/test_surface.py", TABLE),
+    ("backends/chainrules_cupy/rows.py", "tests/libraries/cupy/test_surface.py", TABLE),
     ("backends/chainrules_cupy/*", "tests/libraries/cupy/test_cupy.py", ROOM),
     ("backends/chainrules_dask/*", "tests/libraries/dask/test_dask.py", ROOM),
     ("backends/chainrules_scipy/linalg/*", "tests/libraries/scipy/test_surface.py", TABLE),
@@ -257,6 +293,11 @@ ELSEWHERE = (
     ("backends/chainrules_scipy/*", "tests/libraries/scipy/test_scipy.py", ROOM),
     ("backends/chainrules_strict/*", "tests/libraries/strict/test_strict.py", ROOM),
     # ------------------------------------------------------------------------------ the engines
+    (
+        "backends/chainrules_autograd/importing.py",
+        "tests/engines/autograd/test_installing.py",
+        "what is imported is installed",
+    ),
     ("backends/chainrules_autograd/*", "tests/engines/autograd/test_autograd.py", ROOM),
     (
         "backends/chainrules_jax/engine/install.py",
@@ -283,6 +324,7 @@ ELSEWHERE = (
         "tests/engines/jax/test_functions.py",
         "words that are given functions",
     ),
+    ("backends/chainrules_jax/arrays/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_jax/*", "tests/engines/jax/arrays/test_arrays.py", ROOM),
     (
         "backends/chainrules_torch/engine/loops.py",
@@ -300,11 +342,7 @@ ELSEWHERE = (
         "NumPy computes on the host",
     ),
     ("backends/chainrules_torch/engine/*", "tests/engines/torch/test_torch.py", ROOM),
-    (
-        "backends/chainrules_torch/*",
-        "tests/engines/torch/test_words.py",
-        "every word at PyTorch's tensors",
-    ),
+    ("backends/chainrules_torch/*", "tests/testing/test_samples.py", SAMPLES),
     (
         "backends/chainrules_mygrad/*",
         "tests/engines/thin/test_thin.py",
@@ -370,9 +408,14 @@ ELSEWHERE = (
         "text and picture of one tape",
     ),
     (
+        "backends/chainrules_tape/inspect/kept_calls.py",
+        "tests/tape/inspect/test_text.py",
+        "the text of calls that are kept",
+    ),
+    (
         "backends/chainrules_tape/inspect/*",
-        "tests/tape/functions/test_grad.py",
-        "replay and what it keeps",
+        "tests/tape/functions/test_tape_grad.py",
+        "gradients of gradients are of replays",
     ),
 )
 # Test files that mirror no module, and what they are about.
