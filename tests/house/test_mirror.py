@@ -45,11 +45,6 @@ ELSEWHERE = (
         "what an engine can do is asked there",
     ),
     (
-        "chainrules_py/extend.py",
-        "tests/house/test_docs.py",
-        "a list of names, which is that of its page",
-    ),
-    (
         "chainrules_py/values/library.py",
         "tests/libraries/test_fourth_library.py",
         "by a library that uses it",

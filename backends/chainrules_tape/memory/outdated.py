@@ -72,13 +72,13 @@ class Outdated:
         return None
 
 
-_pending: dict[type, type] = {}
+_outdated: dict[type, type] = {}
 
 
 def outdated_class(cls: Any) -> type:
     """Make the class of outdated tracers of a class; its instances have the same slots."""
     try:
-        return _pending[cls]
+        return _outdated[cls]
     except KeyError:
         members = {name: _state(name) for name in (*cls.state, "level")}
         made = type(
@@ -86,7 +86,7 @@ def outdated_class(cls: Any) -> type:
             (Outdated, cls),
             {"__slots__": (), "__module__": cls.__module__, "fresh": cls} | members,
         )
-        return _pending.setdefault(cls, made)
+        return _outdated.setdefault(cls, made)
 
 
 def _state(name: str) -> property:
