@@ -145,6 +145,11 @@ def forget(app: Sphinx, env: Any, docname: str) -> None:
     pages_of(env).pop(docname, None)
 
 
+def merge(app: Sphinx, env: Any, docnames: list[str], other: Any) -> None:
+    """Names of the pages that another process has read are taken over."""
+    pages_of(env).update({d: names for d, names in pages_of(other).items() if d in docnames})
+
+
 def compare(app: Sphinx, env: Any) -> None:
     """The tables have each name of the door once."""
     names = [name for page in pages_of(env).values() for name in page]
@@ -157,5 +162,6 @@ def compare(app: Sphinx, env: Any) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("extend", Extend)
     app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
     app.connect("env-check-consistency", compare)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
