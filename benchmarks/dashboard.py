@@ -241,7 +241,9 @@ def page(data: dict[str, Any], measured: dict[str, Any] | None = None) -> str:
     return TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/null", text)
 
 
-def publish(folder: Path = ASV / "results", into: Path = ASV / "html") -> Path:
+def publish(
+    folder: Path = ASV / "results", into: Path = ASV / "html", past: Path = HISTORY
+) -> Path:
     """Write the page of all that is known."""
     measured = None
     for where in (keeping.LATEST, keeping.KEPT):
@@ -252,7 +254,7 @@ def publish(folder: Path = ASV / "results", into: Path = ASV / "html") -> Path:
         break
     into.mkdir(parents=True, exist_ok=True)
     path = into / "index.html"
-    path.write_text(page(merged(history(), collected(folder)), measured), encoding="utf-8")
+    path.write_text(page(merged(history(past), collected(folder)), measured), encoding="utf-8")
     return path
 
 

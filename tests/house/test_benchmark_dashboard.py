@@ -125,34 +125,53 @@ def test_the_page_loads_nothing(found):
     assert text.count("</script>") == 1  # also where a parameter is called so
 
 
-@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
-def test_a_browser_shows_the_page(found, tmp_path, monkeypatch):
-    """Without any host; the table, the list, and the chart of the line that was chosen."""
-    monkeypatch.setattr(keeping, "LATEST", tmp_path / "latest")
-    keeping.keep(kept(), keeping.LATEST)
-    path = dashboard.publish(found, tmp_path / "html")
+def seen(path, line):
+    """What a browser that reaches no host makes of the page: its elements."""
     run = subprocess.run(
         [
             *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"],
             *["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr"],
-            *[f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000"],
-            f"{path.as_uri()}#bench_tape.Chain.time_tape%7Csame%20shape",
+            *[f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000"],
+            f"{path.as_uri()}#{line}",
         ],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    shown = run.stdout
     assert "CONSOLE" not in run.stderr, run.stderr
+    return run.stdout
+
+
+def lines_of(shown):
+    return re.search(r'<tbody class="list" id="list">(.*?)</tbody>', shown, re.DOTALL)[1]
+
+
+@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
+def test_a_browser_shows_the_page(found, tmp_path, monkeypatch):
+    """Without any host; the table, the list, and the chart of the line that was chosen."""
+    monkeypatch.setattr(keeping, "LATEST", tmp_path / "latest")
+    keeping.keep(kept(), keeping.LATEST)
+    path = dashboard.publish(found, tmp_path / "html", tmp_path / "no_past.json")
+    shown = seen(path, "bench_tape.Chain.time_tape%7Csame%20shape")
     assert '<td class="first">2.00</td>' in shown
-    rows = re.search(r'<tbody class="list" id="list">(.*?)</tbody>', shown, re.DOTALL)[1]
+    rows = lines_of(shown)
     assert rows.count("<tr") == 3
     assert "3 ms" in rows
     assert 'class="more"' in rows  # three times as long, and certain
     chart = re.search(r'<div id="chart">(.*?)</svg>', shown, re.DOTALL)[1]
     assert chart.count("<circle") == 5  # two parameters, three commits, one of them failed
     assert "hidden" not in chart
+
+
+@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
+def test_a_browser_shows_the_past(tmp_path):
+    """The results that are kept, without new ones: a line for each series of them."""
+    path = dashboard.publish(tmp_path / "none", tmp_path / "html")
+    past = dashboard.history()["benchmarks"].values()
+    series = [points for entry in past for points in entry["series"].values() if any(points)]
+    shown = seen(path, "bench_tape.Chain.time_tape%7Csame%20shape")
+    assert lines_of(shown).count("<tr") == len(series) > 200
 
 
 @pytest.mark.slow
