@@ -169,9 +169,6 @@ from chainrules_py.registry.bind.bind import (
     part,
     shares_a_run,
 )
-from chainrules_py.registry.bind.elementwise import (
-    ElementwiseRecipe,
-)
 from chainrules_py.registry.bind.entries import (
     assembled,
     canonical,
@@ -184,9 +181,6 @@ from chainrules_py.registry.bind.general import (
     register_half,
 )
 from chainrules_py.registry.bind.linear import (
-    BilinearRecipe,
-    ConstantRecipe,
-    LinearRecipe,
     register_adjoint,
 )
 from chainrules_py.registry.explain import (
@@ -312,24 +306,20 @@ __all__ = [
     "ArrayLike",
     "AsOperand",
     "AsOption",
-    "BilinearRecipe",
     "Bound",
     "Cache",
     "Call",
     "CapturedValues",
     "Classes",
     "Closure",
-    "ConstantRecipe",
     "Coordinates",
     "DEEP",
-    "ElementwiseRecipe",
     "FlatLayout",
     "Gradient",
     "HigherOrder",
     "Installed",
     "Kernel",
     "Layer",
-    "LinearRecipe",
     "Lowering",
     "METHODS",
     "Memory",

@@ -189,7 +189,7 @@ def stated(
         flows = grad = jvp = call.word.has_body and not call.word.opaque
     else:
         statement = rule.reverse or rule.forward
-        flows = getattr(statement and statement.recipe, "pen", "") != "non_differentiable"
+        flows = statement is not None and not statement.recipe.is_constant
         grad, jvp = rule.reverse is not None, rule.forward is not None
     return Support(grad=grad, jvp=jvp, vmap=False, jit=False, order=math.inf if flows else 0)
 

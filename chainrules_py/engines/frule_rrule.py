@@ -158,7 +158,7 @@ rrule = _Rrule()
 
 def _slots(bound: Any) -> tuple[bool | None, ...]:
     """Which operands get cotangents; None for numbers that a function does not depend on."""
-    if bound.statement.recipe.pen != "scalar_rule":
+    if not bound.is_elementwise:
         return bound.wanted  # type: ignore[no-any-return]
     return tuple([w or None for w in bound.wanted])
 

@@ -22,7 +22,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.values.arrays import dispatch_type, home_of, inside, is_tracer_type
 from chainrules_py.values.memory import makers, memory_of
 from chainrules_py.vocabulary import index
-from chainrules_py.vocabulary.views import Index, gives_views, read
+from chainrules_py.vocabulary.views import Index, read
 
 __all__ = ["ArrayLike", "new_level"]
 
@@ -83,7 +83,7 @@ class ArrayLike(PythonProtocols):
         site = Site(primitive)
         rule = site.rule(tuple([dispatch_type(c) for c in classes]), cls.config)
         statement = rule and (rule.reverse or rule.forward)
-        if statement is not None and not gives_views(primitive, statement.recipe.pen):
+        if statement is not None and not statement.recipe.may_view(primitive):
             step = cls.make_step(site, classes)
             if step is not None:
                 return step

@@ -127,7 +127,7 @@ def _stated(f: Callable[..., Any]) -> Support:
     modes = {mode for s in statements for mode in s.modes}
     if not statements and word.has_body and not word.opaque:
         modes = {"forward", "reverse"}  # JAX differentiates through the body
-    constant = statements and all(s.recipe.pen == "non_differentiable" for s in statements)
+    constant = statements and all(s.recipe.is_constant for s in statements)
     shaped = not word.shape_from_data
     order = 0 if constant or not modes else math.inf
     return Support(

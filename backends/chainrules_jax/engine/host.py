@@ -22,12 +22,8 @@ from chainrules_jax.engine.pytrees import OURS, as_values
 from chainrules_py import Primitive, find_rule, rules_for
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
-    BilinearRecipe,
-    ConstantRecipe,
-    ElementwiseRecipe,
     HigherOrder,
     Layer,
-    LinearRecipe,
     Rule,
     register_host,
 )
@@ -48,12 +44,8 @@ def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> boo
     statement = rule.reverse
     if statement is None or rule.forward is not statement or statement.layer != Layer.CORE:
         return False
-    recipe = statement.recipe
-    smooth = isinstance(recipe, (LinearRecipe, BilinearRecipe, ConstantRecipe)) or (
-        isinstance(recipe, ElementwiseRecipe) and not recipe.singular
-    )
     own = implementation is not None and implementation is not word.__wrapped__
-    return smooth and own and word not in OURS
+    return statement.recipe.is_smooth and own and word not in OURS
 
 
 def host(

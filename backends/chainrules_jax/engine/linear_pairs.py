@@ -28,7 +28,6 @@ from chainrules_py import (
     unthunk,
 )
 from chainrules_py.extend import (
-    ElementwiseRecipe,
     FlatLayout,
     HigherOrder,
     Rule,
@@ -188,10 +187,7 @@ class Program:
         """Tell whether a batch of calls is, by its rule, one call with a further axis."""
         rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
         return rule is not None and all(
-            [
-                s is not None and isinstance(s.recipe, ElementwiseRecipe)
-                for s in (rule.forward, rule.reverse)
-            ]
+            [s is not None and s.recipe.is_elementwise for s in (rule.forward, rule.reverse)]
         )
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:

@@ -17,7 +17,6 @@ from chainrules_py.extend import (
     rebuild,
     structure_of,
 )
-from chainrules_py.vocabulary.views import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured
 from chainrules_tape.core.tape import BareTape, frozen, plain_arrays
@@ -138,7 +137,7 @@ def record_call(
         tape.notes.keep(index, primitive, primal, opened, options, y)
     made = wrap(y, tape, index)
     views = opened and type(opened[0][1]) is int and isinstance(made, BareVariable)
-    if views and gives_views(primitive, bound.statement.recipe.pen):
+    if views and bound.may_view:
         made.note_view(primitive, operands, options, y, payloads[0])
     return made
 

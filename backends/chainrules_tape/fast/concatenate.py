@@ -33,7 +33,7 @@ def joiner(
     compute: Any = word.implementation((own, own))
     if places_of is None or compute is None or not hasattr(own, "dtype"):
         return None
-    if bound.statement.recipe.pen != "linear_rule":
+    if not bound.is_linear:
         return None
     dtypes: dict[Any, bool] = {}
 

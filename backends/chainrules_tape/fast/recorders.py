@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from chainrules_py import Primitive, bind, find_rule
 from chainrules_py.extend import Bound, Cache, Site, is_structure_type, is_tracer_type, memory_of
-from chainrules_py.vocabulary.views import gives_views, read, subscripts
+from chainrules_py.vocabulary.views import read, subscripts
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable, record_call
@@ -183,7 +183,7 @@ def _recorder(
     )
     if bound is None:
         return record_any
-    views = mine[0] and gives_views(primitive, bound.statement.recipe.pen)
+    views = mine[0] and bound.may_view
     if _is_alone(bound, classes, mine):
         place = mine.index(True)
         return recorder_of_rule(primitive, bound.run, payloads, place, views, results)

@@ -26,7 +26,7 @@ from chainrules_py.extend import (
     is_tracer_type,
     rebuild,
 )
-from chainrules_py.vocabulary.views import duplicate, gives_views, read
+from chainrules_py.vocabulary.views import duplicate, read
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import through
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
@@ -95,7 +95,7 @@ class Dual(Writable):
         if others or len(classes) > 2 or any(map(is_structure_type, classes)):
             return None
         bound = _bound(site.primitive, site.primal, classes, mine)
-        if bound is None or bound.statement.recipe.pen != "scalar_rule":
+        if bound is None or not bound.is_elementwise:
             call = cls.make_call(site, classes)
             return None if call is None else lambda *operands: call(operands, {})
         if list(bound.wanted) != mine:
@@ -182,7 +182,7 @@ def _pusher(
     run = bound.run
     places = [i for i, m in enumerate(mine) if m]
     wanted = [i for i in places if bound.wanted[i]]
-    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+    views = places[:1] == [0] and bound.may_view
 
     def push_alone(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         (x,) = operands
@@ -236,7 +236,7 @@ def _push(
     if trap_is_set():
         check_pushed(primitive, payloads, tangents, y, y_dot)
     made = dual(y, unthunk(y_dot), level)
-    if isinstance(made, Dual) and gives_views(primitive, bound.statement.recipe.pen):
+    if isinstance(made, Dual) and bound.may_view:
         x = operands[0]
         if isinstance(x, Dual) and x._level == level:
             _join(made, primitive, operands, options, y, payloads[0])

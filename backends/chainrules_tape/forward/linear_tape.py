@@ -33,7 +33,6 @@ from chainrules_py.extend import (
     new_level,
     rebuild,
 )
-from chainrules_py.vocabulary.views import gives_views
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen, plain_arrays
 from chainrules_tape.core.variable import through
@@ -271,7 +270,7 @@ def _recorder(
     linked = [i for i in places if bound.wanted[i]]
     plain = [i for i, cls in enumerate(classes) if i not in places and memory_of(cls)]
     others = [i for i, cls in enumerate(classes) if _is_other(cls)]
-    views = places[:1] == [0] and gives_views(primitive, bound.statement.recipe.pen)
+    views = places[:1] == [0] and bound.may_view
 
     def record_one(tape: LinearTape, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         payloads = list(operands)
@@ -317,7 +316,7 @@ def _record(
         for array in plain_arrays(x):
             tape.guard.hold(array, record[:1])
     made = tape.record(y, record)
-    if gives_views(primitive, bound.statement.recipe.pen) and operands[0] is not payloads[0]:
+    if bound.may_view and operands[0] is not payloads[0]:
         x = operands[0]
         if isinstance(x, LinearVariable) and isinstance(made, LinearVariable):
             note_view(made, primitive, operands, options, y, payloads[0])

@@ -14,9 +14,6 @@ from chainrules_tape.inspect.kept_calls import KeptCall
 
 __all__ = ["replayed"]
 
-SAVES_VALUES = ("scalar_rule", "bilinear_rule", "linear_rule")
-"""The pens whose records save operands and results as they are; the others save what they like."""
-
 
 def replayed(tape: BareTape) -> Callable[[int], Any]:
     """Make a function that gives a tape's records, with saved values as variables of the tape."""
@@ -27,7 +24,7 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
         call = calls.get(index)
         if call is None:  # an input, or a field of a structure
             return record
-        if record[0].statement.recipe.pen in SAVES_VALUES:
+        if record[0].statement.recipe.saves_values:
             values = [*call.opened, (call.value, index)]
             known = {id(value): (value, link) for value, link in values}
             if len(known) == len(values) and not any(is_ambiguous(value) for value, _ in values):

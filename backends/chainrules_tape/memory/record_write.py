@@ -105,7 +105,7 @@ def _find_put(
     primal = _unchanged  # for the write is done, and only the record is wanted
     bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
     pull = None
-    if bound and bound.statement.recipe.pen == "linear_rule":
+    if bound and bound.is_linear:
         pull = bound.run(None, *operands, index=pattern)[1][0]
     table[classes, mine] = pull
     return pull

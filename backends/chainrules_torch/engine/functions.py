@@ -246,10 +246,6 @@ def _with(x: Any, tensors: Any) -> Any:
 # ---------------------------------------------------------------------------------- functions
 
 
-_EXACT = ("scalar_rule", "bilinear_rule")
-"""The pens whose statements save nothing but operands and results, or what holds no tensor."""
-
-
 def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     """Make the forward of calls of one tensor each way, for these operands wanted; or None."""
     try:
@@ -258,10 +254,10 @@ def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         return None
     if bound is None or bound.wanted != needs[1:] or plan.solves:
         return None
-    pen = bound.statement.recipe.pen
-    if pen == "rule":
+    if bound.gives_maps:
         return _by_maps(plan, bound)
-    return _by_formula(plan, bound) if pen in _EXACT and not plan.options else None
+    exact = bound.saves_values and not (bound.is_linear or plan.options)
+    return _by_formula(plan, bound) if exact else None
 
 
 def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:

@@ -61,7 +61,8 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
         plan = plan_for(word, classes, options)
     except NoRuleError:
         return nothing
-    flows = getattr(rule.reverse or rule.forward, "recipe", None)
+    statement = rule.reverse or rule.forward
+    constant = statement is not None and statement.recipe.is_constant
     fixed = not word.shape_from_data
     seen = is_known(word) if plan.solves else is_compiled(word, plan.compute)
     return Support(
@@ -69,5 +70,5 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
         jvp=rule.forward is not None,
         vmap=fixed,
         jit=fixed and seen,
-        order=0 if getattr(flows, "pen", "") == "non_differentiable" else math.inf,
+        order=0 if constant else math.inf,
     )

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.statement import Recipe, Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values import arrays
 
@@ -84,9 +84,24 @@ class Bound:
         What it was made from.
     may_be_zero : bool
         Whether pulls may give ``ZeroTangent()``, or tangents of structures.
+    may_view : bool
+        Whether the result may be a view of the first operand.
+    is_elementwise, is_linear, gives_maps, saves_values : bool
+        What is true of the kind of statement: see `Recipe`.
     """
 
-    __slots__ = ("may_be_zero", "pull_into", "run", "statement", "wanted")
+    __slots__ = (
+        "gives_maps",
+        "is_elementwise",
+        "is_linear",
+        "may_be_zero",
+        "may_view",
+        "pull_into",
+        "run",
+        "saves_values",
+        "statement",
+        "wanted",
+    )
 
     def __init__(
         self,
@@ -101,6 +116,12 @@ class Bound:
         self.statement = request.statement
         self.pull_into = pull_into
         self.may_be_zero = may_be_zero
+        recipe: Recipe = request.statement.recipe
+        self.may_view = recipe.may_view(request.statement.primal)
+        self.is_elementwise = recipe.is_elementwise
+        self.is_linear = recipe.is_linear
+        self.gives_maps = recipe.gives_maps
+        self.saves_values = recipe.saves_values
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"

@@ -42,15 +42,21 @@ class ElementwiseRecipe(Pushes):
     """Recipe with one partial per operand, of the result and the operands."""
 
     pen = "scalar_rule"
+    is_elementwise = saves_values = True
 
     def __init__(
         self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None
     ) -> None:
         self.partials = partials
         self.singular = singular
+        self.is_smooth = not singular
         self.complex = complex
         self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
         self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
+
+    def may_view(self, primal: Any) -> bool:
+        """Return False: it computes every element."""
+        return False
 
     def reverse(self, request: Request) -> Bound | None:
         """For each operand y_bar conj(p), brought to the operand."""

@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement import Recipe, Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
@@ -30,7 +30,7 @@ def register_half(pull: Callable[..., Any], own: Callable[..., Any], cls: type) 
     _own[pull, cls] = own
 
 
-class _Written:
+class _Written(Recipe):
     """A function that a person wrote, which may ask for the engine's config in front."""
 
     def __init__(
@@ -50,6 +50,7 @@ class GeneralRecipe(_Written):
     """A function that gives the value and one `LinearMap` per operand."""
 
     pen = "rule"
+    gives_maps = True
 
     def forward(self, request: Request) -> Bound | None:
         """Bind the sum of the pushes."""

@@ -8,6 +8,7 @@ from typing import Any
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.registry.statement import Recipe
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
@@ -34,10 +35,11 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     return _own.get((adjoint, classes.pop())) if len(classes) == 1 else None
 
 
-class LinearRecipe:
+class LinearRecipe(Recipe):
     """Linear in some operands jointly: a transpose for each of them, None for the others."""
 
     pen = "linear_rule"
+    is_linear = is_smooth = saves_values = True
 
     def __init__(
         self,
@@ -231,16 +233,21 @@ class LinearRecipe:
         return pull_into
 
 
-class BilinearRecipe:
+class BilinearRecipe(Recipe):
     """Linear in each of two operands: the two adjoints, of ``(y_bar, a, b)``."""
 
     pen = "bilinear_rule"
+    is_smooth = saves_values = True
 
     def __init__(
         self, left: Callable[..., Any], right: Callable[..., Any], batched: Any = False
     ) -> None:
         self.adjoints = (left, right)
         self.batched = batched
+
+    def may_view(self, primal: Primitive[..., Any]) -> bool:
+        """Return False: it computes every element."""
+        return False
 
     def forward(self, request: Request) -> Bound | None:
         """Bind the function itself, with a tangent in the place of its operand."""
@@ -350,10 +357,11 @@ class BilinearRecipe:
         return Bound(request, run_both if len(active) == 2 else run)
 
 
-class ConstantRecipe:
+class ConstantRecipe(Recipe):
     """Constant wherever it is continuous, or no number to vary: no derivative flows."""
 
     pen = "non_differentiable"
+    is_constant = is_smooth = True
 
     def forward(self, request: Request) -> None:
         """Return None: nothing flows."""

@@ -14,7 +14,7 @@ from typing import Any
 from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement import Recipe, Statement
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -29,7 +29,7 @@ Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[[Any, Any], Any]
 
 
-class Pushes:
+class Pushes(Recipe):
     """The forward half of a recipe with one partial per operand."""
 
     partials: tuple[Partial | None, ...]

@@ -38,7 +38,7 @@ from chainrules_py.registry.bind.entries import (
     flat,
     leaf_spaces,
 )
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement import Recipe, Statement
 from chainrules_py.tangents.space import project, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
@@ -48,7 +48,7 @@ from chainrules_py.values.tracers import highest_tracer
 __all__ = ["AugmentedRecipe", "PushedRecipe"]
 
 
-class _OneMode:
+class _OneMode(Recipe):
     """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed."""
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:

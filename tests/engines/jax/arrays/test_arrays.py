@@ -27,7 +27,6 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.registry.bind.recipes import ElementwiseRecipe
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.unsupported import unsupported
@@ -119,8 +118,8 @@ def native():
     for word in words_of():
         if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
             classes = (Concrete,) * len(word.operands)
-            found = find_rule(word, classes, chainrules_jax.engine.config)
-            if found is None or not isinstance(found.reverse.recipe, ElementwiseRecipe):
+            found = find_rule(word, classes, chainrules_jax.engine.config.config)
+            if found is None or not found.reverse.recipe.is_elementwise:
                 continue
             if is_native(word, found, word.implementation(classes)):
                 yield word
