@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.arrays import is_hidden
-from chainrules_py.values.structure import flatten
+from chainrules_py.values.pytree import flatten
 
 __all__ = ["Capability", "Config", "ForwardMode", "Mutation", "ReverseMode"]
 

@@ -23,9 +23,11 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.memory": (
         "Memory has_known_layout makers memory_of refuse_plain register_memory share_memory viewers"
     ),
+    "chainrules_py.values.pytree": (
+        "LEAF TreeDef exactly flatten map_leaves partition unflatten unzip_fields"
+    ),
     "chainrules_py.values.structure": (
-        "TreeDef fields_of flatten is_structure_type rebuild register_leaf structure_of "
-        "unflatten when_registered"
+        "fields_of is_structure_type rebuild register_leaf structure_of when_registered"
     ),
     "chainrules_py.values.tracers": "find_tracers highest_tracer",
     "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
@@ -41,7 +43,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.rows.derive": "derive rows_of",
     "chainrules_py.primitives.signature": "parameters_of",
     "chainrules_py.tangents.boundary": "check_cotangent deliver own",
-    "chainrules_py.tangents.pytree": "FlatLayout Opened exactly",
+    "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.space": "StructureSpace fit kind_of",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast register_sums",
     "chainrules_py.registry.bind.batch": (

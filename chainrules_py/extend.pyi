@@ -218,9 +218,9 @@ from chainrules_py.tangents.boundary import (
     own,
 )
 from chainrules_py.tangents.pytree import (
-    FlatLayout,
     Opened,
-    exactly,
+    flatten_tangent,
+    unflatten_tangent,
 )
 from chainrules_py.tangents.space import (
     StructureSpace,
@@ -284,15 +284,22 @@ from chainrules_py.values.memory import (
     share_memory,
     viewers,
 )
-from chainrules_py.values.structure import (
+from chainrules_py.values.pytree import (
+    LEAF,
     TreeDef,
-    fields_of,
+    exactly,
     flatten,
+    map_leaves,
+    partition,
+    unflatten,
+    unzip_fields,
+)
+from chainrules_py.values.structure import (
+    fields_of,
     is_structure_type,
     rebuild,
     register_leaf,
     structure_of,
-    unflatten,
     when_registered,
 )
 from chainrules_py.values.tracers import (
@@ -314,11 +321,11 @@ __all__ = [
     "Closure",
     "Coordinates",
     "DEEP",
-    "FlatLayout",
     "Gradient",
     "HigherOrder",
     "Installed",
     "Kernel",
+    "LEAF",
     "Layer",
     "Lowering",
     "METHODS",
@@ -388,6 +395,7 @@ __all__ = [
     "fit",
     "flat",
     "flatten",
+    "flatten_tangent",
     "found_below",
     "fourier_composites",
     "frozen",
@@ -415,6 +423,7 @@ __all__ = [
     "leaf_spaces",
     "makers",
     "manipulation_composites",
+    "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
     "memory_of",
@@ -435,6 +444,7 @@ __all__ = [
     "parameters_of",
     "parameters_of_imported",
     "part",
+    "partition",
     "polynomials_composites",
     "primal_of",
     "product_rules",
@@ -481,7 +491,9 @@ __all__ = [
     "structure_of",
     "unbind",
     "unflatten",
+    "unflatten_tangent",
     "unwrap_standard",
+    "unzip_fields",
     "vander_standard",
     "viewers",
     "when_registered",

@@ -4,8 +4,8 @@ import functools
 import itertools
 
 import chainrules_py as cr
+from chainrules_py import extend
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import FlatLayout, aliases, check_cotangent, demand_rule, kind_of
 
 numbers = itertools.count(1)  # an inner differentiation begins later, so its number is higher
 together = functools.partial(zip, strict=True)
@@ -27,24 +27,23 @@ class Value(cr.Tracer):
 
     def __trace__(self, word, operands, options, primal=None):
         """Run a call of which this differentiation is the innermost."""
-        parts = [self.trace.split(x) for x in operands]
-        values = [of.join([x.__payload__ for x in found]) for found, of in parts]
-        types, wanted = tuple(map(type, values)), tuple([bool(found) for found, _ in parts])
+        found, of = self.trace.split(operands)
+        values = extend.unflatten(of, [x.__payload__ for x in found])
+        types, wanted = tuple(map(type, values)), tuple([bool(x.num_leaves) for x in of.children])
         if cr.find_rule(word, types, config) is None and word.has_body and not word.opaque:
             return word.__wrapped__(*operands, **options)  # look into it
-        rule = demand_rule(word, types, config, self.trace.mode)
+        rule = extend.demand_rule(word, types, config, self.trace.mode)
         bound = cr.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
         if bound is None:  # no derivative flows
             return (primal or word)(*values, **options)
-        active = [part for part, w in together(parts, bound.wanted) if w]
-        return self.trace.run(bound, active, values, options)
+        return self.trace.run(bound, found, of, values, options)
 
     def __array_ufunc__(self, ufunc, method, *operands, **options):
         f = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.__array_function__(f, (), operands, options)
 
     def __array_function__(self, f, types, operands, options):
-        return aliases[f].call(operands, options)()
+        return extend.aliases[f].call(operands, options)()
 
     __getitem__ = v.index
 
@@ -64,7 +63,7 @@ def class_for(cls):  # rules are chosen by the type of the innermost payload
     return type("Value", (Value,), {"__dispatch_type__": cls})
 
 
-moves = lambda x: kind_of(x) in ("real", "complex")
+moves = lambda x: extend.kind_of(x) in ("real", "complex")
 dense = lambda t, x: cr.zero_tangent(x) if cr.is_zero(t) else cr.unthunk(t)
 
 
@@ -76,52 +75,56 @@ class Trace:
 
     def split(self, x):
         """Split something into the values of this differentiation and the rest."""
-        return FlatLayout.split(x, lambda x: getattr(x, "trace", None) is self)
+        return extend.partition(x, lambda x: getattr(x, "trace", None) is self)
 
     def enter(self, x, dots=None):
         """Something with values for all in it that moves."""
-        leaves, of = FlatLayout.split(x, moves)
-        carried = range(self.count, self.count + of.count)
+        leaves, of = extend.partition(x, moves)
+        carried = range(self.count, self.count + of.num_leaves)
         if self.mode == "forward":
-            carried = [dense(t, leaf) for t, leaf in together(of.read(dots), leaves)]
-        self.count += of.count
+            carried = list(map(dense, extend.flatten_tangent(of, dots), leaves))
+        self.count += of.num_leaves
         values = [class_for(type(x))(x, self, c) for x, c in together(leaves, carried)]
-        return of.join(values), of, carried
+        return extend.unflatten(of, values), of, carried
 
-    def run(self, bound, active, values, options):
+    def run(self, bound, found, of, values, options):
         """Compute the result of a call, with values for what moves in it."""
+        carried = [x.carried for x in found]
         if self.mode == "forward":
-            dots = tuple([of.tangent([x.carried for x in found]) for found, of in active])
+            dots = together(extend.unflatten_tangent(of, carried), bound.wanted)
+            dots = tuple([t for t, wanted in dots if wanted])
             return self.enter(*bound.run(dots, *values, **options))[0]
         y, (pull, _, *saved) = bound.run(None, *values, **options)
         result, *entered = self.enter(y)
-        links = [(of, [x.carried for x in found]) for found, of in active]
-        self.records.append((pull, saved, links, *entered))
+        self.records.append((pull, saved, bound.wanted, of, carried, *entered))
         return result
 
     def backward(self, bars):
         """Add up all cotangents by place, in reverse order of record."""
-        for pull, saved, links, result, places in reversed(self.records):
+        for pull, saved, wanted, of, into, result, places in reversed(self.records):
             if not all([cr.is_zero(bars[i]) for i in places]):
-                answer = pull(result.tangent([bars[i] for i in places]), *saved)
-                for (of, into), bar in together(links, answer if len(links) > 1 else [answer]):
-                    for i, part in together(into, of.read(bar)):
-                        bars[i] = cr.add_tangents(bars[i], part)
+                y_bar = extend.unflatten_tangent(result, [bars[i] for i in places])
+                answer = pull(y_bar, *saved)
+                rest = iter(answer if sum(wanted) > 1 else [answer])
+                each = tuple([next(rest) if w else cr.ZeroTangent() for w in wanted])
+                for i, part in together(into, extend.flatten_tangent(of, each)):
+                    bars[i] = cr.add_tangents(bars[i], part)
 
 
 def vjp(f, *xs):
     """Return the value, and the pullback: a tangent per operand for a cotangent of the value."""
     trace = Trace("reverse")
-    entered = [trace.enter(x) for x in xs]
-    found, out = trace.split(f(*[x for x, _, _ in entered]))
-    y = out.join([value.__payload__ for value in found])
+    entered, given, places = trace.enter(xs)
+    found, out = trace.split(f(*entered))
+    y = extend.unflatten(out, [value.__payload__ for value in found])
 
     def pullback(y_bar):
         bars = [cr.ZeroTangent()] * trace.count
-        for value, t in together(found, out.read(check_cotangent(y, y_bar))):
+        seeds = extend.flatten_tangent(out, extend.check_cotangent(y, y_bar))
+        for value, t in together(found, seeds):
             bars[value.carried] = cr.add_tangents(bars[value.carried], t)
         trace.backward(bars)
-        return tuple([of.tangent([bars[i] for i in places]) for _, of, places in entered])
+        return tuple(extend.unflatten_tangent(given, [bars[i] for i in places]))
 
     return y, pullback
 
@@ -129,9 +132,9 @@ def vjp(f, *xs):
 def jvp(f, xs, dots):
     """Compute the value and its tangent, for one tangent per operand."""
     trace = Trace("forward")
-    entered = [trace.enter(x, cr.canonicalize(x, t))[0] for x, t in together(xs, dots)]
-    found, out = trace.split(f(*entered))
-    return out.join([x.__payload__ for x in found]), out.tangent([x.carried for x in found])
+    found, out = trace.split(f(*trace.enter(xs, cr.canonicalize(xs, dots))[0]))
+    y = extend.unflatten(out, [x.__payload__ for x in found])
+    return y, extend.unflatten_tangent(out, [x.carried for x in found])
 
 
 class Engine(cr.Config):

@@ -32,20 +32,22 @@ from chainrules_py import (
     unthunk,
 )
 from chainrules_py.extend import (
+    LEAF,
     Bound,
     Closure,
-    FlatLayout,
     HigherOrder,
     Operator,
-    TreeDef,
     closed,
     demand_rule,
     describe,
     flatten,
+    flatten_tangent,
     hosted,
     is_python_number,
     is_structure_type,
+    partition,
     unflatten,
+    unflatten_tangent,
 )
 
 __all__ = ["Moment", "forward_node", "reverse_node", "run"]
@@ -109,10 +111,10 @@ class Moment:
     ----------
     word : Primitive
         What is called.
-    layouts : list of FlatLayout
-        One per operand.
     leaves : list
         The boxes in the operands, of any trace.
+    treedef : TreeDef
+        The tuple of the operands without them.
     options : dict
         All of them.
     trace : int
@@ -121,17 +123,15 @@ class Moment:
         The class of its nodes; None without a box.
     """
 
-    __slots__ = ("kind", "layouts", "leaves", "operands", "options", "trace", "word")
+    __slots__ = ("kind", "leaves", "operands", "options", "trace", "treedef", "word")
 
     def __init__(
         self, word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        parts = [FlatLayout.split(x, isbox) for x in operands]
         self.word = word
         self.operands = operands
         self.options = options
-        self.layouts = [layout for _, layout in parts]
-        self.leaves = [leaf for found, _ in parts for leaf in found]
+        self.leaves, self.treedef = partition(operands, isbox)
         top = max(self.leaves, key=lambda leaf: leaf._trace, default=None)
         self.trace: int = -1 if top is None else top._trace
         self.kind = None if top is None else type(top._node)
@@ -149,9 +149,10 @@ class Moment:
         if mode is None:
             return self._observed(moved)
         lower = [boxed(x._value) if x._trace == self.trace else x for x in self.leaves]
-        operands = self._joined(lower)
+        operands = unflatten(self.treedef, lower)
         flags = iter([i in moved for i in range(len(lower))])
-        wanted = tuple([any([next(flags) for _ in range(of.count)]) for of in self.layouts])
+        each = self.treedef.children
+        wanted = tuple([any([next(flags) for _ in range(of.num_leaves)]) for of in each])
         classes = tuple(map(type, operands))
         rule = demand_rule(self.word, classes, config, mode)
         bound = bind(rule, classes, wanted, mode, config=config)
@@ -186,15 +187,10 @@ class Moment:
             given = list(self.leaves)
             for i, x in zip(moved, values, strict=True):
                 given[i] = boxed(x)
-            return self.word(*self._joined(given), **self.options)
+            return self.word(*unflatten(self.treedef, given), **self.options)
 
         value.__name__ = self.word.__name__
         return boxed(primitive(value)(*[self.leaves[i] for i in moved]))
-
-    def _joined(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Rebuild the operands around other leaves."""
-        rest = iter(leaves)
-        return tuple([of.join([next(rest) for _ in range(of.count)]) for of in self.layouts])
 
     def _without_hidden(self, y: Any, below: int) -> Any:
         """Return a result; raise if it depends on a hidden value under differentiation."""
@@ -214,10 +210,8 @@ class Moment:
         given: list[Any] = [ZeroTangent()] * len(self.leaves)
         for i in moved:
             given[i] = boxed(self.leaves[i]._node.g)
-        rest = iter(given)
-        parts = [[next(rest) for _ in range(of.count)] for of in self.layouts]
-        each = zip(self.layouts, parts, bound.wanted, strict=True)
-        return tuple([of.tangent(part) for of, part, wanted in each if wanted])
+        each = zip(unflatten_tangent(self.treedef, given), bound.wanted, strict=True)
+        return tuple([t for t, wanted in each if wanted])
 
     def _pulling(
         self,
@@ -229,17 +223,15 @@ class Moment:
     ) -> Callable[[Any], tuple[Any, ...]]:
         """From autograd's cotangent of the result to those of the leaves that are traced."""
         pull, _, *saved = record
-        wanted, layouts = bound.wanted, self.layouts
+        wanted, treedef = bound.wanted, self.treedef
         count, around = sum(wanted), self._hosted
 
         def vjp(g: Any) -> tuple[Any, ...]:
             with around():
                 answer = pull(result.cotangent(g), *saved)
             answers = iter((answer,) if count == 1 else answer)
-            found: list[Any] = []
-            for of, asked in zip(layouts, wanted, strict=True):
-                bar = unthunk(next(answers)) if asked else ZeroTangent()
-                found += of.read(bar)
+            bars = tuple([next(answers) if asked else ZeroTangent() for asked in wanted])
+            found = flatten_tangent(treedef, bars)
             return tuple(
                 [_dense(conjugated(found[i]), of) for i, of in zip(moved, spaces, strict=True)]
             )
@@ -266,19 +258,17 @@ def forward_node(g: Any) -> Any:
 class Result:
     """Result of a call, split into the arrays that have derivatives and the rest."""
 
-    __slots__ = ("count", "found", "python", "statics", "treedef")
+    __slots__ = ("count", "found", "python", "treedef")
 
     def __init__(self, y: Any) -> None:
-        parts, self.treedef = flatten(y)
-        self.statics: list[tuple[Any, ...]] = [() if moves(x) else (x,) for x in parts]
-        self.found = [x for x in parts if moves(x)]
+        self.found, self.treedef = partition(y, moves)
         self.count = len(self.found)
         self.python = [is_python_number(type(x)) for x in self.found]
 
     @property
     def is_one(self) -> bool:
         """Whether it is one array, and not a structure."""
-        return self.treedef.children is None
+        return self.treedef is LEAF
 
     def entered(self, trace: int, node: Any) -> Any:
         """Rebuild the result, with boxes for its arrays."""
@@ -286,27 +276,22 @@ class Result:
             return boxed(ArrayBox(self.found[0], trace, node))
         # A node has one value: the tuple of the arrays, each of which is an element of it.
         whole = SequenceBox(tuple(self.found), trace, node)
-        rest = iter([boxed(whole[i]) for i in range(self.count)])
-        return unflatten(
-            self.treedef, [entry[0] if entry else next(rest) for entry in self.statics]
-        )
+        return unflatten(self.treedef, [boxed(whole[i]) for i in range(self.count)])
 
     def cotangent(self, g: Any) -> Any:
         """autograd's cotangent as ours."""
         if self.is_one:
             return conjugated(entering(g, self.python[0]))
-        rest = iter([conjugated(entering(g[i], self.python[i])) for i in range(self.count)])
-        entries = [ZeroTangent() if entry else next(rest) for entry in self.statics]
-        return _arrays(self.treedef, entries).tangent(entries)
+        entries = [conjugated(entering(g[i], self.python[i])) for i in range(self.count)]
+        return unflatten_tangent(self.treedef, entries)
 
     def tangent(self, y_dot: Any, y: Any) -> Any:
         """Our tangent as autograd's."""
         y_dot = unthunk(y_dot)
         if self.is_one:
             return _dense(y_dot, space(y))
-        dots = _arrays(self.treedef, self.statics).read(y_dot)
-        each = [t for t, entry in zip(dots, self.statics, strict=True) if not entry]
-        return new_tuple([_dense(t, space(x)) for t, x in zip(each, self.found, strict=True)])
+        each = zip(flatten_tangent(self.treedef, y_dot), self.found, strict=True)
+        return new_tuple([_dense(t, space(x)) for t, x in each])
 
 
 def entering(g: Any, python: bool) -> Any:
@@ -317,10 +302,6 @@ def entering(g: Any, python: bool) -> Any:
 def new_tuple(entries: Sequence[Any]) -> Any:
     """Make a tuple of autograd's, which may hold boxes."""
     return as_tuple(tuple(entries))
-
-
-def _arrays(treedef: TreeDef, entries: Sequence[Any]) -> FlatLayout:
-    return FlatLayout(treedef, ((),) * len(entries))
 
 
 def _dense(t: Any, of: Any) -> Any:

@@ -12,7 +12,7 @@ import autograd.core
 
 from chainrules_autograd.boxes import boxed
 from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, is_zero, space
-from chainrules_py.extend import Opened, dense, densely, kind_of
+from chainrules_py.extend import Opened, dense, densely, kind_of, unflatten_tangent
 from chainrules_py.vocabulary import conj
 
 __all__ = [
@@ -60,7 +60,7 @@ class AutogradConfig(Config):
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             bars = map(_cotangent, call.bars(y, y_bar), _parts(found, call))
             given = as_tuple(tuple(bars))
-            if not (call.out.count and call.moved):
+            if not (call.out.num_leaves and call.moved):
                 return call.tangents([ZeroTangent()] * len(call.moved))
             x_bars = pull(given)
             return call.tangents([conjugated(x_bars[i]) for i in range(len(call.moved))])
@@ -76,7 +76,7 @@ class AutogradConfig(Config):
         with _quiet():
             found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
         y = call.closed(_parts(found, call))
-        return y, dense(call.out.tangent(_parts(found_dot, call)), space(y))
+        return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
@@ -109,7 +109,7 @@ def _of_tuple(call: Opened) -> Callable[[Any], Any]:
 
 
 def _parts(found: Any, call: Opened) -> list[Any]:
-    return [boxed(found[i]) for i in range(call.out.count)]
+    return [boxed(found[i]) for i in range(call.out.num_leaves)]
 
 
 def _dense(t: Any, x: Any) -> Any:

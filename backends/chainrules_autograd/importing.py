@@ -14,14 +14,17 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
 from chainrules_py.extend import (
-    FlatLayout,
     declared,
     flatten,
+    flatten_tangent,
     is_array_type,
     kind_of,
     name_of,
     parameters_of_imported,
+    partition,
     state_imported,
+    unflatten,
+    unflatten_tangent,
     without_rule,
 )
 
@@ -111,10 +114,10 @@ class _Imported:
         """Value and tangent."""
         y = g(*xs, **options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
-        leaves, layout = FlatLayout.split(y, _moves)
+        leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
         dots = push(*xs, *[tangents[i] for i in places])
-        return y, layout.tangent([dots[i] for i in range(len(leaves))])
+        return y, unflatten_tangent(layout, [dots[i] for i in range(len(leaves))])
 
     def rrule(
         self, g: Primitive[..., Any], *xs: Any, **options: Any
@@ -122,10 +125,10 @@ class _Imported:
         """Value and pullback, which runs the function once more."""
         y = g(*xs, **options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
-        leaves, layout = FlatLayout.split(y, _moves)
+        leaves, layout = partition(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            parts = layout.read(canonicalize(y, y_bar))
+            parts = flatten_tangent(layout, canonicalize(y, y_bar))
             given = [
                 zero_tangent(x) if is_zero(t) else t for t, x in zip(parts, leaves, strict=True)
             ]
@@ -190,6 +193,6 @@ def _entered(x: Any) -> Any:
 
 def _left(y: Any, like: Any) -> Any:
     """Convert a result to arrays of the library that was given."""
-    leaves, layout = FlatLayout.split(y, _moves)
+    leaves, layout = partition(y, _moves)
     xp = namespace(like)
-    return layout.join([xp.asarray(np.asarray(leaf)) for leaf in leaves])
+    return unflatten(layout, [xp.asarray(np.asarray(leaf)) for leaf in leaves])

@@ -12,14 +12,15 @@ from mygrad.tensor_base import Tensor
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
-    FlatLayout,
     Support,
     default_engine,
     describe,
     is_structure_type,
     kind_of,
     name_of,
+    partition,
     stated,
+    unflatten,
 )
 
 __all__ = ["export", "supports"]
@@ -63,10 +64,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
-        tensors, layout = FlatLayout.split((operands, options), lambda x: isinstance(x, Tensor))
+        tensors, layout = partition((operands, options), lambda x: isinstance(x, Tensor))
 
         def call(*arrays: Any) -> Any:
-            operands, options = layout.join(arrays)
+            operands, options = unflatten(layout, arrays)
             return f(*operands, **options)
 
         return Tensor._op(_Operation, *tensors, op_kwargs={"call": call, "name": name_of(f)})

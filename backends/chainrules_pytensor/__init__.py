@@ -14,7 +14,7 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import FlatLayout, Kernel, Support, flatten, name_of, stated, unflatten
+from chainrules_py.extend import Kernel, Support, flatten, name_of, partition, stated, unflatten
 
 __all__ = ["KernelOp", "export", "supports"]
 
@@ -55,13 +55,11 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
-        given, layout = FlatLayout.split(
-            (operands, options), lambda x: isinstance(x, TensorVariable)
-        )
+        given, layout = partition((operands, options), lambda x: isinstance(x, TensorVariable))
         variables = list(map(as_tensor_variable, given))
 
         def call(*arrays: Any) -> Any:
-            operands, options = layout.join(arrays)
+            operands, options = unflatten(layout, arrays)
             return f(*operands, **options)
 
         call.__name__ = call.__qualname__ = name_of(f)

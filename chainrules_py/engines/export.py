@@ -8,7 +8,7 @@ An exporter is a package that knows one engine. It announces itself by an entry 
 - ``supports(f, *operands, **options)``, which gives a `Support`.
 
 What every exporter needs besides stands here: what a call comes down to (`resolved`), operands as
-the flat list of arrays that engines work with (`FlatLayout`), and, for engines that see nothing
+the flat list of arrays that engines work with (`partition`), and, for engines that see nothing
 inside of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound by
 `chainrules_py.bind`, or, where the engine does not say beforehand which half it will need, by
 `chainrules_py.extend.bind_both`. An engine that sees primitives being called in a program that it
@@ -27,17 +27,13 @@ from chainrules_py.primitives import plugins
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, aliases
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.tangents.pytree import FlatLayout, Opened, exactly
 from chainrules_py.values import arrays
-from chainrules_py.values.structure import flatten
+from chainrules_py.values.pytree import flatten
 
 __all__ = [
     "Kernel",
-    "FlatLayout",
-    "Opened",
     "Resolved",
     "Support",
-    "exactly",
     "export",
     "exporter",
     "exporters",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -16,6 +16,7 @@ from chainrules_py.tangents.checks import (
     unknown_keys,
 )
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
+from chainrules_py.values.pytree import register_container
 from chainrules_py.values.structure import Structure, structure_of, when_registered
 
 __all__ = ["Tangent", "check_fits", "class_for", "common_length", "map_fields"]
@@ -345,6 +346,14 @@ def _forget(cls: type) -> None:
 
 
 when_registered("tangents", _forget)
+
+
+def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:
+    keys = [key for key, _ in t.fields()]
+    return t._of(dict(zip(keys, entries, strict=True)), t._length)
+
+
+register_container(Tangent, Structure("tangent", None, Tangent.fields, _rebuilt))
 
 
 def _describe_tangent(x: object, depth: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Structures: values made of other values, and how to take them apart and put them together again.
+"""Structures: values made of other values, and how one is taken apart and put together again.
 
 Dataclass and attrs instances, namedtuples, tuples, lists and dicts are structures;
 `register_structure` adds others. All else is a leaf: arrays and numbers, strings, functions,
@@ -21,15 +21,14 @@ from typing import Any, Final, Generic, TypeVar, final
 from chainrules_py.errors import describe, register_description
 
 __all__ = [
-    "TreeDef",
+    "Structure",
     "fields_of",
-    "flatten",
     "is_structure_type",
+    "picture_of",
     "rebuild",
     "register_leaf",
     "register_structure",
     "structure_of",
-    "unflatten",
     "when_registered",
 ]
 
@@ -362,115 +361,10 @@ def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
         raise ValueError(msg)
 
 
-@final
-class TreeDef:
-    """The shape of a nested structure without its leaves; made by `flatten`, used by `unflatten`.
-
-    Two are equal when classes and keys agree at every level, the order of keys included.
-    """
-
-    __slots__ = ("children", "keys", "num_leaves", "template")
-
-    def __init__(
-        self, template: Any, keys: tuple[Hashable, ...], children: tuple[TreeDef, ...] | None
-    ) -> None:
-        self.template: Final = template
-        self.keys: Final = keys
-        self.children: Final = children
-        self.num_leaves: Final[int] = (
-            1 if children is None else sum(child.num_leaves for child in children)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TreeDef):
-            return NotImplemented
-        return (type(self.template), self.keys, self.children) == (
-            type(other.template),
-            other.keys,
-            other.children,
-        )
-
-    def __hash__(self) -> int:
-        return hash((type(self.template), self.keys, self.children))
-
-    def __repr__(self) -> str:
-        return f"TreeDef({self._picture()})"
-
-    def _picture(self) -> str:
-        if self.children is None:
-            return "*"
-        entries = [
-            (key, child._picture()) for key, child in zip(self.keys, self.children, strict=True)
-        ]
-        return _picture_of(type(self.template), entries)
-
-
-_LEAF: Final = TreeDef(None, (), None)
-
-
-def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
-    """Take a nested structure apart into its leaves and the shape they came in.
-
-    Parameters
-    ----------
-    x : object
-        A structure, or a leaf.
-    is_leaf : callable, optional
-        Asked before each value is taken apart: True keeps it whole.
-
-    Returns
-    -------
-    leaves : list
-    treedef : TreeDef
-        It keeps no leaf alive, except those of registered structures that look at them.
-
-    Examples
-    --------
-    >>> flatten({"w": (1.0, 2.0), "b": 3.0})
-    ([1.0, 2.0, 3.0], TreeDef({'w': (*, *), 'b': *}))
-    """
-    leaves: list[Any] = []
-    return leaves, _flatten(x, is_leaf, leaves)
-
-
-def _flatten(x: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> TreeDef:
-    structure = structure_of(type(x))
-    if structure is None or (is_leaf is not None and is_leaf(x)):
-        leaves.append(x)
-        return _LEAF
-    items = structure.items(x)
-    children = tuple(_flatten(value, is_leaf, leaves) for _, value in items)
-    # A registered class may look at the values that it is rebuilt around.
-    template = structure.rebuild(x, [None] * len(items)) if structure.hollow else x
-    return TreeDef(template, tuple(key for key, _ in items), children)
-
-
-def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
-    """Put leaves together into the shape that `flatten` found.
-
-    Examples
-    --------
-    >>> leaves, treedef = flatten({"w": (1.0, 2.0), "b": 3.0})
-    >>> unflatten(treedef, [10 * leaf for leaf in leaves])
-    {'w': (10.0, 20.0), 'b': 30.0}
-    """
-    leaves = list(leaves)
-    if len(leaves) != treedef.num_leaves:
-        msg = f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}"
-        raise ValueError(msg)
-    return _unflatten(treedef, iter(leaves))
-
-
-def _unflatten(treedef: TreeDef, leaves: Any) -> Any:
-    if treedef.children is None:
-        return next(leaves)
-    return rebuild(treedef.template, [_unflatten(child, leaves) for child in treedef.children])
-
-
 _MOST_ENTRIES: Final = 6
 
 
-def _picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
+def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
     """Draw a structure from the pictures of its entries, as Python would write it."""
     more = [] if len(entries) <= _MOST_ENTRIES else [f"... {len(entries) - _MOST_ENTRIES} more"]
     entries = entries[:_MOST_ENTRIES]
@@ -489,7 +383,7 @@ def _describe_structure(x: object, depth: int) -> str | None:
     structure = structure_of(type(x))
     if structure is None:
         return None
-    return _picture_of(
+    return picture_of(
         type(x), [(key, describe(value, depth - 1)) for key, value in structure.items(x)]
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives.closures.convert import HigherOrder
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.indexing import index
 from chainrules_py.vocabulary.joining import stack

@@ -26,7 +26,7 @@ from chainrules_py.registry.pens import (
 from chainrules_py.testing.data.build import draw
 from chainrules_py.testing.samples.decompositions import apart, eigenspaces_hermitian, positive
 from chainrules_py.testing.samples.sample import Draw
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
 
 __all__ = ["BATTERY", "CONSTANT", "ONE_MODE", "Entry", "Point", "loss", "points"]
 

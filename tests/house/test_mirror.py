@@ -81,11 +81,6 @@ ELSEWHERE = (
         "pullbacks are such maps",
     ),
     (
-        "chainrules_py/tangents/pytree.py",
-        "tests/core/engines/test_export.py",
-        "exported functions flatten",
-    ),
-    (
         "chainrules_py/tangents/*",
         "tests/core/tangents/test_tangents.py",
         "one algebra, whose laws stand side by side",

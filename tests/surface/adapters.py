@@ -22,7 +22,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import exporter
 from chainrules_py.primitives import plugins
 from chainrules_py.testing.data.differences import derivative
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
 from tests.engines.battery import Point, loss, points
 
 __all__ = ["ENGINES", "Trial", "attempt", "columns", "write"]

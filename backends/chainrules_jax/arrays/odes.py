@@ -25,11 +25,13 @@ from chainrules_py.extend import (
     Tableau,
     Tree,
     applied,
+    flatten_tangent,
     mirrored,
     rate_of,
     register_frule,
     register_rrule,
     started,
+    unflatten_tangent,
 )
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -215,9 +217,7 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
             k, pull = config.rrule_via_ad(applied, f, tree.build(y), time, *params)
             bars = pull(Tree(k).tangent(adjoint))
             f_bar, y_bar, _, *p_bars = mirrored((f, tree.like, time, *params), bars)
-            parts = [*split(f)[1].read(f_bar)]
-            for x, bar in zip(params, p_bars, strict=True):
-                parts += split(x)[1].read(bar)
+            parts = flatten_tangent(layout, (f_bar, tuple(p_bars)))
             given = [dense(p, x) for p, x, m in zip(parts, known, vary, strict=True) if m]
             return Tree(k).leaves, [-x for x in tree.read(y_bar)], [-p for p in given]
 
@@ -239,7 +239,7 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         t_bar = jnp.concatenate([-first[None], t_bars]).astype(times.dtype)
         y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]
         rest = iter(sums)
-        bars: Any = layout.tangent([next(rest) if m else NoTangent() for m in vary])
+        bars: Any = unflatten_tangent(layout, [next(rest) if m else NoTangent() for m in vary])
         f_bar, p_bars = (bars, bars) if is_zero(bars) else (bars[0], bars[1])
         f_bar = f_bar if split(f)[0] else NoTangent()
         return (

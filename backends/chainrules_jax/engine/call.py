@@ -32,7 +32,7 @@ from chainrules_jax.engine.linear_pairs import (
 )
 from chainrules_jax.engine.pytrees import split
 from chainrules_py import TracerError
-from chainrules_py.extend import Cache, FlatLayout, closed, exactly
+from chainrules_py.extend import Cache, TreeDef, closed, exactly
 
 __all__ = ["Mapped", "call_p", "run"]
 
@@ -265,7 +265,7 @@ def _same(some: Leaves, others: Leaves) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
-def _program(word: Word, layouts: tuple[FlatLayout, ...], options: dict[str, Any]) -> Program:
+def _program(word: Word, layouts: tuple[TreeDef, ...], options: dict[str, Any]) -> Program:
     """Return the program of a call: the same one for equal calls, so that JAX recognises it."""
     keys = [layout.key() for layout in layouts]
     if None in keys:

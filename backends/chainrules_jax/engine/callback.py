@@ -13,7 +13,7 @@ import numpy as np
 from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
-from chainrules_py.extend import FlatLayout, describe, where_defined
+from chainrules_py.extend import describe, partition, unflatten, where_defined
 
 __all__ = ["callback", "called_back", "compute_by", "like_one_element"]
 
@@ -99,9 +99,9 @@ def called_back(
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
         if not any(map(is_traced, leaves)):
-            given = layout.join([np.asarray(x) for x in leaves])
-            found, out = FlatLayout.split(body(*given, **options), _is_numpy)
-            return out.join([jnp.asarray(x) for x in found])
+            given = unflatten(layout, [np.asarray(x) for x in leaves])
+            found, out = partition(body(*given, **options), _is_numpy)
+            return unflatten(out, [jnp.asarray(x) for x in found])
         if result is None:
             msg = (
                 f"{f.__name__} computes with NumPy, and JAX has to know what it gives before it is "
@@ -109,16 +109,16 @@ def called_back(
             )
             raise NoRuleError(msg)
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
-        like, out = FlatLayout.split(result(*layout.join(avals), **options), _has_shape)
+        like, out = partition(result(*unflatten(layout, avals), **options), _has_shape)
         shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
 
         def kernel(*arrays: Any) -> list[Any]:
-            given = layout.join([np.asarray(x) for x in arrays])
-            found, _ = FlatLayout.split(body(*given, **options), _is_numpy)
+            given = unflatten(layout, [np.asarray(x) for x in arrays])
+            found, _ = partition(body(*given, **options), _is_numpy)
             return _checked(f, found, shapes, vectorized)
 
         method = "broadcast_all" if vectorized else "sequential"
-        return out.join(jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
+        return unflatten(out, jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
 
     return computed
 
@@ -156,14 +156,15 @@ def like_one_element(body: Body) -> Callable[..., Any]:
     def result(*operands: Any, **options: Any) -> Any:
         shape = jnp.broadcast_shapes(*[getattr(x, "shape", ()) for x in operands])
         none = [np.zeros(0, x.dtype) if hasattr(x, "dtype") else x for x in operands]
-        found, out = FlatLayout.split(body(*none, **options), _has_shape)
-        return out.join(
+        found, out = partition(body(*none, **options), _has_shape)
+        return unflatten(
+            out,
             [
                 jax.ShapeDtypeStruct(
                     shape, jax.dtypes.canonicalize_dtype(y.dtype, allow_extended_dtype=False)
                 )
                 for y in found
-            ]
+            ],
         )
 
     return result

@@ -23,7 +23,14 @@ from chainrules_py import (
     space,
     unthunk,
 )
-from chainrules_py.extend import FlatLayout, densely
+from chainrules_py.extend import (
+    TreeDef,
+    densely,
+    flatten_tangent,
+    partition,
+    unflatten,
+    unflatten_tangent,
+)
 from chainrules_py.extend import dense as filled
 
 __all__ = ["JaxConfig", "config"]
@@ -39,7 +46,7 @@ class JaxConfig(Config):
     ) -> tuple[Any, Any]:
         """Value and tangent, by ``jax.jvp``."""
         leaves, layout = _numbers(operands)
-        t = layout.read(canonicalize(operands, tangents))
+        t = flatten_tangent(layout, canonicalize(operands, tangents))
         moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
         out = _Out()
 
@@ -47,7 +54,7 @@ class JaxConfig(Config):
             given = list(leaves)
             for i, x in zip(moved, some, strict=True):
                 given[i] = x
-            return out.opened(f(*layout.join(given), **options))
+            return out.opened(f(*unflatten(layout, given), **options))
 
         given = [dense(t[i], leaves[i]) for i in moved]
         if not moved:
@@ -68,7 +75,7 @@ class JaxConfig(Config):
             given = list(leaves)
             for i, x in zip(places, some, strict=True):
                 given[i] = x
-            return out.opened(f(*layout.join(given), **options))
+            return out.opened(f(*unflatten(layout, given), **options))
 
         ys, transpose = jax.vjp(along, *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
@@ -93,9 +100,9 @@ class JaxConfig(Config):
 config = JaxConfig()
 
 
-def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], FlatLayout]:
+def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], TreeDef]:
     """Split operands into their arrays, with floating-point numbers among them, and a layout."""
-    leaves, layout = FlatLayout.split(
+    leaves, layout = partition(
         operands, lambda x: is_value(x) or type(x) in (float, complex) or _is_numpy(x)
     )
     return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout
@@ -108,18 +115,18 @@ def _is_numpy(x: Any) -> bool:
 class _Out:
     """Layout of a result, known once the result has been split into its arrays."""
 
-    layout: FlatLayout
+    layout: TreeDef
 
     def opened(self, y: Any) -> list[Any]:
         leaves, self.layout = split(y, numbers=True)
         return leaves
 
     def closed(self, ys: list[Any]) -> Any:
-        return self.layout.join(ys)
+        return unflatten(self.layout, ys)
 
     def tangent(self, dots: list[Any], ys: list[Any]) -> Any:
         given = [t if is_inexact(y) else NoTangent() for t, y in zip(dots, ys, strict=True)]
-        return self.layout.tangent(given)
+        return unflatten_tangent(self.layout, given)
 
 
 @final
@@ -129,7 +136,7 @@ class JaxPullback:
     __slots__ = ("avals", "layout", "out", "places", "transpose")
 
     def __init__(
-        self, transpose: Any, layout: FlatLayout, out: _Out, places: list[int], avals: list[Any]
+        self, transpose: Any, layout: TreeDef, out: _Out, places: list[int], avals: list[Any]
     ) -> None:
         self.transpose = transpose
         self.layout = layout
@@ -140,13 +147,13 @@ class JaxPullback:
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
         """Return one cotangent per operand."""
         y = self.out.closed(self.avals)
-        parts = self.out.layout.read(canonicalize(y, unthunk(y_bar)))
+        parts = flatten_tangent(self.out.layout, canonicalize(y, unthunk(y_bar)))
         cts = [_cotangent(t, a) for t, a in zip(parts, self.avals, strict=True)]
         bars = self.transpose(cts)
-        given: list[Any] = [NoTangent()] * self.layout.count
+        given: list[Any] = [NoTangent()] * self.layout.num_leaves
         for i, bar in zip(self.places, bars, strict=True):
             given[i] = conjugate(bar)
-        t = self.layout.tangent(given)
+        t = unflatten_tangent(self.layout, given)
         return tuple([unthunk(part) for _, part in t.fields()])
 
     def around(self, leaves: Any) -> JaxPullback:

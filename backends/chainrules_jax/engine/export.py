@@ -15,7 +15,7 @@ from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, split
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import Resolved, Support, name_of, primal_of, resolved, unbind
+from chainrules_py.extend import Resolved, Support, name_of, primal_of, resolved, unbind, unflatten
 
 __all__ = ["export", "supports"]
 
@@ -144,7 +144,7 @@ def _tried(f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, 
         given = list(leaves)
         for i, x in zip(places, some, strict=True):
             given[i] = x
-        ys, _ = split(exported(*layout.join(given), **options), numbers=True)
+        ys, _ = split(exported(*unflatten(layout, given), **options), numbers=True)
         return [y for y in ys if is_inexact(y)]
 
     def loss(*some: Any) -> Any:

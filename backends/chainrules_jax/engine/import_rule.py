@@ -15,13 +15,17 @@ from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
 from chainrules_py.extend import (
-    FlatLayout,
+    TreeDef,
     declared,
+    flatten_tangent,
     is_array_type,
     kind_of,
     name_of,
     parameters_of_imported,
+    partition,
     state_imported,
+    unflatten,
+    unflatten_tangent,
     without_rule,
 )
 
@@ -95,11 +99,11 @@ class _Imported:
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the library that was given."""
-        leaves, layout = FlatLayout.split(xs, _is_leaf)
+        leaves, layout = partition(xs, _is_leaf)
         if any(map(is_value, leaves)):
             return self.f(*xs, **options)
         with _precision(leaves):
-            given = layout.join([*map(_entered, leaves)])
+            given = unflatten(layout, [*map(_entered, leaves)])
             return _left(self.compiled(*given, **options), leaves)
 
     def frule(
@@ -107,32 +111,32 @@ class _Imported:
     ) -> tuple[Any, Any]:
         """Value and tangent."""
         y = g(*xs, **options)
-        leaves, given = FlatLayout.split(xs, _is_leaf)
-        ts = given.read(canonicalize(xs, tangents))
+        leaves, given = partition(xs, _is_leaf)
+        ts = flatten_tangent(given, canonicalize(xs, tangents))
         places = tuple([i for i, t in enumerate(ts) if not is_zero(t)])
         push = self._half("push", given, places, len(places), options)
-        found, layout = FlatLayout.split(y, _moves)
+        found, layout = partition(y, _moves)
         dots = iter(push(*leaves, *[ts[i] for i in places]))
-        return y, layout.tangent([next(dots) for _ in found])
+        return y, unflatten_tangent(layout, [next(dots) for _ in found])
 
     def rrule(
         self, g: Primitive[..., Any], *xs: Any, **options: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
         y = g(*xs, **options)
-        leaves, given = FlatLayout.split(xs, _is_leaf)
+        leaves, given = partition(xs, _is_leaf)
         places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
-        found, layout = FlatLayout.split(y, _moves)
+        found, layout = partition(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = [
                 zero_tangent(x) if is_zero(t) else t
-                for t, x in zip(layout.read(canonicalize(y, y_bar)), found, strict=True)
+                for t, x in zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
             ]
             pull = self._half("pull", given, places, len(parts), options)
             bars = iter(pull(*leaves, *parts))
-            t = given.tangent(
-                [next(bars) if i in places else NoTangent() for i in range(len(leaves))]
+            t = unflatten_tangent(
+                given, [next(bars) if i in places else NoTangent() for i in range(len(leaves))]
             )
             return tuple([t[i] for i in range(self.n)])
 
@@ -141,18 +145,18 @@ class _Imported:
     def _half(
         self,
         name: str,
-        layout: FlatLayout,
+        layout: TreeDef,
         places: tuple[int, ...],
         count: int,
         options: dict[str, Any],
     ) -> Primitive[..., Any]:
         """Return the push or pull at arrays `places`, of all arrays and `count` tangents."""
         # JAX's tree of numbered leaves says how the operands are made of arrays.
-        order, tree = jax.tree.flatten(layout.join(range(layout.count)))
+        order, tree = jax.tree.flatten(unflatten(layout, range(layout.num_leaves)))
         key = (name, tree, *order, places, count, *options.items())
         if key in self._halves:
             return self._halves[key]
-        n = layout.count
+        n = layout.num_leaves
 
         def half(*given: Any) -> tuple[Any, ...]:
             xs, ts = given[:n], given[n:]
@@ -162,7 +166,7 @@ class _Imported:
                 moved = list(xs)
                 for i, x in zip(places, some, strict=True):
                     moved[i] = x
-                y = self.f(*layout.join(moved), **options)
+                y = self.f(*unflatten(layout, moved), **options)
                 return [x for x in split(y, numbers=True)[0] if is_inexact(x)]
 
             if name == "push":
@@ -207,7 +211,7 @@ def _left(y: Any, xs: Sequence[Any]) -> Any:
     """Convert a result to arrays of the operands' library, or to numbers if they are numbers."""
     like = next((x for x in xs if is_array_type(type(x))), None)
     leaves, layout = split(y, numbers=True)
-    return layout.join([_as_given(leaf, like) for leaf in leaves])
+    return unflatten(layout, [_as_given(leaf, like) for leaf in leaves])
 
 
 def _as_given(y: Any, like: Any) -> Any:

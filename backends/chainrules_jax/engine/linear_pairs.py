@@ -28,14 +28,17 @@ from chainrules_py import (
     unthunk,
 )
 from chainrules_py.extend import (
-    FlatLayout,
     HigherOrder,
     Rule,
+    TreeDef,
     bind_both,
     demand_rule,
     describe,
+    flatten_tangent,
     hosted,
     shares_a_run,
+    unflatten,
+    unflatten_tangent,
 )
 
 __all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "known", "no_tangent"]
@@ -57,7 +60,7 @@ class Program:
     ----------
     word : Primitive
         What is called.
-    layouts : tuple of FlatLayout
+    layouts : tuple of TreeDef
         One per operand.
     options : dict
         All of them.
@@ -74,27 +77,25 @@ class Program:
         "word",
     )
 
-    def __init__(
-        self, word: Word, layouts: tuple[FlatLayout, ...], options: dict[str, Any]
-    ) -> None:
+    def __init__(self, word: Word, layouts: tuple[TreeDef, ...], options: dict[str, Any]) -> None:
         self.word = word
         self.layouts = layouts
         self.options = options
         spans, start = [], 0
         for layout in layouts:
-            spans.append(range(start, start + layout.count))
-            start += layout.count
+            spans.append(range(start, start + layout.num_leaves))
+            start += layout.num_leaves
         self._spans = spans
         self._avals: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
         self._implementation: Callable[..., Any] | None = None
-        self._out: FlatLayout | None = None
+        self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands around these arrays."""
         return tuple(
             [
-                layout.join([leaves[i] for i in span])
+                unflatten(layout, [leaves[i] for i in span])
                 for layout, span in zip(self.layouts, self._spans, strict=True)
             ]
         )
@@ -135,10 +136,10 @@ class Program:
     def opened(self, y: Any) -> list[Any]:
         """Return the arrays of a result, and remember how they are put together."""
         leaves, layout = split(y, numbers=True)
-        if self._out is not None and self._out.count != layout.count:
+        if self._out is not None and self._out.num_leaves != layout.num_leaves:
             msg = (
-                f"{self.word.__name__} gives {self._out.count} arrays, and its rule "
-                f"{layout.count}: {describe(y)}; a rule has to give the value of its function"
+                f"{self.word.__name__} gives {self._out.num_leaves} arrays, and its rule "
+                f"{layout.num_leaves}: {describe(y)}; a rule has to give the value of its function"
             )
             raise RuleError(msg)
         self._out = layout
@@ -147,7 +148,7 @@ class Program:
     def closed(self, leaves: Leaves) -> Any:
         """Rebuild the result around its arrays."""
         assert self._out is not None
-        return self._out.join(leaves)
+        return unflatten(self._out, leaves)
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the result's arrays, given those of the operands."""
@@ -247,21 +248,23 @@ class Program:
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
             tangents = [
-                layout.tangent([ZeroTangent() if n is None else ts[n] for n in places])
+                unflatten_tangent(layout, [ZeroTangent() if n is None else ts[n] for n in places])
                 for layout, places in active
             ]
             y_dot = self._run(push, tuple(tangents), *kept.filled(res))
-            dots = out.read(unthunk(y_dot))
+            dots = flatten_tangent(out, unthunk(y_dot))
             given = [t for t, f in zip(dots, floating, strict=True) if f]
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
 
         def backward(res: Leaves, cts: Leaves) -> list[Any]:
             rest = iter(cts)
-            y_bar = out.tangent([conjugate(next(rest)) if f else NoTangent() for f in floating])
+            y_bar = unflatten_tangent(
+                out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
+            )
             bars = self._run(pull, y_bar, *kept.filled(res))
             given: list[Any] = [ZeroTangent()] * len(ins)
             for bar, (layout, places) in zip(bars, active, strict=True):
-                for t, n in zip(layout.read(bar), places, strict=True):
+                for t, n in zip(flatten_tangent(layout, bar), places, strict=True):
                     if n is not None:
                         given[n] = t
             return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
@@ -309,7 +312,7 @@ class Program:
         if bound is None:
             return None
         given = [
-            layout.tangent([tangents[i] if moves[i] else ZeroTangent() for i in span])
+            unflatten_tangent(layout, [tangents[i] if moves[i] else ZeroTangent() for i in span])
             for layout, span, flag in zip(self.layouts, self._spans, bound.wanted, strict=True)
             if flag
         ]
@@ -318,7 +321,7 @@ class Program:
         assert self._out is not None
         return ys, [
             dense(t, _tangent_aval(y)) if is_inexact(y) else no_tangent(y)
-            for t, y in zip(self._out.read(unthunk(y_dot)), ys, strict=True)
+            for t, y in zip(flatten_tangent(self._out, unthunk(y_dot)), ys, strict=True)
         ]
 
     def __repr__(self) -> str:

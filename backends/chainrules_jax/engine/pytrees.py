@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure, unthunk
-from chainrules_py.extend import FlatLayout, fields_of, is_structure_type
+from chainrules_py.extend import LEAF, TreeDef, fields_of, is_structure_type, partition, unflatten
 
 __all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
 
@@ -31,15 +31,12 @@ def is_value(x: Any) -> bool:
 _NUMBERS = (float, complex, int, bool)
 
 
-def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], FlatLayout]:
+def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], TreeDef]:
     """Split a value into arrays and a layout; with ``numbers``, Python's become arrays as well."""
     if is_value(x):
-        return [x], _ARRAY
-    leaves, layout = FlatLayout.split(x, _is_number_or_value if numbers else is_value)
+        return [x], LEAF
+    leaves, layout = partition(x, _is_number_or_value if numbers else is_value)
     return [leaf if is_value(leaf) else jnp.asarray(leaf) for leaf in leaves], layout
-
-
-_ARRAY = FlatLayout.split(None, lambda _: True)[1]
 
 
 def _is_number_or_value(x: Any) -> bool:
@@ -67,10 +64,8 @@ def _converted(x: Any) -> Any:
         return jnp.asarray(x)  # JAX passes numbers on as classes of its own, which have a dtype
     _learn(x)
     if is_structure_type(type(x)):
-        leaves, layout = FlatLayout.split(
-            x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic))
-        )
-        return layout.join([_converted(leaf) for leaf in leaves]) if leaves else x
+        leaves, layout = partition(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))
+        return unflatten(layout, [_converted(leaf) for leaf in leaves]) if leaves else x
     return x
 
 

@@ -15,16 +15,18 @@ import torch
 from chainrules_py import NoRuleError, Primitive, ZeroTangent, bind, find_rule, space, unthunk
 from chainrules_py.extend import (
     Bound,
-    FlatLayout,
     HigherOrder,
     ReusedValue,
     TreeDef,
     demand_rule,
+    flatten_tangent,
     hosted,
     is_array_type,
     is_structure_type,
     known_value,
     see,
+    unflatten,
+    unflatten_tangent,
 )
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import config
@@ -252,34 +254,31 @@ def _is_called(cls: type) -> bool:
 class Call(AnyCall):
     """A call with structures among the operands: the leaves are the tensors in them."""
 
-    __slots__ = ("layouts", "plan", "short")
+    __slots__ = ("plan", "short", "treedef")
 
-    def __init__(self, plan: Plan, layouts: Sequence[FlatLayout]) -> None:
+    def __init__(self, plan: Plan, treedef: TreeDef) -> None:
         self.plan = plan
         self.short: dict[Any, Any] = {}
-        self.layouts = layouts
-
-    def _cut(self, leaves: Sequence[Any]) -> list[list[Any]]:
-        rest = iter(leaves)
-        return [[next(rest) for _ in range(layout.count)] for layout in self.layouts]
+        self.treedef = treedef
 
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Structures around the tensors."""
-        cut = self._cut(leaves)
-        return tuple([of.join(part) for of, part in zip(self.layouts, cut, strict=True)])
+        return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
         """Those that hold one."""
-        return tuple([any(part) for part in self._cut(leaves)])
+        rest = iter(leaves)
+        each = self.treedef.children
+        return tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
 
     def tangents(self, dots: Sequence[Any]) -> list[Any]:
         """Tangents of structures."""
-        cut = self._cut([ZeroTangent() if t is None else t for t in dots])
-        return [of.tangent(part) for of, part in zip(self.layouts, cut, strict=True)]
+        dots = [ZeroTangent() if t is None else t for t in dots]
+        return list(unflatten_tangent(self.treedef, dots))
 
     def bars(self, bars: Sequence[Any]) -> list[Any]:
         """Read the entries of the cotangents at the tensors."""
         found: list[Any] = []
-        for of, bar in zip(self.layouts, bars, strict=True):
-            found.extend([None] * of.count if bar is None else of.read(bar))
+        for of, bar in zip(self.treedef.children, bars, strict=True):
+            found.extend([None] * of.num_leaves if bar is None else flatten_tangent(of, bar))
         return found

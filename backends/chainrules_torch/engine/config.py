@@ -20,7 +20,7 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import Opened, dense, densely, describe, flatten
+from chainrules_py.extend import Opened, dense, densely, describe, flatten, unflatten_tangent
 
 __all__ = [
     "TorchConfig",
@@ -163,7 +163,7 @@ class TorchConfig(Config):
         push = _twice_transposed if in_forward_mode() and not _transforms_active() else _func.jvp
         found, found_dot = push(call, moved, dots)
         y = call.closed(found)
-        return y, dense(call.out.tangent(found_dot), space(y))
+        return y, dense(unflatten_tangent(call.out, found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""

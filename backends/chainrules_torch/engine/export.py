@@ -13,7 +13,7 @@ from torch.autograd.function import Function
 
 from chainrules_py import NotDifferentiableError, Primitive, find_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Cache, FlatLayout, closed, flatten, resolved, unflatten
+from chainrules_py.extend import Cache, closed, flatten, partition, resolved, unflatten
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
@@ -246,13 +246,8 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
             found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
         operands = tuple(found)
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
-    leaves: list[Any] = []
-    layouts = []
-    for x in operands:
-        found, layout = FlatLayout.split(x, is_tensor)
-        leaves.extend(found)
-        layouts.append(layout)
-    return Call(plan, layouts), leaves
+    leaves, treedef = partition(operands, is_tensor)
+    return Call(plan, treedef), leaves
 
 
 def _without_numbers(x: Any, like: Tensor, place: int) -> Any:

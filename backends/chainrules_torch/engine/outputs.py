@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from chainrules_py import Space, ZeroTangent, is_zero, unthunk
-from chainrules_py.extend import FlatLayout, TreeDef, flatten, unflatten
+from chainrules_py.extend import TreeDef, flatten, flatten_tangent, unflatten, unflatten_tangent
 from chainrules_torch.engine.config import floats
 
 __all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]
@@ -44,14 +44,14 @@ def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
     if treedef is None:
         return bars[0]
     entries = [ZeroTangent() if bar is None else bar for bar in bars[: treedef.num_leaves]]
-    return FlatLayout(treedef, ((),) * len(entries)).tangent(entries)
+    return unflatten_tangent(treedef, entries)
 
 
 def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
     """Return the tangents of a result's leaves: zeros written out, None for integers."""
     if treedef is None:
         return _dense(y_dot, leaves[0])
-    dots = FlatLayout(treedef, ((),) * len(leaves)).read(y_dot)
+    dots = flatten_tangent(treedef, y_dot)
     return (*[_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)], None)
 
 

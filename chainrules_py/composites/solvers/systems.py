@@ -27,7 +27,7 @@ from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.convert import refuse_traced
 from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.space import kind_of, space
-from chainrules_py.values.structure import flatten
+from chainrules_py.values.pytree import flatten
 
 __all__ = ["System", "engine", "fixed_by_iteration", "newton", "solve_linear", "verify"]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, final
 
 from chainrules_py.errors import describe
 from chainrules_py.tangents.arithmetic import canonicalize
+from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
-from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import NoTangent, is_zero
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.arrays import namespace_of
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, structure_of
+from chainrules_py.values.pytree import partition, unflatten
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -43,68 +43,40 @@ class Tree:
     [5.0, 6.0]
     """
 
-    __slots__ = ("leaves", "like")
+    __slots__ = ("_treedef", "leaves", "like")
 
     def __init__(self, like: Any) -> None:
         self.like = like
-        self.leaves: list[Any] = list(_leaves(like))
+        self.leaves, self._treedef = partition(like, _moves)
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """Build the structure around other arrays and numbers."""
-        return _build(self.like, iter(leaves))
+        return unflatten(self._treedef, leaves)
 
     def tangent(self, leaves: Iterable[Any]) -> Any:
         """Build the tangent of the structure with these entries."""
-        return _tangent(self.like, iter(leaves))
+        # A number where an array without axes is meant would not be broadcast.
+        pairs = zip(leaves, self.leaves, strict=True)
+        ts = [arrayed(t, x) if hasattr(x, "dtype") else t for t, x in pairs]
+        return unflatten_tangent(self._treedef, ts)
 
     def read(self, t: Any) -> list[Any]:
         """Read the entries of a tangent, or of a plain container like it; write zeros out."""
-        return list(_read(self.like, canonicalize(self.like, t)))
+        ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
+        pairs = zip(ts, self.leaves, strict=True)
+        return [zero_tangent(x) if is_zero(t) else t for t, x in pairs]
 
     def __repr__(self) -> str:
         return f"Tree({self.like!r})"
 
 
 def _moves(x: Any) -> bool:
+    if is_structure_type(type(x)):
+        return False
     kind = kind_of(x)
     if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):
         namespace_of(type(x))  # raises: an array that nobody registered would be left as it is
     return kind in ("real", "complex", "int")
-
-
-def _leaves(x: Any) -> Iterator[Any]:
-    if is_structure_type(type(x)):
-        for _, field in fields_of(x):
-            yield from _leaves(field)
-    elif _moves(x):
-        yield x
-
-
-def _build(x: Any, leaves: Iterator[Any]) -> Any:
-    if is_structure_type(type(x)):
-        return rebuild(x, [_build(field, leaves) for _, field in fields_of(x)])
-    return next(leaves) if _moves(x) else x
-
-
-def _tangent(x: Any, leaves: Iterator[Any]) -> Any:
-    if not is_structure_type(type(x)):
-        if not _moves(x):
-            return NoTangent()
-        # A number where an array without axes is meant would not be broadcast.
-        return arrayed(next(leaves), x) if hasattr(x, "dtype") else next(leaves)
-    structure = structure_of(type(x))
-    entries = {key: _tangent(field, leaves) for key, field in fields_of(x)}
-    by_position = structure is not None and structure.kind == "positions"
-    return Tangent.of(type(x), entries, len(entries) if by_position else None)
-
-
-def _read(x: Any, t: Any) -> Iterator[Any]:
-    t = unthunk(t)
-    if is_structure_type(type(x)):
-        for key, field in fields_of(x):
-            yield from _read(field, t if is_zero(t) else t[key])
-    elif _moves(x):
-        yield zero_tangent(x) if is_zero(t) else t
 
 
 def plain(x: Any) -> Any:

@@ -42,7 +42,8 @@ from chainrules_py.registry.statement import Recipe, Statement
 from chainrules_py.tangents.space import project, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.structure import flatten, is_structure_type, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import highest_tracer
 
 __all__ = ["AugmentedRecipe", "PushedRecipe"]

@@ -1,6 +1,5 @@
 """What all exporters share: finding them, what a call is, operands taken apart, opaque kernels."""
 
-import itertools
 import math
 import sys
 import types
@@ -19,10 +18,8 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import (
-    FlatLayout,
     Kernel,
     Support,
-    exactly,
     exporter,
     exporters,
     resolved,
@@ -30,8 +27,6 @@ from chainrules_py.engines.export import (
 )
 from chainrules_py.engines.reuse_value import ReusedValue, known_value
 from chainrules_py.primitives import plugins
-from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import BATTERY, CONSTANT, ONE_MODE, points
 
@@ -152,48 +147,6 @@ def test_what_is_stated():
     assert stated(unstated, (X,), {}).as_dict() == {
         "grad": False, "jvp": False, "vmap": False, "jit": False, "order": 0
     }  # fmt: skip
-
-
-# ----------------------------------------------------------------------------- operands taken apart
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        X,
-        2.0,
-        "text",
-        (X, 2.0, X),
-        {"w": [X, {"b": X}], "name": "layer", "n": 3},
-        [(), [], {}],
-    ],
-    ids=str,
-)
-def test_layouts(value):
-    arrays, layout = FlatLayout.split(value, is_array)
-    assert layout.count == len(arrays)
-    assert repr(layout.join(arrays)) == repr(value)
-    tangent = layout.tangent(range(layout.count))
-    assert layout.read(tangent) == [*range(layout.count)]
-    assert all(isinstance(t, ZeroTangent) for t in layout.read(ZeroTangent()))
-
-
-def test_tangents_of_layouts():
-    _, layout = FlatLayout.split({"a": X, "b": 1.0}, is_array)
-    tangent = layout.tangent([2 * X])
-    assert isinstance(tangent, Tangent)
-    assert tangent.primal_type is dict
-    assert tangent["a"] is not None
-    assert isinstance(tangent["b"], ZeroTangent)
-
-
-def test_keys_tell_types_and_signs():
-    values = (1, True, 1.0, "1", None, 0.0, -0.0, (1, 2), (1, True), (0.0,), (-0.0,))
-    keys = [exactly(value) for value in values]
-    assert all(a != b for a, b in itertools.combinations(keys, 2))
-    assert FlatLayout.split(X, is_array)[1].key() == "array"
-    assert FlatLayout.split(1, is_array)[1].key() != FlatLayout.split(True, is_array)[1].key()
-    assert FlatLayout.split([X], is_array)[1].key() is None
 
 
 # ----------------------------------------------------------------------------------- for engines

@@ -15,16 +15,15 @@ import attrs
 import numpy as np
 import pytest
 
-from chainrules_py.values import structure
+from chainrules_py.values import pytree, structure
+from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.structure import (
     fields_of,
-    flatten,
     is_structure_type,
     rebuild,
     register_leaf,
     register_structure,
     structure_of,
-    unflatten,
     when_registered,
 )
 
@@ -37,6 +36,8 @@ def registrations(monkeypatch):
     monkeypatch.setattr(structure, "_registered", dict(structure._registered))
     monkeypatch.setattr(structure, "_structures", {})
     monkeypatch.setattr(structure, "_forgetters", dict(structure._forgetters))
+    monkeypatch.setattr(pytree, "_containers", {})
+    monkeypatch.setattr(pytree, "_leaf_types", set())
 
 
 @dataclasses.dataclass
@@ -217,19 +218,6 @@ def test_the_number_of_values_is_checked(x, keys, values):
         rebuild(x, values)
 
 
-@structures
-def test_flatten_and_unflatten_are_inverse(x, keys):
-    nested = [x, (3.0, {"x": x}), "text", None]
-    leaves, treedef = flatten(nested)
-    assert leaves == [1.0, 2.0, 3.0, 1.0, 2.0, "text", None]
-    again = unflatten(treedef, [leaf if leaf != 3.0 else 30.0 for leaf in leaves])
-    assert type(again[0]) is type(x)
-    assert fields_of(again[0]) == fields_of(x)
-    assert again[1][0] == 30.0
-    assert flatten(again)[1] == treedef
-    assert hash(flatten(again)[1]) == hash(treedef)
-
-
 @pytest.mark.parametrize(
     "x",
     [
@@ -407,83 +395,6 @@ def test_a_class_defined_again_is_a_class_of_its_own():
 
     assert [key for key, _ in fields_of(define(["a"])(1.0))] == ["a"]
     assert [key for key, _ in fields_of(define(["b"])(1.0))] == ["b"]
-
-
-def test_is_leaf_keeps_values_whole():
-    leaves, treedef = flatten([(1.0, 2.0), {"a": (3.0,)}], is_leaf=lambda x: type(x) is tuple)
-    assert leaves == [(1.0, 2.0), (3.0,)]
-    assert repr(treedef) == "TreeDef([*, {'a': *}])"
-
-
-@pytest.mark.parametrize(
-    "x, picture",
-    [
-        (1.0, "*"),
-        ((), "()"),
-        ((1.0,), "(*,)"),
-        ([1.0, (2.0, 3.0)], "[*, (*, *)]"),
-        ({"a": 1.0, 2: []}, "{'a': *, 2: []}"),
-        (Plain(1.0, [2.0]), "Plain(a=*, b=[*])"),
-        (Named(1.0, 2.0), "Named(a=*, b=*)"),
-        (TupleSubclass((1.0, 2.0)), "TupleSubclass(*, *)"),
-    ],
-    ids=lambda x: x if isinstance(x, str) else "",
-)
-def test_treedef_prints_the_shape(x, picture):
-    assert repr(flatten(x)[1]) == f"TreeDef({picture})"
-
-
-@pytest.mark.parametrize(
-    "x, y",
-    [
-        ((1.0,), [1.0]),
-        ((1.0,), (1.0, 2.0)),
-        ({"a": 1.0}, {"b": 1.0}),
-        ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}),
-        (Plain(1.0, 2.0), Frozen(1.0, 2.0)),
-        ([1.0], [[1.0]]),
-        ((), None),
-    ],
-    ids=repr,
-)
-def test_treedefs_differ(x, y):
-    assert flatten(x)[1] != flatten(y)[1]
-    assert flatten(x)[1] != x
-
-
-def test_a_treedef_keeps_no_leaf_alive():
-    array = np.ones(3)
-    before = sys.getrefcount(array)
-    treedef = flatten({"a": [array], "b": Plain(array, 1.0), "c": Attrs(array, 1.0)})[1]
-    assert sys.getrefcount(array) == before
-    assert treedef.num_leaves == 5
-
-
-def test_a_treedef_of_what_is_registered_keeps_only_what_is_looked_at():
-    class Box:
-        def __init__(self, inside):
-            self.inside = inside
-
-    class Hollow(Box):
-        pass
-
-    made = lambda x, values: type(x)(*values)
-    register_structure(Box, lambda x: [("inside", x.inside)], made)
-    register_structure(Hollow, lambda x: [("inside", x.inside)], made, hollow=True)
-    for cls, kept in ((Box, 1), (Hollow, 0)):
-        array = np.ones(3)
-        before = sys.getrefcount(array)
-        leaves, treedef = flatten((cls([array]), 2.0))
-        assert unflatten(treedef, leaves)[0].inside[0] is array
-        del leaves
-        assert (sys.getrefcount(array) > before) is bool(kept)
-
-
-@pytest.mark.parametrize("leaves", [[], [1.0], [1.0, 2.0, 3.0]])
-def test_unflatten_checks_the_number_of_leaves(leaves):
-    treedef = flatten((1.0, 2.0))[1]
-    with pytest.raises(ValueError, match=f"takes 2 leaves, not {len(leaves)}"):
-        unflatten(treedef, leaves)
 
 
 def test_structures_print_well():

@@ -15,7 +15,7 @@ import pytest
 
 import chainrules_tape
 from chainrules_py import vocabulary as v
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
 from tests.engines.battery import points
 
 torch = pytest.importorskip("torch")

@@ -9,7 +9,7 @@ from torch.autograd import forward_ad  # noqa: E402
 
 from chainrules_py import NotDifferentiableError  # noqa: E402
 from chainrules_py import vocabulary as v  # noqa: E402
-from chainrules_py.values.structure import flatten, unflatten  # noqa: E402
+from chainrules_py.values.pytree import flatten, unflatten  # noqa: E402
 from chainrules_tape import grad  # noqa: E402
 from chainrules_torch import export  # noqa: E402
 

@@ -7,13 +7,13 @@ import warnings
 import pytest
 
 from chainrules_py import rrule
-from chainrules_py.engines.export import FlatLayout
 from chainrules_py.registry.explain import rules_for
+from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.run import two_samples, words_of
-from chainrules_py.values.structure import flatten, unflatten
+from chainrules_py.values.pytree import flatten, partition, unflatten
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")
@@ -81,7 +81,7 @@ def check(instance):
         return
     # As `rrule` has it.
     y, pullback = call(lambda *xs, **options: rrule(instance.word, *xs, **options), *points)
-    layout = FlatLayout.split(y, moves)[1]
+    layout = partition(y, moves)[1]
     bars = [
         torch.cos(1.0 + torch.arange(part.numel(), dtype=torch.float64))
         .reshape(part.shape)
@@ -91,7 +91,7 @@ def check(instance):
     expected = [
         entry if isinstance(entry, torch.Tensor) else torch.zeros_like(x)
         for (x, entry) in zip(
-            points, entries(operands, pullback(layout.tangent(bars))), strict=True
+            points, entries(operands, pullback(unflatten_tangent(layout, bars))), strict=True
         )
     ]
     # As eager programs, and functions of functions, have it.
@@ -118,5 +118,5 @@ def check(instance):
 
 def entries(operands, bars):
     for x, bar in zip(operands, bars, strict=True):
-        layout = FlatLayout.split(x, moves)[1]
-        yield from layout.read(bar) if layout.count else ()
+        layout = partition(x, moves)[1]
+        yield from flatten_tangent(layout, bar) if layout.num_leaves else ()

@@ -27,10 +27,12 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.values.pytree import unflatten
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -196,12 +198,12 @@ def test_samples_in_programs_of_jax(instance):
     places = [i for i, x in enumerate(arrays) if is_inexact(x)]
 
     def pulled(*arrays):
-        y, pullback = rrule(instance.word, *layout.join(arrays), **options)
+        y, pullback = rrule(instance.word, *unflatten(layout, arrays), **options)
         ys, out = split(y, numbers=True)
         bars = pullback(
-            out.tangent([jnp.ones_like(y) if is_inexact(y) else NoTangent() for y in ys])
+            unflatten_tangent(out, [jnp.ones_like(y) if is_inexact(y) else NoTangent() for y in ys])
         )
-        parts = layout.read(Tangent.of(tuple, dict(enumerate(bars)), len(bars)))
+        parts = flatten_tangent(layout, Tangent.of(tuple, dict(enumerate(bars)), len(bars)))
         return [y for y in ys if is_inexact(y)] + [dense(parts[i], arrays[i]) for i in places]
 
     def by_jax(*arrays):
@@ -209,7 +211,7 @@ def test_samples_in_programs_of_jax(instance):
             given = list(arrays)
             for i, x in zip(places, xs, strict=True):
                 given[i] = x
-            ys, _ = split(instance.word(*layout.join(given), **options), numbers=True)
+            ys, _ = split(instance.word(*unflatten(layout, given), **options), numbers=True)
             return [y for y in ys if is_inexact(y)]
 
         ys, pullback = jax.vjp(whole, *[arrays[i] for i in places])

@@ -1,0 +1,298 @@
+"""Pytrees: nested structures as the flat list of their leaves, and the shape that these came in.
+
+`flatten` takes a value apart and `unflatten` puts it together again, around other leaves;
+`partition` does so with some of the leaves, and keeps the others in the shape. Tangents of a value
+are taken apart along its shape by `chainrules_py.tangents.pytree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, final
+
+from chainrules_py.values.structure import Structure, picture_of, structure_of, when_registered
+
+__all__ = [
+    "LEAF",
+    "TreeDef",
+    "exactly",
+    "flatten",
+    "map_leaves",
+    "partition",
+    "register_container",
+    "unflatten",
+    "unzip_fields",
+]
+
+
+@final
+class TreeDef:
+    """The shape of a nested structure without its leaves; see `flatten`, `partition`, `unflatten`.
+
+    Two are equal when classes and keys agree at every level, the order of keys included.
+
+    Attributes
+    ----------
+    structure : Structure or None
+        How values of its class are taken apart; None for a leaf, and for a value that was kept.
+    like
+        A value of its class, without the leaves; or the value that was kept.
+    keys, children : sequence
+        The keys, and the shapes of what is there.
+    num_leaves : int
+        How many leaves there are, at all levels.
+    is_flat : bool
+        Whether it is a tuple of leaves, as the arguments of a function most often are.
+    """
+
+    __slots__ = ("children", "is_flat", "keys", "like", "num_leaves", "structure")
+
+    def __init__(
+        self,
+        structure: Structure[Any] | None,
+        like: Any,
+        keys: Sequence[Any] = (),
+        children: Sequence[TreeDef] = (),
+    ) -> None:
+        self.structure: Final = structure
+        self.like: Final = like
+        self.keys: Final = keys
+        self.children: Final = children
+        self.num_leaves: int = sum([child.num_leaves for child in children])
+        self.is_flat: Final = type(like) is tuple and all([child is LEAF for child in children])
+
+    def paths(self) -> list[tuple[Any, ...]]:
+        """List the keys that lead to each leaf.
+
+        Examples
+        --------
+        >>> flatten({"w": (1.0, 2.0), "b": 3.0})[1].paths()
+        [('w', 0), ('w', 1), ('b',)]
+        """
+        if self.structure is None:
+            return [()] * self.num_leaves
+        pairs = zip(self.keys, self.children, strict=True)
+        return [(key, *path) for key, child in pairs for path in child.paths()]
+
+    def key(self) -> Any:
+        """Return a key that shapes of the same value share; None for structures, which lack one.
+
+        It may not be hashable.
+        """
+        if self.structure is not None:
+            return None
+        return "leaf" if self.num_leaves else exactly(self.like)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeDef):
+            return NotImplemented
+        if self.structure is None or other.structure is None:
+            return self.num_leaves == other.num_leaves and self.like is other.like
+        return (type(self.like), tuple(self.keys), tuple(self.children)) == (
+            type(other.like),
+            tuple(other.keys),
+            tuple(other.children),
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.like), tuple(self.keys), tuple(self.children)))
+
+    def __repr__(self) -> str:
+        return f"TreeDef({self._picture()})"
+
+    def _picture(self) -> str:
+        if self.structure is None:
+            return "*" if self.num_leaves else repr(self.like)
+        pairs = zip(self.keys, self.children, strict=True)
+        return picture_of(type(self.like), [(key, child._picture()) for key, child in pairs])
+
+
+LEAF: Final = TreeDef(None, None)
+"""The shape of a leaf."""
+
+LEAF.num_leaves = 1
+
+_containers: dict[type, Structure[Any] | None] = {}
+_leaf_types: set[type] = set()
+"""Classes known to be leaves: the arguments of most functions are recognised at once."""
+
+_registered: dict[type, Structure[Any]] = {}
+
+
+def register_container(cls: type, structure: Structure[Any]) -> None:
+    """Have instances of a class taken apart here, though they are no structures themselves."""
+    _registered[cls] = structure
+    _forget(cls)
+
+
+def _forget(_: type) -> None:
+    global _containers, _leaf_types
+    _containers, _leaf_types = {}, set()  # replaced, as whoever is at it adds to the old ones
+
+
+when_registered("pytrees", _forget)
+
+
+def _container(cls: type) -> Structure[Any] | None:
+    containers, leaf_types = _containers, _leaf_types
+    found: Structure[Any] | None = structure_of(cls)
+    if found is None:
+        found = next((s for base, s in _registered.items() if issubclass(cls, base)), None)
+    if found is None:
+        leaf_types.add(cls)
+    containers[cls] = found
+    return found
+
+
+def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """Take a nested structure apart into its leaves and the shape they came in.
+
+    Parameters
+    ----------
+    x : object
+        A structure, or a leaf. A `Tangent`, as gradients may be, is taken apart as well.
+    is_leaf : callable, optional
+        Asked before each value is taken apart: True keeps it whole.
+
+    Returns
+    -------
+    leaves : list
+    treedef : TreeDef
+        It keeps no leaf alive, except those of registered structures that look at them.
+
+    Examples
+    --------
+    >>> flatten({"w": (1.0, 2.0), "b": 3.0})
+    ([1.0, 2.0, 3.0], TreeDef({'w': (*, *), 'b': *}))
+    """
+    if type(x) is tuple and is_leaf is None and _leaf_types.issuperset(map(type, x)):
+        n = len(x)
+        return [*x], _flat[n] if n < len(_flat) else _flat_tuple(n)
+    leaves: list[Any] = []
+    return leaves, _flatten(x, is_leaf, False, leaves)
+
+
+def partition(x: object, is_leaf: Callable[[Any], bool]) -> tuple[list[Any], TreeDef]:
+    """Take a nested structure apart into some leaves, and its shape with all other values in it.
+
+    Parameters
+    ----------
+    x : object
+        A structure, or a leaf.
+    is_leaf : callable
+        Asked of structures, before they are taken apart, and of what is none.
+
+    Returns
+    -------
+    leaves : list
+        Those of which it is True.
+    treedef : TreeDef
+
+    Examples
+    --------
+    >>> leaves, treedef = partition({"w": 1.0, "name": "b"}, lambda x: type(x) is float)
+    >>> leaves, treedef
+    ([1.0], TreeDef({'w': *, 'name': 'b'}))
+    >>> unflatten(treedef, [10.0])
+    {'w': 10.0, 'name': 'b'}
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(x, is_leaf, True, leaves)
+
+
+def _flatten(
+    x: Any, is_leaf: Callable[[Any], bool] | None, keeps: bool, leaves: list[Any]
+) -> TreeDef:
+    try:
+        structure = _containers[type(x)]
+    except KeyError:
+        structure = _container(type(x))
+    whole = structure is None and not keeps
+    if whole or (is_leaf is not None and is_leaf(x)):
+        leaves.append(x)
+        return LEAF
+    if structure is None:
+        return TreeDef(None, x)
+    items = structure.items(x)
+    children: Sequence[TreeDef]
+    if is_leaf is None and _leaf_types.issuperset([type(value) for _, value in items]):
+        leaves += [value for _, value in items]
+        children = (LEAF,) * len(items)
+    else:
+        children = [_flatten(value, is_leaf, keeps, leaves) for _, value in items]
+    # A registered class may look at the values that it is rebuilt around.
+    like = structure.rebuild(x, [None] * len(items)) if structure.hollow else x
+    return TreeDef(structure, like, [key for key, _ in items], children)
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """Put leaves together into the shape that `flatten` or `partition` found.
+
+    Examples
+    --------
+    >>> leaves, treedef = flatten({"w": (1.0, 2.0), "b": 3.0})
+    >>> unflatten(treedef, [10 * leaf for leaf in leaves])
+    {'w': (10.0, 20.0), 'b': 30.0}
+    """
+    leaves = tuple(leaves)
+    if len(leaves) != treedef.num_leaves:
+        msg = f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}"
+        raise ValueError(msg)
+    return leaves if treedef.is_flat else _unflatten(treedef, iter(leaves))
+
+
+def _unflatten(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
+    if treedef.structure is None:
+        return next(leaves) if treedef.num_leaves else treedef.like
+    values = [next(leaves) if c is LEAF else _unflatten(c, leaves) for c in treedef.children]
+    return treedef.structure.rebuild(treedef.like, values)
+
+
+def map_leaves(f: Callable[[Any], Any], x: Any) -> Any:
+    """Return a value with ``f(leaf)`` in the place of each leaf.
+
+    Examples
+    --------
+    >>> map_leaves(lambda leaf: 10 * leaf, {"w": (1.0, 2.0), "b": 3.0})
+    {'w': (10.0, 20.0), 'b': 30.0}
+    """
+    leaves, treedef = flatten(x)
+    return unflatten(treedef, map(f, leaves))
+
+
+def _flat_tuple(n: int) -> TreeDef:
+    return TreeDef(structure_of(tuple), (None,) * n, range(n), (LEAF,) * n)
+
+
+_flat: Final = [_flat_tuple(n) for n in range(16)]
+
+
+def unzip_fields(f: Callable[[Any], tuple[Any, Any]], x: Any) -> tuple[Any, dict[Any, Any]]:
+    """Split each field of a structure in two by ``f``.
+
+    Returns
+    -------
+    same as x
+        Rebuilt around the first halves.
+    dict
+        The second halves, by key.
+
+    Examples
+    --------
+    >>> unzip_fields(lambda field: (field, -field), [1.0, 2.0])
+    ([1.0, 2.0], {0: -1.0, 1: -2.0})
+    """
+    structure = structure_of(type(x))
+    assert structure is not None
+    found = [(key, f(field)) for key, field in structure.items(x)]
+    return (
+        structure.rebuild(x, [first for _, (first, _) in found]),
+        {key: second for key, (_, second) in found},
+    )
+
+
+def exactly(x: Any) -> Any:
+    """Make a key equal for the same value of the same type: not 1 and True, nor 0.0 and -0.0."""
+    if isinstance(x, (float, complex)):
+        return type(x), repr(x)
+    return type(x), tuple(map(exactly, x)) if type(x) is tuple else x
