@@ -6,45 +6,19 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import (
-    ProjectionError,
-    Space,
-    TracerError,
-    ZeroTangent,
-    canonicalize,
-    ignore_derivatives,
-    is_zero,
-    project,
-    space,
-    unthunk,
-)
-from chainrules_py.extend import (
-    DEEP,
-    describe,
-    explain_error,
-    find_tracers,
-    is_tracer_type,
-    new_level,
-)
+from chainrules_py import ZeroTangent, ignore_derivatives
+from chainrules_py.extend import find_tracers
 from chainrules_tape.config import config
-from chainrules_tape.core.tape import frozen
-from chainrules_tape.forward.dual import Dual, dual
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers
-from chainrules_tape.functions.linearize import Linearization
-from chainrules_tape.functions.results import (
-    flatten,
-    flatten_tangent,
-    lowered,
-    own_all,
-    split_aux,
-    tangents_of,
-    values_of,
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers, entering_tangents
+from chainrules_tape.functions.results import flatten, values_of
+from chainrules_tape.functions.run import (
+    ForwardRun,
+    LinearRun,
+    ReverseRun,
+    unit,
 )
-from chainrules_tape.functions.run import ReverseRun, unit
-from chainrules_tape.memory.write import check_unwritten, handed_out
 
 __all__ = [
-    "entering_tangents",
     "grad",
     "jvp",
     "linearize",
@@ -93,7 +67,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         seeds = run.seeds(y_bar)
-        return run.gradient(run.bars(seeds), seeds)  # type: ignore[no-any-return]
+        return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
 
     return (run.y, pullback, run.aux) if has_aux else (run.y, pullback)
 
@@ -136,74 +110,11 @@ def jvp(
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    leaves: list[Any] = []
-    tree = flatten(primals, leaves)
-    ts = entering_tangents("jvp", tree, primals, tangents)
-    level = new_level()
-    given, leaves = leaves, [frozen(x) for x in leaves]
-    entered = [dual(x, frozen(t), level) for x, t in zip(leaves, ts, strict=True)]
-    try:
-        y = f(*values_of(tree, entered))
-    except DEEP as error:
-        explain_error(error)
-        raise
-    check_unwritten(given, leaves)
-    y, aux = split_aux(f, y) if has_aux else (y, None)
-
-    def opened(x: Any) -> tuple[Any, Any]:
-        if not (isinstance(x, Dual) and x.level == level):
-            return x, _ZERO
-        t = x.tangent
-        if is_tracer_type(type(t)) and t.level >= level:
-            msg = (
-                f"the derivative of {describe(x.payload)} depends on a value that is being "
-                f"differentiated and that a rule captured: that gradient would be lost; pass it "
-                f"to the function as an operand"
-            )
-            raise TracerError(msg)
-        return handed_out(x), t
-
-    traced: list[Any] = []
-    y_tree = flatten(y, traced)
-    y_leaves, dots = zip(*map(opened, traced), strict=True) if traced else ((), ())
-    if not all(map(is_zero, dots)):
-        y = values_of(y_tree, y_leaves)
-        y_tree = flatten(y, [])  # what is traced may stand for a structure of another class
-    y_dot = tangents_of(y_tree, own_all(y_leaves, dots, (*leaves, *ts, *y_leaves)))
-    if not has_aux:
-        return y, y_dot
-    return y, y_dot, lowered(aux, lambda x: opened(x)[0], leaves)
-
-
-_ZERO = ZeroTangent()
-
-
-def entering_tangents(
-    what: str, tree: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> list[Any]:
-    """Check the tangents that a user gave, and take them apart, leaf by leaf."""
-    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
-        msg = (
-            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
-            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
-        )
-        raise ProjectionError(msg)
-    ts: list[Any] = []
-    leaves: list[Any] = []
-    for x, t, child in zip(primals, tangents, tree.children, strict=True):
-        flatten(x, leaves)
-        flatten_tangent(child, canonicalize(x, t), ts)
-    return [_entering(x, unthunk(t)) for x, t in zip(leaves, ts, strict=True)]
-
-
-def _entering(x: Any, t: Any) -> Any:
-    if is_zero(t):
-        return t
-    of = space(x)
-    if is_zero(of):
-        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
-        raise ProjectionError(msg)
-    return t if type(of) is Space and of.kind == "int" else project(t, of)
+    ts = entering_tangents("jvp", primals, tangents)
+    run = ForwardRun(f, primals, ts, has_aux)
+    dots = [ZeroTangent() if t is None else t for t in run.outputs]
+    y_dot = run.delivered(run.y_tree, run.y_leaves, dots, ts)
+    return (run.y, y_dot, run.aux) if has_aux else (run.y, y_dot)
 
 
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -242,14 +153,11 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     >>> y, push(1.0, 0.0), push(0.0, 1.0)
     (6.0, 3.0, 2.0)
     """
-    leaves: list[Any] = []
-    tree = flatten(primals, leaves)
-    run = Linearization(lambda *xs: f(*values_of(tree, xs)), leaves, has_aux=has_aux)
+    run = LinearRun(f, primals, has_aux=has_aux)
 
     def push(*tangents: Any) -> Any:
-        ts = entering_tangents("push", tree, primals, tangents)
-        dots = own_all(run.y_leaves, run.push(ts), (*leaves, *ts, *run.y_leaves))
-        return tangents_of(run.y_tree, dots)
+        ts = entering_tangents("push", primals, tangents)
+        return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
 
     return (run.y, push, run.aux) if has_aux else (run.y, push)
 
@@ -279,7 +187,8 @@ def value_and_grad(
         run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard="lock", names=names)
         try:
             seeds = [unit(run.y)]
-            bars = run.gradient(run.bars(seeds, consume=True), seeds)
+            found = run.pull(seeds, consume=True)
+            bars = run.delivered(run.tree, run.leaves, found, seeds)
         finally:
             run.tape.guard.release()
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)

@@ -7,19 +7,48 @@ docs/design/batched-seeds.md.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, final
 
-from chainrules_py import NotDifferentiableError, is_zero, zero_tangent
-from chainrules_py.extend import describe, kind_of, name_of, new_level
-from chainrules_tape.forward.dual import dual, open_dual
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers
-from chainrules_tape.functions.blocks import Blocks, Mode, blocks_of
-from chainrules_tape.functions.grad import entering_tangents, jvp, vjp
-from chainrules_tape.functions.results import flatten, own_all, tangents_of, values_of
-from chainrules_tape.functions.run import ReverseRun, check_scalar, one
+from chainrules_py import (
+    NoRuleError,
+    NoTangent,
+    NotDifferentiableError,
+    Space,
+    ZeroTangent,
+    is_zero,
+    space,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    basis,
+    block,
+    column,
+    conjugate,
+    describe,
+    kind_of,
+    name_of,
+    row,
+    zero_block,
+)
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers, entering_tangents
+from chainrules_tape.functions.grad import jvp, vjp
+from chainrules_tape.functions.results import can_vary, flatten, own_all, tangents_of
+from chainrules_tape.functions.run import (
+    ForwardRun,
+    LinearRun,
+    ReverseRun,
+    check_scalar,
+    one,
+)
 
 __all__ = ["gauss_newton_vp", "hessian", "hvp", "jacobian"]
+
+Mode: TypeAlias = Literal["auto", "forward", "reverse"]
+Rows: TypeAlias = list[Any]
+"""For each leaf of a result one block per leaf of the arguments; `NoTangent()` for a leaf that
+cannot be perturbed, of one or the other."""
 
 
 def jacobian(
@@ -78,12 +107,9 @@ def jacobian(
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def jacobian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
-        leaves: list[Any] = []
-        tree = flatten(xs, leaves)
-        of_leaves = lambda *leaves: of_chosen(*values_of(tree, leaves))
-        found = blocks_of(of_leaves, leaves, mode, f, has_aux=has_aux, holomorphic=holomorphic)
-        whole = found.whole(arguments, tree)
-        return (whole, found.aux) if has_aux else whole
+        run, rows = _jacobian(of_chosen, xs, mode, f, has_aux=has_aux, holomorphic=holomorphic)
+        whole = tangents_of(run.y_tree, _delivered(run, rows, arguments))
+        return (whole, run.aux) if has_aux else whole
 
     return jacobian_of
 
@@ -133,7 +159,7 @@ def hessian(
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         leaves: list[Any] = []
-        tree = flatten(xs, leaves)
+        flatten(xs, leaves)
         if any([kind_of(x) == "complex" for x in leaves]):
             msg = (
                 f"hessian of {name_of(f)} in {describe(xs)}: in complex numbers the second "
@@ -141,26 +167,22 @@ def hessian(
                 f"with it, or take real and imaginary parts as arguments"
             )
             raise NotDifferentiableError(msg)
-        first: list[Blocks] = []
+        inner: Any = None
 
-        def gradient(*leaves: Any) -> Any:
-            of_leaves = lambda *leaves: of_chosen(*values_of(tree, leaves))
-            found = blocks_of(of_leaves, leaves, "reverse", f, has_aux=has_aux)
-            first[:] = [found]
-            return (found.rows, found.aux) if has_aux else found.rows
+        def gradient(*xs: Any) -> Any:
+            nonlocal inner
+            inner = _jacobian(of_chosen, xs, "reverse", f, has_aux=has_aux)
+            run, rows = inner
+            return (rows, run.aux) if has_aux else rows
 
-        second = blocks_of(gradient, leaves, "forward", f, has_aux=has_aux)
-        (found,) = first
-        found.rows = _values(found.rows, iter(second.delivered(arguments, tree)))
-        whole = found.whole(arguments, tree)
-        return (whole, second.aux) if has_aux else whole
+        outer, second = _jacobian(gradient, xs, "forward", f, has_aux=has_aux)
+        run, first = inner
+        values = iter(_delivered(outer, second, arguments))
+        rows = [row if is_zero(row) else [next(values) for _ in row] for row in first]
+        whole = tangents_of(run.y_tree, _delivered(run, rows, arguments))
+        return (whole, outer.aux) if has_aux else whole
 
     return hessian_of
-
-
-def _values(rows: list[Any], values: Iterator[Any]) -> list[Any]:
-    """Rows around other values, in their order."""
-    return [row if is_zero(row) else [next(values) for _ in row] for row in rows]
 
 
 def hvp(
@@ -202,21 +224,18 @@ def hvp(
     >>> hvp(lambda x, y: x * x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 4.0)
     """
-    leaves: list[Any] = []
-    tree = flatten(primals, leaves)
-    ts = entering_tangents("hvp", tree, primals, tangents)
+    ts = entering_tangents("hvp", primals, tangents)
 
     def along(*xs: Any) -> Any:
         """Compute the derivative of f in the direction, whose gradient is the product."""
-        level = new_level()
-        entered = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
-        y, y_dot = open_dual(f(*values_of(tree, entered)), level)
-        check_scalar(y)
-        return zero_tangent(y) if is_zero(y_dot) else y_dot
+        forward = ForwardRun(f, xs, ts)
+        check_scalar(forward.y)
+        (y_dot,) = forward.outputs
+        return zero_tangent(forward.y) if y_dot is None else y_dot
 
-    run = ReverseRun(along, tuple(leaves))
-    bars = run.bars([one(run.y)], consume=True)
-    return tangents_of(tree, own_all(leaves, bars, (*leaves, *ts)))  # type: ignore[no-any-return]
+    run = ReverseRun(along, primals)
+    bars = run.pull([one(run.y)], consume=True)
+    return run.delivered(run.tree, run.leaves, bars, ts)  # type: ignore[no-any-return]
 
 
 def gauss_newton_vp(
@@ -258,3 +277,183 @@ def gauss_newton_vp(
     (product,) = hvp(loss, (y,), (y_dot,))
     _, pullback = vjp(f, *primals)
     return pullback(product)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- the Jacobian of a run, in blocks
+
+
+def _jacobian(
+    f: Callable[..., Any],
+    xs: tuple[Any, ...],
+    mode: Mode,
+    named: Callable[..., Any],
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> tuple[LinearRun | ReverseRun, Rows]:
+    """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
+    leaves: list[Any] = []
+    flatten(xs, leaves)
+    spaces = [space(x) if can_vary(x) else NoTangent() for x in leaves]
+    n = _size(spaces)
+    if mode == "reverse" or (mode == "auto" and n > 1):
+        try:
+            recorded = ReverseRun(f, xs, has_aux=has_aux)
+        except NoRuleError:  # where only forward mode is stated, that is what "auto" is
+            if mode == "reverse":
+                raise
+        else:
+            ys = _spaces_of(recorded, spaces, named, holomorphic)
+            seeded = [
+                NoTangent() if i is None else y for y, i in zip(ys, recorded.outputs, strict=True)
+            ]
+            if mode == "reverse" or _size(seeded) <= n:
+                images = _Images(recorded.pull, seeded, spaces, adjoint=True)
+                return recorded, _rows(images.block, ys, spaces)
+            del recorded
+    run = LinearRun(f, xs, has_aux=has_aux)
+    ys = _spaces_of(run, spaces, named, holomorphic)
+    images = _Images(run.push, spaces, ys, adjoint=False)
+    return run, _rows(lambda k, i: images.block(i, k), ys, spaces)
+
+
+def _rows(entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any]) -> Rows:
+    def filled(k: int, i: int, y: Space, x: Any) -> Any:
+        if type(x) is not Space:
+            return x
+        J = entry(k, i)
+        return zero_block(y, x) if J is None else J
+
+    return [
+        [filled(k, i, y, x) for i, x in enumerate(xs)] if type(y) is Space else y
+        for k, y in enumerate(ys)
+    ]
+
+
+def _delivered(run: LinearRun | ReverseRun, rows: Rows, arguments: Arguments) -> list[Any]:
+    """Each row in the structure of the arguments."""
+    alone = len(rows) == len(run.leaves) == 1
+    theirs = () if alone else (*run.leaves, *run.y_leaves)
+    found = []
+    for blocks in rows:
+        if is_zero(blocks):
+            found.append(blocks)
+            continue
+        mine = own_all(blocks, blocks, theirs, views=alone)
+        found.append(arguments.deliver(tangents_of(run.tree, mine)))
+    return found
+
+
+def _size(spaces: Sequence[Any]) -> int:
+    return sum([of.size for of in spaces if type(of) is Space])
+
+
+def _spaces_of(
+    run: LinearRun | ReverseRun, xs: Sequence[Any], f: Callable[..., Any], holomorphic: bool
+) -> list[Any]:
+    """Return the spaces of a result, with `NoTangent()` for what is no real or complex number."""
+    ys = [space(y) for y in run.y_leaves]
+    ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
+    if all(map(is_zero, ys)):
+        msg = (
+            f"jacobian of {name_of(f)}, which returned {describe(run.y)}: there is no real or "
+            f"complex number in it whose derivative could be taken; return the array itself"
+        )
+        raise NotDifferentiableError(msg)
+    is_complex = [any([getattr(of, "kind", "") == "complex" for of in side]) for side in (xs, ys)]
+    if all(is_complex) and not holomorphic:
+        msg = (
+            f"jacobian of {name_of(f)}, which takes complex numbers to complex numbers: its "
+            f"derivative is a map over the real ones, and one complex matrix only if {name_of(f)} "
+            f"is holomorphic; pass holomorphic=True if it is, or use jvp, vjp, or real and "
+            f"imaginary parts"
+        )
+        raise NotDifferentiableError(msg)
+    return ys
+
+
+@final
+class _Images:
+    """Images of a basis under a linear map, or under its adjoint: blocks of its Jacobian.
+
+    Parameters
+    ----------
+    apply : callable
+        ``apply(seeds, many)``, of one seed per space, gives one image per leaf of the other side.
+    spaces : sequence
+        What the basis is of; no `Space` where there is none.
+    others : sequence
+        The spaces of the other side.
+    adjoint : bool
+        Whether it is the adjoint, and the basis is of the results.
+    """
+
+    def __init__(
+        self,
+        apply: Callable[[list[Any], bool], list[Any]],
+        spaces: Sequence[Any],
+        others: Sequence[Any],
+        *,
+        adjoint: bool,
+    ) -> None:
+        self.apply, self.spaces, self.others, self.adjoint = apply, spaces, others, adjoint
+        self.chosen = [of for of in spaces if type(of) is Space]
+        arrays = [of for of in (*self.chosen, *others) if getattr(of, "dtype", None) is not None]
+        self.lender = arrays[0] if arrays and _size(self.chosen) > 1 else None
+        self.places: list[slice] = []
+        start = 0
+        for of in spaces:
+            stop = start + (of.size if type(of) is Space else 0)
+            self.places.append(slice(start, stop))
+            start = stop
+        self.images = self._images_of(lambda of, t: t)
+        # Of a real y the gradient g has dy = Re(conj(g) dx): real part for 1, imaginary for i.
+        self.turned: Any = None
+        if any([of.kind == "complex" for of in self.chosen]) and any(
+            [type(of) is Space and of.kind != "complex" for of in others]
+        ):
+            self.turned = self._images_of(
+                lambda of, t: t * 1j if of.kind == "complex" else ZeroTangent()
+            )
+
+    def _images_of(self, seed: Callable[[Space, Any], Any]) -> Any:
+        """Images of a basis, of which ``seed(space, t)`` makes the seeds."""
+        zero = ZeroTangent()
+        if self.lender is not None:
+            found = iter(basis(self.chosen, self.lender))
+            seeds = [seed(of, next(found)) if type(of) is Space else zero for of in self.spaces]
+            return list(map(unthunk, self.apply(seeds, True)))
+        # Of one direction, or of Python's numbers alone, which no array holds.
+        images = {}
+        for i, of in enumerate(self.spaces):
+            if type(of) is Space and of.size:
+                units: list[Any] = [zero] * len(self.spaces)
+                units[i] = seed(of, of.zeros() + 1)
+                images[i] = list(map(unthunk, self.apply(units, False)))
+        return images
+
+    def block(self, i: int, k: int) -> Any:
+        """Return the block of a space and one of the other side; None where it is zero."""
+        of, other = self.spaces[i], self.others[k]
+        if type(of) is not Space or not of.size:
+            return None
+        J = self._block(self.images, i, k)
+        if of.kind != "complex":
+            return J
+        if other.kind == "complex":
+            return conjugate(J) if self.adjoint and J is not None else J
+        turned = self._block(self.turned, i, k)
+        if turned is None:
+            return J
+        return 1j * turned if J is None else J + 1j * turned
+
+    def _block(self, images: Any, i: int, k: int) -> Any:
+        y, x = self.others[k], self.spaces[i]
+        if self.adjoint:
+            y, x = x, y
+        t = images[i][k] if self.lender is None else images[k]
+        if is_zero(t):
+            return None
+        if self.lender is None:
+            return block(t, y, x)
+        return (row if self.adjoint else column)(t, self.places[i], y, x)

@@ -178,12 +178,18 @@ def _like_tangent(tree: Tree, fields: list[Any]) -> Any:
 
 
 def own_all(
-    xs: Iterable[Any], ts: Sequence[Any], theirs: tuple[Any, ...], *, views: bool = False
+    xs: Iterable[Any],
+    ts: Sequence[Any],
+    theirs: tuple[Any, ...],
+    *,
+    views: bool = False,
+    dense: bool = True,
 ) -> list[Any]:
     """Give each leaf's tangent memory of its own, so that users may keep and write to it.
 
-    Zeros are written out, and there is nothing where there can be none. With ``views``, what can be
-    written to is known to be nobody else's, though it be a view.
+    Zeros are written out, unless they are not to be ``dense``, and there is nothing where there can
+    be none. With ``views``, what can be written to is known to be nobody else's, though it be a
+    view.
     """
     found: list[Any] = []
     for i, x in enumerate(xs):
@@ -199,10 +205,10 @@ def own_all(
                 t = owners[cls](t, others)
         elif isinstance(t, AbstractTangent):
             t = deliver(t)
-            if isinstance(t, AbstractZero):
+            if isinstance(t, AbstractZero) and dense:
                 of = space(x)
                 t = of.zeros() if type(of) is Space else zero_tangent(of)
-            else:
+            elif not isinstance(t, AbstractZero):
                 t = own(t, (*theirs, *found))
         elif cls not in _unwritable:
             t = own(t, (*theirs, *found))

@@ -1,4 +1,10 @@
-"""Reverse runs: a function run once on a tape, and pulled back."""
+"""Runs: what people hand in enters a mode of differentiation, f is called once, its result leaves.
+
+A `Run` takes the primals apart, freezes them, makes tracers of those that can vary, calls the
+function, and takes its result apart, without a tracer of its own left in it. Each mode says what
+its tracers are, and what it can do when the function is over: a `ReverseRun` pulls cotangents
+back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so already.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +13,37 @@ from typing import Any, ClassVar, final
 
 from chainrules_py import (
     NotDifferentiableError,
-    ProjectionError,
     Space,
-    Tangent,
     Tracer,
+    TracerError,
     ZeroTangent,
     is_zero,
     space,
-    unthunk,
 )
 from chainrules_py.extend import (
     DEEP,
     batched,
-    check_cotangent,
     count,
     describe,
     direction,
     explain_error,
-    fields_of,
-    find_tracers,
     gather,
     is_number_type,
-    is_structure_type,
-    rebuild,
+    is_tracer_type,
+    new_level,
 )
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import plain_links
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.forward.dual import Dual, dual
+from chainrules_tape.forward.linear_tape import LinearTape
+from chainrules_tape.functions.arguments import entering_cotangent
 from chainrules_tape.functions.results import (
     Tree,
     can_vary,
     flatten,
-    flatten_tangent,
     lowered,
     own_all,
     paths_of,
@@ -51,11 +54,211 @@ from chainrules_tape.functions.results import (
 from chainrules_tape.memory.guard import Mode
 from chainrules_tape.memory.write import check_unwritten, handed_out, settled
 
-__all__ = ["ReverseRun", "check_scalar", "lower", "one", "unit"]
+__all__ = [
+    "ForwardRun",
+    "LinearRun",
+    "Recorded",
+    "ReverseRun",
+    "Run",
+    "check_scalar",
+    "one",
+    "unit",
+]
+
+_ZERO = ZeroTangent()
+
+
+class Run:
+    """Run of a function in a mode of differentiation.
+
+    Attributes
+    ----------
+    leaves, tree
+        The primals, taken apart, as they were when the run began.
+    y, aux
+        What the function gave, without tracers of this run.
+    y_leaves, y_tree
+        y, taken apart.
+    outputs : list
+        Where the derivatives of the leaves of y are found, as `link_of` says; None for those that
+        do not depend on the primals.
+    """
+
+    __slots__ = ("aux", "leaves", "outputs", "tree", "y", "y_leaves", "y_tree")
+    aux: Any
+    leaves: list[Any]
+    outputs: list[Any]
+    tree: Tree | None
+    y_leaves: list[Any]
+    y_tree: Tree | None
+
+    def _enter(self, leaves: list[Any]) -> list[Any]:
+        """Return the leaves of the primals as the function gets them: traced, where they vary."""
+        raise NotImplementedError
+
+    def link_of(self, x: Any) -> Any:
+        """Where the derivative of a value is found; None of what is no tracer of this run."""
+        raise NotImplementedError
+
+    def _run(
+        self,
+        f: Callable[..., Any],
+        primals: tuple[Any, ...],
+        has_aux: bool,
+        close: Callable[[], object] = bool,
+    ) -> None:
+        """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
+        given: list[Any] = []
+        self.tree = flatten(primals, given)
+        self.leaves = given
+        for x in given:
+            if issubclass(type(x), Tracer):
+                self.leaves = list(map(frozen, given))
+                break
+        traced = self._enter(self.leaves)
+        try:
+            y = settled(f(*values_of(self.tree, traced)))
+        except DEEP as error:
+            explain_error(error)
+            raise
+        finally:
+            close()
+        if self.leaves is not given:
+            check_unwritten(given, self.leaves)
+        y, self.aux = split_aux(f, y) if has_aux else (y, None)
+        self._leave(y)
+        if has_aux:
+            self.aux = lowered(self.aux, self._payload, self.leaves)
+
+    def _leave(self, y: Any) -> None:
+        """Take a result apart, with plain values for the tracers of this run."""
+        link = self.link_of(y)
+        if link is not None:  # as most functions give
+            self.y = handed_out(y)
+            self.y_tree, self.y_leaves, self.outputs = None, [self.y], [link]
+            return
+        leaves: list[Any] = []
+        self.y_tree = flatten(y, leaves)
+        self.outputs = list(map(self.link_of, leaves))
+        if any([link is not None for link in self.outputs]):
+            leaves = list(map(self._payload, leaves))
+            y = values_of(self.y_tree, leaves)
+            self.y_tree = flatten(y, [])  # the other one holds tracers, and may be of other classes
+        self.y, self.y_leaves = y, leaves
+
+    def _payload(self, x: Any) -> Any:
+        return x if self.link_of(x) is None else handed_out(x)
+
+    def delivered(self, tree: Tree | None, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
+        """Hand derivatives out: dense, in the form of a tree, each array the person's own.
+
+        Parameters
+        ----------
+        tree, xs
+            What they are derivatives in, or of: a structure, and its leaves.
+        ts : list
+            One for each leaf; maybe a thunk or a zero.
+        given : list
+            What they were made of, which is the person's already.
+        """
+        return tangents_of(tree, own_all(xs, ts, (*given, *self.y_leaves, *self.leaves)))
+
+
+class Recorded(Run):
+    """Records of a tape between values on it: what is pulled back.
+
+    Attributes
+    ----------
+    tape : BareTape
+        The tape.
+    inputs : list of int or None
+        Where the leaves are on it; None for those that cannot vary.
+    """
+
+    __slots__ = ("inputs", "tape")
+    inputs: Sequence[int | None]
+    tape: BareTape
+
+    def link_of(self, x: Any) -> int | None:
+        """Return the index of its record."""
+        return x.index if isinstance(x, BareVariable) and x.tape is self.tape else None
+
+    def _name_of(self, x: Any) -> str | None:
+        """Return the name that an array without one has in messages."""
+        return None
+
+    def seeds(self, y_bar: Any) -> list[Any]:
+        """Check a cotangent of y that a user gave, and take it apart, leaf by leaf."""
+        return entering_cotangent(self.y_tree, self.y, y_bar)
+
+    def pull(
+        self,
+        seeds: Sequence[Any],
+        many: bool = False,
+        *,
+        consume: bool = False,
+        fetch: Callable[[int], Any] | None = None,
+        watch: bool = False,
+    ) -> list[Any]:
+        """Pull cotangents of the leaves of y back to the inputs.
+
+        Parameters
+        ----------
+        seeds : sequence
+            The cotangents of y's leaves.
+        many : bool
+            Whether they have a leading axis, which counts directions.
+        consume, fetch
+            How the tape is played, see `backward`.
+        watch : bool
+            Whether an input may be any record, and not only a leaf.
+
+        Returns
+        -------
+        list
+            Cotangents of the inputs, maybe thunks; zero where nothing flows.
+        """
+        tape = self.tape
+        tape.guard.check(self._name_of)
+        if many and tape.notes is not None and tape.notes.hooks:  # directions pass them one by one
+            n = range(count(tuple(seeds)) or 0)
+            each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
+            return list(gather(each, tuple(seeds)))
+        bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
+        first = -1
+        for index, bar in zip(self.outputs, seeds, strict=True):
+            if index is not None and not is_zero(bar):
+                if bars[index] is None:
+                    bars[index] = bar
+                else:
+                    bars.add(index, bar)
+                first = max(first, index)
+        if many:
+            fetch = self._batched(bars)
+        watched = [i for i in self.inputs if i is not None] if watch else ()
+        seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
+        found = []
+        for i in self.inputs:
+            bar = None if i is None else seen.get(i) if watch else bars[i]
+            found.append(_ZERO if bar is None else bar)
+        return found
+
+    def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
+        """Return what gives the records for cotangents of many directions."""
+        tape = self.tape
+        plain = tape.__getitem__ if tape.folds is None else tape.fetching(bars, None)
+
+        def fetch(index: int) -> tuple[Any, ...]:
+            record = plain(index)
+            if record[0] is None:
+                return record
+            return (batched(record[0]), plain_links(record[1]), *record[2:])
+
+        return fetch
 
 
 @final
-class ReverseRun:
+class ReverseRun(Recorded):
     """Run of a function, recorded on a tape of its own.
 
     Parameters
@@ -70,34 +273,10 @@ class ReverseRun:
         How the arrays are watched that the pullback depends on; locks have to be released.
     names : sequence of int or str, optional
         Which arguments the primals are, in messages.
-
-    Attributes
-    ----------
-    leaves, tree
-        The primals, taken apart.
-    inputs : list of int or None
-        Where the leaves are on the tape; None for those that cannot vary.
-    y, aux
-        What the function gave, without variables of this tape.
-    y_leaves, y_tree
-        y, taken apart.
-    outputs : list of int or None
-        Where the leaves of y are on the tape; None for those that do not depend on the primals.
     """
 
     new_tape: ClassVar[Callable[..., BareTape]]  # with all that is plugged into a tape
-    __slots__ = (
-        "aux",
-        "inputs",
-        "leaves",
-        "names",
-        "outputs",
-        "tape",
-        "tree",
-        "y",
-        "y_leaves",
-        "y_tree",
-    )
+    __slots__ = ("names",)
 
     def __init__(
         self,
@@ -108,111 +287,24 @@ class ReverseRun:
         guard: Mode = "fingerprint",
         names: Sequence[int | str] | None = None,
     ) -> None:
-        given: list[Any] = []
-        self.tree = flatten(primals, given)
-        self.leaves = given
-        if any([issubclass(type(x), Tracer) for x in given]):
-            self.leaves = [frozen(x) for x in given]
         self.names = names
-        tape = self.tape = self.new_tape(guard=guard)
+        self.tape = self.new_tape(guard=guard)
         try:
-            self._run(f, has_aux)
-            if self.leaves is not given:
-                check_unwritten(given, self.leaves)
+            self._run(f, primals, has_aux, self.tape.close)
         except BaseException:
-            tape.guard.release()
+            self.tape.guard.release()
             raise
 
-    def _run(self, f: Callable[..., Any], has_aux: bool) -> None:
-        tape, leaves = self.tape, self.leaves
-        vary = [can_vary(x) for x in leaves]
+    def _enter(self, leaves: list[Any]) -> list[Any]:
+        vary = list(map(can_vary, leaves))
         if all(vary):
-            traced: Any = tape.inputs(leaves)
             # Now, for what the function writes to in place goes on at another index.
-            self.inputs: list[int | None] = list(range(len(leaves)))
-        else:
-            made = iter(tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
-            traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
-            self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
-        try:
-            y = settled(f(*values_of(self.tree, traced)))
-        except DEEP as error:
-            explain_error(error)
-            raise
-        finally:
-            tape.close()
-        y, aux = split_aux(f, y) if has_aux else (y, None)
-        if isinstance(y, BareVariable) and y.tape is tape:  # as most functions give
-            self.y_tree: Tree | None = None
-            self.outputs: list[int | None] = [y.index]
-            self.y = handed_out(y)
-            self.y_leaves: list[Any] = [self.y]
-        else:
-            self._take_apart(y)
-        self.aux = lowered(aux, self._payload, leaves) if has_aux else None
-
-    def _take_apart(self, y: Any) -> None:
-        self.y_leaves = []
-        self.y_tree = flatten(y, self.y_leaves)
-        mine = [isinstance(x, BareVariable) and x.tape is self.tape for x in self.y_leaves]
-        self.outputs = [x.index if m else None for x, m in zip(self.y_leaves, mine, strict=True)]
-        if any(mine):
-            self.y_leaves = [self._payload(x) for x in self.y_leaves]
-            y = values_of(self.y_tree, self.y_leaves)
-            self.y_tree = flatten(y, [])  # the other one holds variables, and they the tape
-        self.y = y
-
-    def _payload(self, x: Any) -> Any:
-        return handed_out(x) if isinstance(x, BareVariable) and x.tape is self.tape else x
-
-    def seeds(self, y_bar: Any) -> list[Any]:
-        """Check a cotangent of y that a user gave, and take it apart, leaf by leaf."""
-        return entering_cotangent(self.y_tree, self.y, y_bar)
-
-    def bars(self, seeds: list[Any], *, consume: bool = False) -> list[Any]:
-        """Compute the cotangents of the primals' leaves, maybe thunks; zero where nothing flows."""
-        self.tape.guard.check(self._name_of)
-        bars, first = self._started(seeds)
-        backward(self.tape, bars, first, consume=consume)
-        return self._collected(bars)
-
-    def bars_of_many(self, seeds: list[Any]) -> list[Any]:
-        """Compute the primals' cotangents for seeds with a leading axis that counts directions."""
-        tape = self.tape
-        tape.guard.check(self._name_of)
-        if tape.notes is not None and tape.notes.hooks:  # each direction passes by them alone
-            n = range(count(tuple(seeds)) or 0)
-            each = [tuple(self.bars([direction(s, i) for s in seeds])) for i in n]
-            return list(gather(each, tuple(seeds)))
-        bars, first = self._started(seeds)
-
-        plain = tape.__getitem__ if tape.folds is None else tape.fetching(bars, None)
-
-        def fetch(index: int) -> tuple[Any, ...]:
-            record = plain(index)
-            if record[0] is None:
-                return record
-            links = plain_links(record[1])
-            return (batched(record[0]), links, *record[2:])
-
-        backward(tape, bars, first, fetch=fetch)
-        return self._collected(bars)
-
-    def _started(self, seeds: list[Any]) -> tuple[Cotangents, int]:
-        tape = self.tape
-        bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
-        first = -1
-        for index, bar in zip(self.outputs, seeds, strict=True):
-            if index is not None and not is_zero(bar):
-                if bars[index] is None:
-                    bars[index] = bar
-                else:
-                    bars.add(index, bar)
-                first = max(first, index)
-        return bars, first
-
-    def _collected(self, bars: Cotangents) -> list[Any]:
-        return [_ZERO if i is None or bars[i] is None else bars[i] for i in self.inputs]
+            self.inputs = range(len(leaves))
+            return self.tape.inputs(leaves)
+        made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
+        traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
+        self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
+        return traced
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an argument has in messages."""
@@ -222,52 +314,104 @@ class ReverseRun:
                 return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
         return None
 
-    def gradient(self, bars: list[Any], seeds: list[Any]) -> Any:
-        """Cotangents as a person gets them: a tuple with one per primal, each array their own."""
-        theirs = (*seeds, *self.y_leaves, *self.leaves)
-        return tangents_of(self.tree, own_all(self.leaves, bars, theirs))
+
+@final
+class ForwardRun(Run):
+    """Run of a function on values that carry their tangents along.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Where to run it.
+    ts : list
+        The tangents of their leaves, as `entering_tangents` gives them.
+    has_aux : bool
+        Whether f returns ``(result, aux)``.
+
+    Attributes
+    ----------
+    level : int
+        Which differentiation it is.
+    """
+
+    __slots__ = ("level", "ts")
+
+    def __init__(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], ts: list[Any], has_aux: bool = False
+    ) -> None:
+        self.level = new_level()
+        self.ts = ts
+        self._run(f, primals, has_aux)
+
+    def _enter(self, leaves: list[Any]) -> list[Any]:
+        level = self.level
+        return [dual(x, t, level) for x, t in zip(leaves, map(frozen, self.ts), strict=True)]
+
+    def link_of(self, x: Any) -> Any:
+        """Return its tangent."""
+        if not (isinstance(x, Dual) and x.level == self.level):
+            return None
+        t = x.tangent
+        if is_tracer_type(type(t)) and t.level >= self.level:
+            msg = (
+                f"the derivative of {describe(x.payload)} depends on a value that is being "
+                f"differentiated and that a rule captured: that gradient would be lost; pass it "
+                f"to the function as an operand"
+            )
+            raise TracerError(msg)
+        return t
 
 
-_ZERO = ZeroTangent()
+@final
+class LinearRun(Run):
+    """Run of a function, whose pushes are kept on a tape of their own.
 
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Where to run it.
+    has_aux : bool
+        Whether it returns ``(result, aux)``.
 
-def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:
-    """Check a cotangent that a user gave, and take it apart."""
-    found: list[Any] = []
-    if not _holds_tangents(tree):
-        flatten_tangent(tree, check_cotangent(y, y_bar), found)
-        return found
-    # The cotangent of a gradient has its form.
-    leaves: list[Any] = []
-    flatten(y, leaves)
-    y_bar = unthunk(y_bar)
-    like = tree.like if tree is not None else None
-    if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
-        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
-        raise ProjectionError(msg)
-    flatten_tangent(tree, y_bar, found)
-    return [t if is_zero(t) else check_cotangent(x, t) for x, t in zip(leaves, found, strict=True)]
+    Attributes
+    ----------
+    tape : LinearTape
+        The pushes.
+    inputs : list of int or None
+        Where the leaves are on it; None for those that cannot vary.
+    """
 
+    __slots__ = ("inputs", "tape")
 
-def _holds_tangents(tree: Tree | None) -> bool:
-    if tree is None:
-        return False
-    return isinstance(tree.like, Tangent) or any(map(_holds_tangents, tree.children))
+    def __init__(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False
+    ) -> None:
+        self.tape = LinearTape()
+        self._run(f, primals, has_aux, self._end)
+        self.tape.close([i for i in self.outputs if i is not None])
 
+    def _enter(self, leaves: list[Any]) -> list[Any]:
+        traced = [self.tape.leaf(x) if can_vary(x) else x for x in leaves]
+        self.inputs = list(map(self.tape.link_of, traced))
+        return traced
 
-# ------------------------------------------------------------- from a result to where it starts
+    def _end(self) -> None:
+        self.tape.closed = True
 
+    def link_of(self, x: Any) -> int | None:
+        """Return the index of its record."""
+        return self.tape.link_of(x)
 
-def lower(
-    y: Any, tape: BareTape, path: tuple[Any, ...], starts: list[tuple[tuple[Any, ...], int]]
-) -> Any:
-    """Return a result without its variables, and note where they were."""
-    if isinstance(y, BareVariable) and y.tape is tape:
-        starts.append((path, y.index))
-        return handed_out(y)
-    if is_structure_type(type(y)) and find_tracers(y):
-        return rebuild(y, [lower(field, tape, (*path, key), starts) for key, field in fields_of(y)])
-    return y
+    def push(self, ts: Sequence[Any], many: bool = False) -> list[Any]:
+        """Push tangents to the leaves of y; with ``many`` a leading axis counts directions."""
+        pairs = zip(self.inputs, ts, strict=True)
+        dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
+        outputs = [-1 if i is None else i for i in self.outputs]
+        return self.tape.push(dots, outputs, many=many)
 
 
 def check_scalar(y: Any) -> None:

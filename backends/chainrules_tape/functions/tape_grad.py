@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
-from chainrules_py import TracerError, ZeroTangent, is_zero, project, space, unthunk
-from chainrules_py.extend import (
-    check_cotangent,
-    deliver,
-    fields_of,
-    find_tracers,
-    is_structure_type,
-    memory_of,
-    own,
-    rebuild,
-)
-from chainrules_tape.core.backward import backward
-from chainrules_tape.core.cotangents import Cotangents
+from chainrules_py import TracerError, is_zero, project, space, unthunk
+from chainrules_py.extend import deliver, find_tracers, memory_of
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.run import check_scalar, lower, one
+from chainrules_tape.functions.results import flatten, flatten_tangent, own_all, values_of
+from chainrules_tape.functions.run import Recorded, check_scalar, one
 from chainrules_tape.inspect.replay import replayed
 
 __all__ = ["HasGradients", "hook"]
@@ -74,72 +64,51 @@ def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
             "'with' block, or write Tape(persistent=True) for one that is not recorded"
         )
         raise TracerError(msg)
-    starts: list[tuple[tuple[Any, ...], int]] = []
-    y = lower(_checked(tape, loss, "the loss"), tape, (), starts)
-    places: set[int] = set()
-    _visit(tape, sources, lambda x: places.add(x.index))
+    asked = Asked(tape, loss, sources)
     if seed is None:
-        check_scalar(y)
-        seed = one(y)
-    elif not find_tracers(seed):
-        seed = check_cotangent(y, seed)
-    bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
-    first = -1
-    for path, index in starts:
-        bar = seed
-        for key in path:
-            bar = bar if is_zero(bar) else bar[key]
-        if not is_zero(bar):
-            bars.add(index, bar)
-            first = max(first, index)
+        check_scalar(asked.y)
+        seeds = [one(asked.y)]
+    elif find_tracers(seed):
+        seeds = []
+        flatten_tangent(asked.y_tree, seed, seeds)
+    else:
+        seeds = asked.seeds(seed)
+    fetch = replayed(tape) if differentiable else None
     try:
-        tape.guard.check()
-        found = backward(
-            tape,
-            bars,
-            first,
-            consume=not tape.persistent,
-            fetch=replayed(tape) if differentiable else None,
-            watch=places,
-        )
+        bars = asked.pull(seeds, consume=not tape.persistent, fetch=fetch, watch=True)
     finally:
         if not tape.persistent:
             tape.consume()
-    given: set[int] = set()
-
-    def bar_of(x: BareVariable) -> Any:
-        bar = unthunk(found.get(x.index, ZeroTangent()))
-        if is_zero(bar):
-            return bar
-        if differentiable:  # of a linear function it is a constant, and a variable all the same
-            return bar if find_tracers(bar) else tape.leaf(bar)
-        bar = deliver(bar)
-        theirs = (seed, y, x.payload)
-        mine = own(bar, (*theirs, bar) if id(bar) in given else theirs)
-        given.add(id(mine))
-        return mine
-
-    return _visit(tape, sources, bar_of)
+    if differentiable:  # what a linear function gives is constant, and a variable all the same
+        bars = [x if is_zero(x) or find_tracers(x) else tape.leaf(x) for x in map(unthunk, bars)]
+    else:
+        bars = own_all(asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False)
+    return values_of(asked.tree, bars)
 
 
-def _visit(tape: BareTape, sources: Any, f: Callable[[BareVariable], Any]) -> Any:
-    """Apply a function to every source, in the container they came in."""
-    if is_structure_type(type(sources)):
-        return rebuild(sources, [_visit(tape, x, f) for _, x in fields_of(sources)])
-    if isinstance(sources, BareVariable) and sources.tape is tape:
-        return f(sources)
-    msg = (
-        f"a gradient is asked for at {sources!r}, which is no variable of this tape; "
-        f"make one of it first: x = tape.variable(x)"
-    )
-    raise TracerError(msg)
+@final
+class Asked(Recorded):
+    """Values on a tape in a person's hands: the sources are the inputs, the loss the result."""
 
+    __slots__ = ()
 
-def _checked(tape: BareTape, loss: Any, what: str) -> Any:
-    if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
-        msg = f"{what} {loss!r} belongs to another tape, begun inside this one; ask that one"
-        raise TracerError(msg)
-    return loss
+    def __init__(self, tape: BareTape, loss: Any, sources: Any) -> None:
+        if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
+            msg = f"the loss {loss!r} belongs to another tape, begun inside this one; ask that one"
+            raise TracerError(msg)
+        self.tape = tape
+        self._leave(loss)
+        found: list[Any] = []
+        self.tree = flatten(sources, found)
+        for x in found:
+            if self.link_of(x) is None:
+                msg = (
+                    f"a gradient is asked for at {x!r}, which is no variable of this tape; "
+                    f"make one of it first: x = tape.variable(x)"
+                )
+                raise TracerError(msg)
+        self.inputs = [x.index for x in found]
+        self.leaves = [x.payload for x in found]
 
 
 def hook(x: Any, f: Callable[[Any], Any]) -> None:
