@@ -383,11 +383,6 @@ ELSEWHERE = (
         "by the functions that run them",
     ),
     (
-        "backends/chainrules_tape/functions/blocks.py",
-        "tests/tape/functions/test_jacobian.py",
-        "blocks are of Jacobians",
-    ),
-    (
         "backends/chainrules_tape/functions/*",
         "tests/tape/functions/test_grad.py",
         "by the functions that are called",
