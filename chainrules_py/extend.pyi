@@ -175,7 +175,7 @@ from chainrules_py.registry.bind.entries import (
     dense,
     densely,
     flat,
-    leaf_spaces,
+    opened,
 )
 from chainrules_py.registry.bind.general import (
     register_half,
@@ -420,7 +420,7 @@ __all__ = [
     "kind_of",
     "known_value",
     "later",
-    "leaf_spaces",
+    "opened",
     "makers",
     "manipulation_composites",
     "map_leaves",

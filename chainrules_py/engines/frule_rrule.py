@@ -13,12 +13,13 @@ from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
-from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, held, own
+from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
 from chainrules_py.tangents.space import Space, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.library import owners
+from chainrules_py.values.pytree import flatten
 
 __all__ = ["Pullback", "frule", "rrule"]
 
@@ -207,7 +208,7 @@ class Pullback:
                 bars = pull(y_bar, *record[2:])
                 if len(operands) == 1:
                     theirs = (y_bar, self.y, operands[0])
-                    theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
+                    theirs = tuple(flatten(theirs)[0]) if isinstance(y_bar, Tangent) else theirs
                     return (_leaving(bars, operands[0], theirs),)
                 if not all(self.wanted):
                     bars = self._placed(bars if self.wanted.count(True) > 1 else (bars,))
@@ -218,7 +219,7 @@ class Pullback:
             error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
             raise
         theirs = (y_bar, self.y, *operands)
-        theirs = held(*theirs) if isinstance(y_bar, Tangent) else theirs
+        theirs = tuple(flatten(theirs)[0]) if isinstance(y_bar, Tangent) else theirs
         given: list[Any] = []
         for bar, x in zip(bars, operands, strict=True):
             # A rule may give one array for several operands; whoever receives them may write.

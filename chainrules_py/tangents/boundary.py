@@ -12,13 +12,12 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values import arrays
 from chainrules_py.values.library import owners
-from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.pytree import flatten
 
 __all__ = [
     "check_cotangent",
     "check_tangent_of",
     "deliver",
-    "held",
     "own",
     "project_exactly",
 ]
@@ -123,21 +122,8 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     if cls in owners:
         return owners[cls](x, theirs)
     if isinstance(x, Tangent):
-        flat = held(*theirs)
+        flat = tuple(flatten(theirs)[0])
         return map_fields(lambda field: own(field, flat), x)
     if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
         return arrays.namespace(x).asarray(x, copy=True)
     return x
-
-
-def held(*values: Any) -> tuple[Any, ...]:
-    """List the values, with structures and their tangents replaced by the values they hold."""
-    found: list[Any] = []
-    for x in values:
-        if isinstance(x, Tangent):
-            found.extend(held(*[t for _, t in x.fields()]))
-        elif is_structure_type(type(x)):
-            found.extend(held(*[field for _, field in fields_of(x)]))
-        else:
-            found.append(x)
-    return tuple(found)

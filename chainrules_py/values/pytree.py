@@ -35,6 +35,8 @@ class TreeDef:
     ----------
     structure : Structure or None
         How values of its class are taken apart; None for a leaf, and for a value that was kept.
+    cls : type
+        Its class.
     like
         A value of its class, without the leaves; or the value that was kept.
     keys, children : sequence
@@ -45,7 +47,7 @@ class TreeDef:
         Whether it is a tuple of leaves, as the arguments of a function most often are.
     """
 
-    __slots__ = ("children", "is_flat", "keys", "like", "num_leaves", "structure")
+    __slots__ = ("children", "cls", "is_flat", "keys", "like", "num_leaves", "structure")
 
     def __init__(
         self,
@@ -53,13 +55,15 @@ class TreeDef:
         like: Any,
         keys: Sequence[Any] = (),
         children: Sequence[TreeDef] = (),
+        cls: type | None = None,
     ) -> None:
         self.structure: Final = structure
         self.like: Final = like
         self.keys: Final = keys
         self.children: Final = children
         self.num_leaves: int = sum([child.num_leaves for child in children])
-        self.is_flat: Final = type(like) is tuple and all([child is LEAF for child in children])
+        self.cls: Final = cls or type(like)
+        self.is_flat: Final = self.cls is tuple and all([child is LEAF for child in children])
 
     def paths(self) -> list[tuple[Any, ...]]:
         """List the keys that lead to each leaf.
@@ -88,14 +92,11 @@ class TreeDef:
             return NotImplemented
         if self.structure is None or other.structure is None:
             return self.num_leaves == other.num_leaves and self.like is other.like
-        return (type(self.like), tuple(self.keys), tuple(self.children)) == (
-            type(other.like),
-            tuple(other.keys),
-            tuple(other.children),
-        )
+        mine = self.cls, tuple(self.keys), tuple(self.children)
+        return mine == (other.cls, tuple(other.keys), tuple(other.children))
 
     def __hash__(self) -> int:
-        return hash((type(self.like), tuple(self.keys), tuple(self.children)))
+        return hash((self.cls, tuple(self.keys), tuple(self.children)))
 
     def __repr__(self) -> str:
         return f"TreeDef({self._picture()})"
@@ -104,7 +105,7 @@ class TreeDef:
         if self.structure is None:
             return "*" if self.num_leaves else repr(self.like)
         pairs = zip(self.keys, self.children, strict=True)
-        return picture_of(type(self.like), [(key, child._picture()) for key, child in pairs])
+        return picture_of(self.cls, [(key, child._picture()) for key, child in pairs])
 
 
 LEAF: Final = TreeDef(None, None)

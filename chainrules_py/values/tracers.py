@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from typing import Any
 
 from chainrules_py.values import arrays
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 
 __all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
@@ -22,17 +22,12 @@ def find_tracers(x: Any) -> list[arrays.Tracer]:
     return []
 
 
-def find_host(operands: Iterable[Any]) -> arrays.Host | None:
+def find_host(operands: tuple[Any, ...]) -> arrays.Host | None:
     """Find the host that another engine registered for a value among these, or inside; or None."""
-    for x in operands:
-        cls = type(x)
-        if is_structure_type(cls):
-            host = find_host([value for _, value in fields_of(x)]) if arrays.has_hosts() else None
-        else:
-            host = arrays.host_of(cls)
-        if host is not None:
-            return host
-    return None
+    if not arrays.has_hosts():
+        return None
+    hosts = [arrays.host_of(type(x)) for x in flatten(operands)[0]]
+    return next((host for host in hosts if host is not None), None)
 
 
 def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:

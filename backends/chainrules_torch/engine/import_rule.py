@@ -28,7 +28,7 @@ from chainrules_py.extend import (
     canonical,
     flat,
     flatten,
-    leaf_spaces,
+    opened,
     state_imported,
     unflatten,
     without_rule,
@@ -89,18 +89,18 @@ def import_rule(
         y = primal(*operands)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
-        spaces = list(leaf_spaces([onto]))
+        spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
         found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
-        return y, assembled(onto, iter(entries))
+        return y, assembled(onto, entries)
 
     def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         y = primal(*operands)
         at, onto = _moving(operands), space(y)
-        spaces = list(leaf_spaces([onto]))
+        spaces = opened(onto)[0]
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             entries = zip(flat(canonical(y_bar, onto, f), onto), spaces, strict=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.tangents.pytree import PLAIN, flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import Space, StructureSpace, kind_of, space
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
-from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.tangents.zeros import AbstractTangent, is_zero
+from chainrules_py.values.pytree import LEAF, TreeDef
+from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.vocabulary.elementwise import conj
 
 __all__ = [
@@ -20,31 +22,43 @@ __all__ = [
     "dense",
     "densely",
     "flat",
-    "leaf_spaces",
+    "opened",
 ]
 
-PLAIN = (tuple, list, dict)
+
+def opened(of: Any) -> tuple[list[Space], TreeDef]:
+    """Take a space, or a list of spaces, apart into those of arrays and numbers, and the shape."""
+    spaces: list[Space] = []
+    return spaces, _shape(of, spaces)
 
 
-def leaf_spaces(onto: list[Any]) -> Iterator[Space]:
-    """Yield the spaces of all arrays and numbers in some spaces, in the order of `flat`."""
-    for of in onto:
-        if type(of) is StructureSpace:
-            yield from leaf_spaces(list(of.fields.values()))
-        elif type(of) is Space:
-            yield of
+def _shape(of: Any, spaces: list[Space]) -> TreeDef:
+    if type(of) is Space:
+        spaces.append(of)
+        return LEAF
+    cls, fields = (list, dict(enumerate(of))) if type(of) is list else (None, {})
+    if type(of) is StructureSpace:
+        cls, fields = of.primal_type, of.fields
+    children = [_shape(inner, spaces) for inner in fields.values()]
+    return TreeDef(None if cls is None else structure_of(cls), None, list(fields), children, cls)
 
 
 def flat(t: Any, of: Any) -> list[Any]:
     """List the entries of a canonical tangent at the leaves of its space."""
-    if type(of) is StructureSpace:
-        t = unthunk(t)
-        return [
-            leaf
-            for key, inner in of.fields.items()
-            for leaf in flat(t if is_zero(t) else t[key], inner)
-        ]
-    return [unthunk(t)] if type(of) is Space else []
+    return flatten_tangent(opened(of)[1], t)
+
+
+def assembled(of: Any, leaves: Iterable[Any]) -> Any:
+    """Assemble the canonical tangent with these entries at the leaves of its space."""
+    return unflatten_tangent(opened(of)[1], leaves)
+
+
+def dense(t: Any, of: Any) -> Any:
+    """Make a tangent what users get: zeros filled in, plain containers for those of the primal."""
+    spaces, treedef = opened(of)
+    pairs = zip(flatten_tangent(treedef, t), spaces, strict=True)
+    ts = [space.zeros() if is_zero(t) else t for t, space in pairs]
+    return unflatten_tangent(treedef, ts, plain=True)
 
 
 def conjugated(t: Any) -> Any:
@@ -53,25 +67,6 @@ def conjugated(t: Any) -> Any:
     if isinstance(t, Tangent):
         return map_fields(conjugated, t)
     return t if is_zero(t) or kind_of(t) != "complex" else conj(t)
-
-
-def assembled(of: Any, leaves: Iterator[Any]) -> Any:
-    """Assemble the canonical tangent with these entries at the leaves of its space."""
-    if type(of) is StructureSpace:
-        made = {key: assembled(inner, leaves) for key, inner in of.fields.items()}
-        return Tangent.of(of.primal_type, made, of.length)
-    return next(leaves) if type(of) is Space else NoTangent()
-
-
-def dense(t: Any, of: Any) -> Any:
-    """Make a tangent what users get: zeros filled in, plain containers for those of the primal."""
-    t = unthunk(t)
-    if type(of) is StructureSpace:
-        made = {k: dense(t if is_zero(t) else t[k], inner) for k, inner in of.fields.items()}
-        return _container(of, made)
-    if type(of) is Space:
-        return of.zeros() if is_zero(t) else t
-    return NoTangent()
 
 
 def densely(
@@ -85,13 +80,6 @@ def densely(
         return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
 
     return dense_pullback
-
-
-def _container(of: StructureSpace, made: dict[Any, Any]) -> Any:
-    cls: type = of.primal_type
-    if cls not in PLAIN:
-        return Tangent.of(cls, made, of.length)
-    return made if cls is dict else cls(made.values())
 
 
 def canonical(t: Any, of: Any, statement: Any) -> Any:

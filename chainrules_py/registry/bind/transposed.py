@@ -36,7 +36,7 @@ from chainrules_py.registry.bind.entries import (
     conjugated,
     dense,
     flat,
-    leaf_spaces,
+    opened,
 )
 from chainrules_py.registry.statement import Recipe, Statement
 from chainrules_py.tangents.space import project, space, spread_all
@@ -156,9 +156,7 @@ class PushedRecipe(_OneMode):
 
             def image(*leaves: Any) -> tuple[Any, ...]:
                 nonlocal y
-                rest = iter(leaves)
-                given = tuple([assembled(to, rest) for to in onto])
-                dots = self._dots(spaces, active, given)
+                dots = self._dots(spaces, active, tuple(assembled(onto, leaves)))
                 y, y_dot = self._pushed(statement, xs, dots, options, leaves)
                 return _some(flat(y_dot, space(y)), parts)
 
@@ -288,24 +286,24 @@ class AugmentedRecipe(_OneMode):
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, saved, of, spaces = self._augmented(statement, xs, options)
+            onto = [spaces[i] for i in active]
             parts: list[int] = []
 
             def image(*leaves: Any) -> tuple[Any, ...]:
-                y_bar = assembled(of, iter(leaves)), of
+                y_bar = assembled(of, leaves), of
                 bars = self._pulled(statement, self.backward, saved, y_bar, spaces, options)
                 self._check(statement, bars, xs, leaves)
-                return _some([t for i in active for t in flat(bars[i], spaces[i])], parts)
+                return _some(flat([bars[i] for i in active], onto), parts)
 
             pullback = None if is_zero(of) else _transposed(config, image, [of])
-            return y, (push, links, pullback, parts, of, [spaces[i] for i in active])
+            return y, (push, links, pullback, parts, of, onto)
 
         def push(
             tangents: tuple[Any, ...], pullback: Any, parts: list[int], of: Any, onto: list[Any]
         ) -> Any:
             if pullback is None:
                 return of
-            dots = [leaf for t, to in zip(tangents, onto, strict=True) for leaf in flat(t, to)]
-            return _image(pullback, dots, parts, [of])[0]
+            return _image(pullback, flat(tangents, onto), parts, [of])[0]
 
         annotate(push, request)
         return Bound(request, run)
@@ -329,7 +327,7 @@ class AugmentedRecipe(_OneMode):
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:
             free = [to for i, to in enumerate(onto) if i not in self.fixed]
-            if any([leaf.kind == "complex" for leaf in leaf_spaces([of, *free])]):
+            if any([leaf.kind == "complex" for leaf in opened([of, *free])[0]]):
                 msg = (
                     f"{statement!r} does not say what its cotangents of complex numbers are, and "
                     f"meets {describe(xs)}, {describe(y)}; write complex='adjoint' if they are "
@@ -412,7 +410,7 @@ def _transposed(
     config: Config, image: Callable[..., tuple[Any, ...]], onto: list[Any]
 ) -> Callable[..., tuple[Any, ...]]:
     """Build the pullback of a linear function of the tangents in some spaces, leaf by leaf."""
-    zeros = [of.zeros() for of in leaf_spaces(onto)]
+    zeros = [of.zeros() for of in opened(onto)[0]]
     return config.rrule_via_ad(image, *zeros)[1]
 
 
@@ -427,5 +425,4 @@ def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) ->
     given = tuple([bars[part] for part in parts])
     if all(map(is_zero, given)):
         return [ZeroTangent() for _ in onto]
-    leaves = iter(pullback(given))
-    return [assembled(of, leaves) for of in onto]
+    return list(assembled(onto, pullback(given)))
