@@ -29,7 +29,7 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
-from chainrules_py.primitives.signature import REQUIRED, Parameters, parameters_of
+from chainrules_py.primitives.signature import REQUIRED, parameters_of
 from chainrules_py.values import arrays
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer
@@ -101,7 +101,13 @@ class Primitive(Generic[P, R]):
         self.has_body = getattr(declaration, "__code__", None) is None or (
             declaration.__code__.co_code not in _BODILESS
         )
-        parameters = _declared(declaration)
+        parameters = parameters_of(declaration)
+        if parameters.keywords is not None:
+            msg = (
+                f"{self.__name__} ({where_defined(declaration)}) takes **{parameters.keywords}; "
+                f"name each option, keyword-only, so that rules can be checked against them"
+            )
+            raise RuleError(msg)
         self.operands = parameters.positional
         self.variadic = parameters.variadic
         self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
@@ -220,6 +226,25 @@ class Primitive(Generic[P, R]):
         self._fallback = implementation
         invalidate()
         return implementation
+
+    def alike(self, name: str, meaning: str) -> Primitive[P, R]:
+        """Declare another word with the operands and options of this one, in the same module.
+
+        Parameters
+        ----------
+        name : str
+            What it is called, in the module and in libraries.
+        meaning : str
+            Its docstring.
+        """
+        of: Any = self.__wrapped__
+        code = of.__code__.replace(
+            co_name=name, co_qualname=name, co_firstlineno=sys._getframe(1).f_lineno
+        )
+        word: Any = FunctionType(code, of.__globals__, name, of.__defaults__)
+        word.__qualname__, word.__doc__ = name, meaning
+        word.__kwdefaults__, word.__annotations__ = of.__kwdefaults__, of.__annotations__
+        return type(self)(word, shape_from_data=self.shape_from_data)
 
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that computes this primitive for operands of plain types, or None.
@@ -421,17 +446,6 @@ def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
         if callable(found):  # a library has a module fft, with a function fft in it
             return found  # type: ignore[no-any-return]
     return None
-
-
-def _declared(declaration: Callable[..., Any]) -> Parameters:
-    parameters = parameters_of(declaration)
-    if parameters.keywords is not None:
-        msg = (
-            f"{declaration.__name__} ({where_defined(declaration)}) takes **{parameters.keywords}; "
-            f"name each option, keyword-only, so that rules can be checked against them"
-        )
-        raise RuleError(msg)
-    return parameters
 
 
 @overload

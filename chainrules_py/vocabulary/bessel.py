@@ -53,9 +53,7 @@ def j0(x: Numeric, /) -> Any:
     """Compute the Bessel function of the first kind J₀."""
 
 
-@primitive
-def j1(x: Numeric, /) -> Any:
-    """Compute the Bessel function of the first kind J₁."""
+j1 = j0.alike("j1", "Compute the Bessel function of the first kind J₁.")
 
 
 @primitive
@@ -63,79 +61,21 @@ def jv(v: Numeric, x: Numeric, /) -> Any:
     """Compute the Bessel function of the first kind of order v."""
 
 
-@primitive
-def y0(x: Numeric, /) -> Any:
-    """Compute the Bessel function of the second kind Y₀."""
-
-
-@primitive
-def y1(x: Numeric, /) -> Any:
-    """Compute the Bessel function of the second kind Y₁."""
-
-
-@primitive
-def yv(v: Numeric, x: Numeric, /) -> Any:
-    """Compute the Bessel function of the second kind of order v."""
-
-
-@primitive
-def i0(x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the first kind I₀."""
-
-
-@primitive
-def i1(x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the first kind I₁."""
-
-
-@primitive
-def iv(v: Numeric, x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the first kind of order v."""
-
-
-@primitive
-def i0e(x: Numeric, /) -> Any:
-    """exp(-|x|) I₀(x)."""
-
-
-@primitive
-def i1e(x: Numeric, /) -> Any:
-    """exp(-|x|) I₁(x)."""
-
-
-@primitive
-def ive(v: Numeric, x: Numeric, /) -> Any:
-    """exp(-|Re x|) times `iv`."""
-
-
-@primitive
-def k0(x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the second kind K₀."""
-
-
-@primitive
-def k1(x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the second kind K₁."""
-
-
-@primitive
-def kv(v: Numeric, x: Numeric, /) -> Any:
-    """Compute the modified Bessel function of the second kind of order v."""
-
-
-@primitive
-def k0e(x: Numeric, /) -> Any:
-    """exp(x) K₀(x)."""
-
-
-@primitive
-def k1e(x: Numeric, /) -> Any:
-    """exp(x) K₁(x)."""
-
-
-@primitive
-def kve(v: Numeric, x: Numeric, /) -> Any:
-    """exp(x) times `kv`."""
+y0 = j0.alike("y0", "Compute the Bessel function of the second kind Y₀.")
+y1 = j0.alike("y1", "Compute the Bessel function of the second kind Y₁.")
+yv = jv.alike("yv", "Compute the Bessel function of the second kind of order v.")
+i0 = j0.alike("i0", "Compute the modified Bessel function of the first kind I₀.")
+i1 = j0.alike("i1", "Compute the modified Bessel function of the first kind I₁.")
+iv = jv.alike("iv", "Compute the modified Bessel function of the first kind of order v.")
+i0e = j0.alike("i0e", "exp(-|x|) I₀(x).")
+i1e = j0.alike("i1e", "exp(-|x|) I₁(x).")
+ive = jv.alike("ive", "exp(-|Re x|) times `iv`.")
+k0 = j0.alike("k0", "Compute the modified Bessel function of the second kind K₀.")
+k1 = j0.alike("k1", "Compute the modified Bessel function of the second kind K₁.")
+kv = jv.alike("kv", "Compute the modified Bessel function of the second kind of order v.")
+k0e = j0.alike("k0e", "exp(x) K₀(x).")
+k1e = j0.alike("k1e", "exp(x) K₁(x).")
+kve = jv.alike("kve", "exp(x) times `kv`.")
 
 
 # ---------------------------------------------------------------------------------- integrals
@@ -151,19 +91,14 @@ def ellipkm1(p: Numeric, /) -> Any:
     """K(1 - p), exact also near p = 0."""
 
 
-@primitive
-def ellipe(m: Numeric, /) -> Any:
-    """Compute the complete elliptic integral of the second kind E(m), of the parameter m = k²."""
-
-
-@primitive
-def expi(x: Numeric, /) -> Any:
-    """Compute the exponential integral Ei, of exp(t) / t from minus infinity to x."""
-
-
-@primitive
-def exp1(x: Numeric, /) -> Any:
-    """Compute the exponential integral E₁, of exp(-t) / t from x to infinity."""
+ellipe = ellipk.alike(
+    "ellipe",
+    "Compute the complete elliptic integral of the second kind E(m), of the parameter m = k².",
+)
+expi = j0.alike(
+    "expi", "Compute the exponential integral Ei, of exp(t) / t from minus infinity to x."
+)
+exp1 = j0.alike("exp1", "Compute the exponential integral E₁, of exp(-t) / t from x to infinity.")
 
 
 @primitive
@@ -176,9 +111,9 @@ def fresnel(x: Numeric, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
     """Integrate sin(π t²/2) and cos(π t²/2) from 0 to x."""
 
 
-@primitive
-def spence(x: Numeric, /) -> Any:
-    """Compute the dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x."""
+spence = j0.alike(
+    "spence", "Compute the dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x."
+)
 
 
 # ---------------------------------------------------------------------------------- others
@@ -194,9 +129,7 @@ def lambertw(x: Numeric, k: Numeric, /) -> Any:
     """Find the w with w exp(w) = x, on the branch k; it is complex."""
 
 
-@primitive
-def hyp0f1(v: Numeric, x: Numeric, /) -> Any:
-    """Compute the hypergeometric function ₀F₁(; v; x)."""
+hyp0f1 = jv.alike("hyp0f1", "Compute the hypergeometric function ₀F₁(; v; x).")
 
 
 @primitive

@@ -20,9 +20,10 @@ def det(x: Array, /) -> Any:
     """Compute the determinant of each matrix."""
 
 
-@primitive
-def adjugate(x: Array, /) -> Any:
-    """Compute the transposed cofactors of each matrix: adj(A) A = det(A) I, also for singular A."""
+adjugate = det.alike(
+    "adjugate",
+    "Compute the transposed cofactors of each matrix: adj(A) A = det(A) I, also for singular A.",
+)
 
 
 @primitive

@@ -35,9 +35,7 @@ def zeros_like(x: Array, /, *, dtype: Any = None) -> Any:
     """Zeros in the shape of x."""
 
 
-@primitive
-def ones_like(x: Array, /, *, dtype: Any = None) -> Any:
-    """Ones in the shape of x."""
+ones_like = zeros_like.alike("ones_like", "Ones in the shape of x.")
 
 
 @primitive

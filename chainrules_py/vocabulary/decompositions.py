@@ -91,9 +91,9 @@ def eigh(x: Array, /, *, upper: bool = False) -> EighResult:  # type: ignore[emp
     """Find the ascending real w and the unitary V with x = V diag(w) Vᴴ."""
 
 
-@primitive
-def eigvalsh(x: Array, /, *, upper: bool = False) -> Any:
-    """Compute the real eigenvalues of each Hermitian matrix, in ascending order."""
+eigvalsh = cholesky.alike(
+    "eigvalsh", "Compute the real eigenvalues of each Hermitian matrix, in ascending order."
+)
 
 
 class EigResult(NamedTuple):

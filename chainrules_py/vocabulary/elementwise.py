@@ -53,54 +53,9 @@ def add(x: Numeric, y: Numeric, /) -> Any:
     """Compute the sum x + y."""
 
 
-@primitive
-def subtract(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the difference x - y."""
-
-
-@primitive
-def multiply(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the product x y."""
-
-
-@primitive
-def divide(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the quotient x / y."""
-
-
-@primitive
-def floor_divide(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the greatest integer that is at most x / y."""
-
-
-@primitive
-def remainder(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the rest that ``floor_divide`` leaves of x; it has the sign of y."""
-
-
-@primitive
-def fmod(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the rest of x after division by y towards zero; it has the sign of x."""
-
-
-@primitive
-def divmod(x: Numeric, y: Numeric, /) -> Any:
-    """``floor_divide`` and ``remainder``, a pair."""
-
-
-@primitive
-def modf(x: Numeric, /) -> Any:
-    """Return the parts of x behind and before the point, a pair, both with the sign of x."""
-
-
-@primitive
-def frexp(x: Numeric, /) -> Any:
-    """m and the integer n with x = m 2ⁿ and 1/2 ≤ abs(m) < 1, a pair; zeros of 0."""
-
-
-@primitive
-def ldexp(x: Numeric, n: Numeric, /) -> Any:
-    """x 2ⁿ, for integers n."""
+subtract = add.alike("subtract", "Compute the difference x - y.")
+multiply = add.alike("multiply", "Compute the product x y.")
+divide = add.alike("divide", "Compute the quotient x / y.")
 
 
 @primitive
@@ -108,14 +63,27 @@ def negative(x: Numeric, /) -> Any:
     """Compute the negative -x."""
 
 
-@primitive
-def positive(x: Numeric, /) -> Any:
-    """x itself."""
+positive = negative.alike("positive", "x itself.")
+reciprocal = negative.alike("reciprocal", "Compute the inverse 1 / x.")
+floor_divide = add.alike("floor_divide", "Compute the greatest integer that is at most x / y.")
+remainder = add.alike(
+    "remainder", "Compute the rest that ``floor_divide`` leaves of x; it has the sign of y."
+)
+fmod = add.alike(
+    "fmod", "Compute the rest of x after division by y towards zero; it has the sign of x."
+)
+divmod = add.alike("divmod", "``floor_divide`` and ``remainder``, a pair.")
+modf = negative.alike(
+    "modf", "Return the parts of x behind and before the point, a pair, both with the sign of x."
+)
+frexp = negative.alike(
+    "frexp", "m and the integer n with x = m 2ⁿ and 1/2 ≤ abs(m) < 1, a pair; zeros of 0."
+)
 
 
 @primitive
-def reciprocal(x: Numeric, /) -> Any:
-    """Compute the inverse 1 / x."""
+def ldexp(x: Numeric, n: Numeric, /) -> Any:
+    """x 2ⁿ, for integers n."""
 
 
 @primitive
@@ -136,84 +104,24 @@ def pow(x: Numeric, p: Numeric, /) -> Any:
     """Compute the power xᵖ."""
 
 
-@primitive
-def square(x: Numeric, /) -> Any:
-    """Compute the square x²."""
-
-
-@primitive
-def sqrt(x: Numeric, /) -> Any:
-    """Compute the square root."""
-
-
-@primitive
-def cbrt(x: Numeric, /) -> Any:
-    """Compute the cube root, which is negative for negative x."""
-
-
-@primitive
-def hypot(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the length √(x² + y²), without overflow on the way."""
-
-
-@primitive
-def exp(x: Numeric, /) -> Any:
-    """Compute the exponential eˣ."""
-
-
-@primitive
-def exp2(x: Numeric, /) -> Any:
-    """Compute the power 2ˣ."""
-
-
-@primitive
-def expm1(x: Numeric, /) -> Any:
-    """eˣ - 1, exact to the last digits also near 0."""
-
-
-@primitive
-def log(x: Numeric, /) -> Any:
-    """Compute the natural logarithm."""
-
-
-@primitive
-def log1p(x: Numeric, /) -> Any:
-    """log(1 + x), exact to the last digits also near 0."""
-
-
-@primitive
-def log2(x: Numeric, /) -> Any:
-    """Compute the logarithm to base 2."""
-
-
-@primitive
-def log10(x: Numeric, /) -> Any:
-    """Compute the logarithm to base 10."""
-
-
-@primitive
-def logaddexp(x: Numeric, y: Numeric, /) -> Any:
-    """log(eˣ + eʸ), without overflow on the way."""
-
-
-@primitive
-def logaddexp2(x: Numeric, y: Numeric, /) -> Any:
-    """Compute the logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."""
-
-
-@primitive
-def conj(x: Numeric, /) -> Any:
-    """Compute the complex conjugate; of real x, x itself."""
-
-
-@primitive
-def real(x: Numeric, /) -> Any:
-    """Return the real part; of real x, x itself."""
-
-
-@primitive
-def imag(x: Numeric, /) -> Any:
-    """Return the imaginary part; of real x, zero."""
+square = negative.alike("square", "Compute the square x².")
+sqrt = negative.alike("sqrt", "Compute the square root.")
+cbrt = negative.alike("cbrt", "Compute the cube root, which is negative for negative x.")
+hypot = add.alike("hypot", "Compute the length √(x² + y²), without overflow on the way.")
+exp = negative.alike("exp", "Compute the exponential eˣ.")
+exp2 = negative.alike("exp2", "Compute the power 2ˣ.")
+expm1 = negative.alike("expm1", "eˣ - 1, exact to the last digits also near 0.")
+log = negative.alike("log", "Compute the natural logarithm.")
+log1p = negative.alike("log1p", "log(1 + x), exact to the last digits also near 0.")
+log2 = negative.alike("log2", "Compute the logarithm to base 2.")
+log10 = negative.alike("log10", "Compute the logarithm to base 10.")
+logaddexp = add.alike("logaddexp", "log(eˣ + eʸ), without overflow on the way.")
+logaddexp2 = add.alike(
+    "logaddexp2", "Compute the logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."
+)
+conj = negative.alike("conj", "Compute the complex conjugate; of real x, x itself.")
+real = negative.alike("real", "Return the real part; of real x, x itself.")
+imag = negative.alike("imag", "Return the imaginary part; of real x, zero.")
 
 
 @primitive

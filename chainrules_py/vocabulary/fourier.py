@@ -15,16 +15,11 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     """Compute the sums Σ x_j exp(-2πi jk/n), of x cut or filled with zeros to the length n."""
 
 
-@primitive
-def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Compute the inverse of `fft`."""
-
-
-@primitive
-def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Return the first n // 2 + 1 elements of `fft` of real numbers: the rest are conjugates."""
-
-
-@primitive
-def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Compute the inverse of `rfft`: n real numbers, or 2 (m - 1) of m if n is not given."""
+ifft = fft.alike("ifft", "Compute the inverse of `fft`.")
+rfft = fft.alike(
+    "rfft",
+    "Return the first n // 2 + 1 elements of `fft` of real numbers: the rest are conjugates.",
+)
+irfft = fft.alike(
+    "irfft", "Compute the inverse of `rfft`: n real numbers, or 2 (m - 1) of m if n is not given."
+)

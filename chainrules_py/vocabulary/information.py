@@ -47,9 +47,7 @@ def logit(p: Numeric, /) -> Any:
     """log(p / (1 - p)), the inverse of `expit`."""
 
 
-@primitive
-def log_expit(x: Numeric, /) -> Any:
-    """Compute the logarithm of `expit`."""
+log_expit = expit.alike("log_expit", "Compute the logarithm of `expit`.")
 
 
 @primitive
@@ -62,9 +60,7 @@ def softmax(x: Array, /, *, axis: Any = None) -> Any:
     """exp(x), divided by its sum along an axis, several, or all."""
 
 
-@primitive
-def log_softmax(x: Array, /, *, axis: Any = None) -> Any:
-    """Compute the logarithm of `softmax`."""
+log_softmax = softmax.alike("log_softmax", "Compute the logarithm of `softmax`.")
 
 
 # ---------------------------------------------------------------------------------- information
@@ -75,24 +71,12 @@ def xlogy(x: Numeric, y: Numeric, /) -> Any:
     """x log(y), and 0 where x is 0."""
 
 
-@primitive
-def xlog1py(x: Numeric, y: Numeric, /) -> Any:
-    """x log(1 + y), and 0 where x is 0."""
-
-
-@primitive
-def entr(x: Numeric, /) -> Any:
-    """-x log(x), 0 at 0, and minus infinity below."""
-
-
-@primitive
-def rel_entr(x: Numeric, y: Numeric, /) -> Any:
-    """x log(x / y), 0 where x is 0, and infinity outside of x, y >= 0."""
-
-
-@primitive
-def kl_div(x: Numeric, y: Numeric, /) -> Any:
-    """x log(x / y) - x + y, and infinity outside of x, y >= 0."""
+xlog1py = xlogy.alike("xlog1py", "x log(1 + y), and 0 where x is 0.")
+entr = expit.alike("entr", "-x log(x), 0 at 0, and minus infinity below.")
+rel_entr = xlogy.alike(
+    "rel_entr", "x log(x / y), 0 where x is 0, and infinity outside of x, y >= 0."
+)
+kl_div = xlogy.alike("kl_div", "x log(x / y) - x + y, and infinity outside of x, y >= 0.")
 
 
 @primitive
@@ -100,9 +84,7 @@ def huber(delta: Numeric, r: Numeric, /) -> Any:
     """r² / 2 up to |r| = delta, and beyond it the tangent there."""
 
 
-@primitive
-def pseudo_huber(delta: Numeric, r: Numeric, /) -> Any:
-    """δ² (√(1 + (r/δ)²) - 1)."""
+pseudo_huber = huber.alike("pseudo_huber", "δ² (√(1 + (r/δ)²) - 1).")
 
 
 # ---------------------------------------------------------------------------------- powers
@@ -113,9 +95,7 @@ def boxcox(x: Numeric, lmbda: Numeric, /) -> Any:
     """(x^λ - 1) / λ, and log(x) for λ = 0."""
 
 
-@primitive
-def boxcox1p(x: Numeric, lmbda: Numeric, /) -> Any:
-    """((1 + x)^λ - 1) / λ, and log(1 + x) for λ = 0."""
+boxcox1p = boxcox.alike("boxcox1p", "((1 + x)^λ - 1) / λ, and log(1 + x) for λ = 0.")
 
 
 @primitive
@@ -123,21 +103,7 @@ def inv_boxcox(y: Numeric, lmbda: Numeric, /) -> Any:
     """(1 + λ y)^(1/λ), and exp(y) for λ = 0."""
 
 
-@primitive
-def inv_boxcox1p(y: Numeric, lmbda: Numeric, /) -> Any:
-    """(1 + λ y)^(1/λ) - 1, and exp(y) - 1 for λ = 0."""
-
-
-@primitive
-def exprel(x: Numeric, /) -> Any:
-    """(exp(x) - 1) / x, and 1 at 0."""
-
-
-@primitive
-def exp10(x: Numeric, /) -> Any:
-    """Compute the power 10ˣ."""
-
-
-@primitive
-def cosm1(x: Numeric, /) -> Any:
-    """cos(x) - 1, exact to the last digits also near 0."""
+inv_boxcox1p = inv_boxcox.alike("inv_boxcox1p", "(1 + λ y)^(1/λ) - 1, and exp(y) - 1 for λ = 0.")
+exprel = expit.alike("exprel", "(exp(x) - 1) / x, and 1 at 0.")
+exp10 = expit.alike("exp10", "Compute the power 10ˣ.")
+cosm1 = expit.alike("cosm1", "cos(x) - 1, exact to the last digits also near 0.")

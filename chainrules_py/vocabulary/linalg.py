@@ -75,14 +75,12 @@ def outer(x1: Numeric, x2: Numeric, /) -> Any:
     """Multiply each element of x1 by each of x2, both flattened."""
 
 
-@primitive
-def inner(x1: Numeric, x2: Numeric, /) -> Any:
-    """Sum products over the last axis of both; with a number, multiply by it."""
-
-
-@primitive
-def dot(x1: Numeric, x2: Numeric, /) -> Any:
-    """Sum products over the last axis of x1 and the last but one (or only one) of x2."""
+inner = outer.alike(
+    "inner", "Sum products over the last axis of both; with a number, multiply by it."
+)
+dot = outer.alike(
+    "dot", "Sum products over the last axis of x1 and the last but one (or only one) of x2."
+)
 
 
 # ---------------------------------------------------------------- parts of matrices
@@ -98,9 +96,7 @@ def from_diagonal(x: Array, /, *, rows: int, columns: int, offset: int = 0) -> A
     """Matrices of this shape with x on that diagonal, and zeros elsewhere."""
 
 
-@primitive
-def trace(x: Array, /, *, offset: int = 0) -> Any:
-    """Sum the diagonal of each matrix."""
+trace = diagonal.alike("trace", "Sum the diagonal of each matrix.")
 
 
 @primitive
@@ -108,9 +104,7 @@ def tril(x: Array, /, *, k: int = 0) -> Any:
     """x with zeros above the k-th diagonal."""
 
 
-@primitive
-def triu(x: Array, /, *, k: int = 0) -> Any:
-    """x with zeros below the k-th diagonal."""
+triu = tril.alike("triu", "x with zeros below the k-th diagonal.")
 
 
 # ---------------------------------------------------------------- solving
@@ -121,14 +115,13 @@ def inv(x: Array, /) -> Any:
     """Compute the inverse of each matrix."""
 
 
-@primitive
-def solve(x1: Array, x2: Array, /) -> Any:
-    """Find the x with x1 x = x2; x2 is one vector, or matrices of columns."""
-
-
-@primitive
-def slogdet(x: Array, /) -> Any:
-    """Compute the sign (or phase) and the logarithm of the absolute value of each determinant."""
+solve = matmul.alike(
+    "solve", "Find the x with x1 x = x2; x2 is one vector, or matrices of columns."
+)
+slogdet = inv.alike(
+    "slogdet",
+    "Compute the sign (or phase) and the logarithm of the absolute value of each determinant.",
+)
 
 
 # ---------------------------------------------------------------- singular values
@@ -147,9 +140,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:  # type: ignor
     """Find the unitary U, the descending S >= 0 and the unitary Vh with x = U diag(S) Vh."""
 
 
-@primitive
-def svdvals(x: Array, /) -> Any:
-    """Compute the singular values of each matrix, in descending order."""
+svdvals = inv.alike("svdvals", "Compute the singular values of each matrix, in descending order.")
 
 
 def resolution(x: Any) -> float:

@@ -41,9 +41,10 @@ def matrix_transpose(x: Array, /) -> Any:
     """x with its last two axes exchanged."""
 
 
-@primitive
-def broadcast_to(x: Array, /, *, shape: tuple[int, ...]) -> Any:
-    """x repeated along new axes and along axes of length one, until it has this shape."""
+broadcast_to = reshape.alike(
+    "broadcast_to",
+    "x repeated along new axes and along axes of length one, until it has this shape.",
+)
 
 
 @primitive
@@ -56,9 +57,7 @@ def squeeze(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
     """x without these axes, which have length one; without all such axes by default."""
 
 
-@primitive
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
-    """x in reverse order along axes, all by default."""
+flip = squeeze.alike("flip", "x in reverse order along axes, all by default.")
 
 
 @primitive
@@ -98,9 +97,7 @@ def astype(x: Array, /, *, dtype: Any) -> Any:
     """x with another dtype; x itself if it has it already."""
 
 
-@primitive
-def copy(x: Array, /) -> Any:
-    """x in memory of its own."""
+copy = matrix_transpose.alike("copy", "x in memory of its own.")
 
 
 @primitive

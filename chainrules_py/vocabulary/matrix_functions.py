@@ -32,19 +32,16 @@ def expm_frechet(x: Array, t: Array, /) -> Any:
     """Compute the derivative of `expm` at x along t."""
 
 
-@primitive
-def logm(x: Array, /) -> Any:
-    """Find the matrix y with x = expm(y) whose eigenvalues lie between -iπ and iπ."""
-
-
-@primitive
-def sqrtm(x: Array, /) -> Any:
-    """Find the matrix y with x = y y whose eigenvalues have no negative real part."""
-
-
-@primitive
-def unitary_factor(x: Array, /) -> Any:
-    """Find the nearest matrix of orthonormal columns, or rows: that of its polar form."""
+logm = expm.alike(
+    "logm", "Find the matrix y with x = expm(y) whose eigenvalues lie between -iπ and iπ."
+)
+sqrtm = expm.alike(
+    "sqrtm", "Find the matrix y with x = y y whose eigenvalues have no negative real part."
+)
+unitary_factor = expm.alike(
+    "unitary_factor",
+    "Find the nearest matrix of orthonormal columns, or rows: that of its polar form.",
+)
 
 
 @primitive

@@ -45,44 +45,14 @@ def equal(x: Numeric, y: Numeric, /) -> Any:
     """Tell whether x and y are equal."""
 
 
-@primitive
-def not_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x and y differ."""
-
-
-@primitive
-def less(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x is less than y."""
-
-
-@primitive
-def less_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x is at most y."""
-
-
-@primitive
-def greater(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x is greater than y."""
-
-
-@primitive
-def greater_equal(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x is at least y."""
-
-
-@primitive
-def logical_and(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether both x and y hold."""
-
-
-@primitive
-def logical_or(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x or y holds, or both."""
-
-
-@primitive
-def logical_xor(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether exactly one of x and y holds."""
+not_equal = equal.alike("not_equal", "Tell whether x and y differ.")
+less = equal.alike("less", "Tell whether x is less than y.")
+less_equal = equal.alike("less_equal", "Tell whether x is at most y.")
+greater = equal.alike("greater", "Tell whether x is greater than y.")
+greater_equal = equal.alike("greater_equal", "Tell whether x is at least y.")
+logical_and = equal.alike("logical_and", "Tell whether both x and y hold.")
+logical_or = equal.alike("logical_or", "Tell whether x or y holds, or both.")
+logical_xor = equal.alike("logical_xor", "Tell whether exactly one of x and y holds.")
 
 
 @primitive
@@ -90,44 +60,16 @@ def logical_not(x: Numeric, /) -> Any:
     """Tell whether x does not hold."""
 
 
-@primitive
-def isfinite(x: Numeric, /) -> Any:
-    """Tell whether x is neither infinite nor NaN."""
-
-
-@primitive
-def isinf(x: Numeric, /) -> Any:
-    """Tell whether x is infinite."""
-
-
-@primitive
-def isnan(x: Numeric, /) -> Any:
-    """Tell whether x is NaN."""
-
-
-@primitive
-def signbit(x: Numeric, /) -> Any:
-    """Tell whether the sign of x is minus, that of a zero as well."""
-
-
-@primitive
-def floor(x: Numeric, /) -> Any:
-    """Find the greatest integer that is at most x."""
-
-
-@primitive
-def ceil(x: Numeric, /) -> Any:
-    """Find the least integer that is at least x."""
-
-
-@primitive
-def trunc(x: Numeric, /) -> Any:
-    """x without what is behind the point."""
-
-
-@primitive
-def round(x: Numeric, /) -> Any:
-    """Round x to the nearest integer; to the even one of two."""
+isfinite = logical_not.alike("isfinite", "Tell whether x is neither infinite nor NaN.")
+isinf = logical_not.alike("isinf", "Tell whether x is infinite.")
+isnan = logical_not.alike("isnan", "Tell whether x is NaN.")
+signbit = logical_not.alike(
+    "signbit", "Tell whether the sign of x is minus, that of a zero as well."
+)
+floor = logical_not.alike("floor", "Find the greatest integer that is at most x.")
+ceil = logical_not.alike("ceil", "Find the least integer that is at least x.")
+trunc = logical_not.alike("trunc", "x without what is behind the point.")
+round = logical_not.alike("round", "Round x to the nearest integer; to the even one of two.")
 
 
 @primitive
@@ -135,51 +77,15 @@ def round_decimals(x: Numeric, /, *, decimals: int) -> Any:
     """x rounded to this many decimals; to tens or hundreds with negative ones."""
 
 
-@primitive
-def spacing(x: Numeric, /) -> Any:
-    """Compute the distance from x to the floating-point number next to it, away from 0."""
-
-
-@primitive
-def bitwise_and(x: Numeric, y: Numeric, /) -> Any:
-    """Return the bits that both x and y have."""
-
-
-@primitive
-def bitwise_or(x: Numeric, y: Numeric, /) -> Any:
-    """Return the bits that x or y has, or both."""
-
-
-@primitive
-def bitwise_xor(x: Numeric, y: Numeric, /) -> Any:
-    """Return the bits that exactly one of x and y has."""
-
-
-@primitive
-def bitwise_invert(x: Numeric, /) -> Any:
-    """Return the bits that x does not have."""
-
-
-@primitive
-def bitwise_left_shift(x: Numeric, y: Numeric, /) -> Any:
-    """Move the bits of x up by y places."""
-
-
-@primitive
-def bitwise_right_shift(x: Numeric, y: Numeric, /) -> Any:
-    """Move the bits of x down by y places."""
-
-
-@primitive
-def bitwise_count(x: Numeric, /) -> Any:
-    """Count the bits of abs(x) that are 1."""
-
-
-@primitive
-def gcd(x: Numeric, y: Numeric, /) -> Any:
-    """Find the greatest integer that divides both x and y."""
-
-
-@primitive
-def lcm(x: Numeric, y: Numeric, /) -> Any:
-    """Find the least integer, not negative, that both x and y divide."""
+spacing = logical_not.alike(
+    "spacing", "Compute the distance from x to the floating-point number next to it, away from 0."
+)
+bitwise_and = equal.alike("bitwise_and", "Return the bits that both x and y have.")
+bitwise_or = equal.alike("bitwise_or", "Return the bits that x or y has, or both.")
+bitwise_xor = equal.alike("bitwise_xor", "Return the bits that exactly one of x and y has.")
+bitwise_invert = logical_not.alike("bitwise_invert", "Return the bits that x does not have.")
+bitwise_left_shift = equal.alike("bitwise_left_shift", "Move the bits of x up by y places.")
+bitwise_right_shift = equal.alike("bitwise_right_shift", "Move the bits of x down by y places.")
+bitwise_count = logical_not.alike("bitwise_count", "Count the bits of abs(x) that are 1.")
+gcd = equal.alike("gcd", "Find the greatest integer that divides both x and y.")
+lcm = equal.alike("lcm", "Find the least integer, not negative, that both x and y divide.")

@@ -34,34 +34,16 @@ def sum(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """Compute the sum Σ x along axes, all by default."""
 
 
-@primitive
-def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Compute the mean Σ x / n along axes, all by default."""
-
-
-@primitive
-def prod(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Compute the product Π x along axes, all by default."""
-
-
-@primitive
-def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Find the largest element along axes, all by default."""
-
-
-@primitive
-def min(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Find the smallest element along axes, all by default."""
-
-
-@primitive
-def nanmax(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Find the largest element that is not NaN along axes; NaN if there is none."""
-
-
-@primitive
-def nanmin(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Find the smallest element that is not NaN along axes; NaN if there is none."""
+mean = sum.alike("mean", "Compute the mean Σ x / n along axes, all by default.")
+prod = sum.alike("prod", "Compute the product Π x along axes, all by default.")
+max = sum.alike("max", "Find the largest element along axes, all by default.")
+min = sum.alike("min", "Find the smallest element along axes, all by default.")
+nanmax = sum.alike(
+    "nanmax", "Find the largest element that is not NaN along axes; NaN if there is none."
+)
+nanmin = sum.alike(
+    "nanmin", "Find the smallest element that is not NaN along axes; NaN if there is none."
+)
 
 
 @primitive
@@ -69,24 +51,14 @@ def var(x: Array, /, *, axis: Axes = None, correction: float = 0, keepdims: bool
     """Compute the variance Σ |x - m|² / (n - correction) along axes, where m is the mean."""
 
 
-@primitive
-def std(x: Array, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
-    """Compute the standard deviation along axes, the square root of the variance."""
-
-
-@primitive
-def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Tell whether any element is not zero, along axes, all by default."""
-
-
-@primitive
-def all(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Tell whether no element is zero, along axes, all by default."""
-
-
-@primitive
-def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Count the elements that are not zero, along axes, all by default."""
+std = var.alike(
+    "std", "Compute the standard deviation along axes, the square root of the variance."
+)
+any = sum.alike("any", "Tell whether any element is not zero, along axes, all by default.")
+all = sum.alike("all", "Tell whether no element is zero, along axes, all by default.")
+count_nonzero = sum.alike(
+    "count_nonzero", "Count the elements that are not zero, along axes, all by default."
+)
 
 
 @primitive
@@ -94,9 +66,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """Where the largest element is; of several, the first."""
 
 
-@primitive
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the smallest element is; of several, the first."""
+argmin = argmax.alike("argmin", "Where the smallest element is; of several, the first.")
 
 
 @primitive

@@ -34,9 +34,7 @@ def maximum(x: Numeric, y: Numeric, /) -> Any:
     """Return the greater of x and y; NaN if one of them is."""
 
 
-@primitive
-def minimum(x: Numeric, y: Numeric, /) -> Any:
-    """Return the lesser of x and y; NaN if one of them is."""
+minimum = maximum.alike("minimum", "Return the lesser of x and y; NaN if one of them is.")
 
 
 @primitive
@@ -44,14 +42,8 @@ def tie_share(z: Numeric, x: Numeric, y: Numeric, /) -> Any:
     """Compute the share of x in the extremum z of x and y: 1, or 1/2 at a tie, or 0."""
 
 
-@primitive
-def fmax(x: Numeric, y: Numeric, /) -> Any:
-    """Return the greater of x and y; the other one if one of them is NaN."""
-
-
-@primitive
-def fmin(x: Numeric, y: Numeric, /) -> Any:
-    """Return the lesser of x and y; the other one if one of them is NaN."""
+fmax = maximum.alike("fmax", "Return the greater of x and y; the other one if one of them is NaN.")
+fmin = maximum.alike("fmin", "Return the lesser of x and y; the other one if one of them is NaN.")
 
 
 @primitive
@@ -59,9 +51,9 @@ def cumulative_max(x: Array, /, *, axis: int) -> Any:
     """Find the greatest of the first elements, y_k = max_{j≤k} x_j, along an axis."""
 
 
-@primitive
-def cumulative_min(x: Array, /, *, axis: int) -> Any:
-    """Find the least of the first elements, y_k = min_{j≤k} x_j, along an axis."""
+cumulative_min = cumulative_max.alike(
+    "cumulative_min", "Find the least of the first elements, y_k = min_{j≤k} x_j, along an axis."
+)
 
 
 @primitive
@@ -104,16 +96,8 @@ def abs(x: Numeric, /) -> Any:
     """Compute the absolute value."""
 
 
-@primitive
-def sign(x: Numeric, /) -> Any:
-    """-1, 0 or 1; of complex x, x / abs(x), and 0 at 0."""
-
-
-@primitive
-def copysign(x: Numeric, y: Numeric, /) -> Any:
-    """Combine the size of x with the sign of y."""
-
-
-@primitive
-def nextafter(x: Numeric, y: Numeric, /) -> Any:
-    """Find the floating-point number next to x in the direction of y."""
+sign = abs.alike("sign", "-1, 0 or 1; of complex x, x / abs(x), and 0 at 0.")
+copysign = maximum.alike("copysign", "Combine the size of x with the sign of y.")
+nextafter = maximum.alike(
+    "nextafter", "Find the floating-point number next to x in the direction of y."
+)

@@ -15,9 +15,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     """Sort the elements along an axis, in ascending order by default."""
 
 
-@primitive
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the places that `sort` takes the elements from."""
+argsort = sort.alike("argsort", "Return the places that `sort` takes the elements from.")
 
 
 @primitive

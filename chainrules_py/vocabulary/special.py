@@ -47,29 +47,14 @@ def gamma(x: Numeric, /) -> Any:
     """Compute the gamma function Γ(x)."""
 
 
-@primitive
-def gammaln(x: Numeric, /) -> Any:
-    """log |Γ(x)| of real x."""
-
-
-@primitive
-def loggamma(x: Numeric, /) -> Any:
-    """Compute the branch of log Γ(x) that is continuous but for a cut along the negative axis."""
-
-
-@primitive
-def gammasgn(x: Numeric, /) -> Any:
-    """Return the sign of Γ(x)."""
-
-
-@primitive
-def rgamma(x: Numeric, /) -> Any:
-    """1 / Γ(x), which has no poles."""
-
-
-@primitive
-def digamma(x: Numeric, /) -> Any:
-    """ψ(x) = Γ′(x) / Γ(x)."""
+gammaln = gamma.alike("gammaln", "log |Γ(x)| of real x.")
+loggamma = gamma.alike(
+    "loggamma",
+    "Compute the branch of log Γ(x) that is continuous but for a cut along the negative axis.",
+)
+gammasgn = gamma.alike("gammasgn", "Return the sign of Γ(x).")
+rgamma = gamma.alike("rgamma", "1 / Γ(x), which has no poles.")
+digamma = gamma.alike("digamma", "ψ(x) = Γ′(x) / Γ(x).")
 
 
 @primitive
@@ -82,9 +67,7 @@ def beta(a: Numeric, b: Numeric, /) -> Any:
     """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
 
 
-@primitive
-def betaln(a: Numeric, b: Numeric, /) -> Any:
-    """log |B(a, b)|."""
+betaln = beta.alike("betaln", "log |B(a, b)|.")
 
 
 @primitive
@@ -92,9 +75,7 @@ def gammainc(a: Numeric, x: Numeric, /) -> Any:
     """P(a, x), the share of the integral that is Γ(a) from 0 to x."""
 
 
-@primitive
-def gammaincc(a: Numeric, x: Numeric, /) -> Any:
-    """Q(a, x) = 1 - P(a, x)."""
+gammaincc = gammainc.alike("gammaincc", "Q(a, x) = 1 - P(a, x).")
 
 
 @primitive
@@ -110,54 +91,20 @@ def binom(n: Numeric, k: Numeric, /) -> Any:
 # ---------------------------------------------------------------------------------- errors
 
 
-@primitive
-def erf(x: Numeric, /) -> Any:
-    """Compute the error function, 2/√π times the integral of exp(-t²) from 0 to x."""
-
-
-@primitive
-def erfc(x: Numeric, /) -> Any:
-    """1 - erf(x)."""
-
-
-@primitive
-def erfcx(x: Numeric, /) -> Any:
-    """exp(x²) erfc(x)."""
-
-
-@primitive
-def erfi(x: Numeric, /) -> Any:
-    """-i erf(ix)."""
-
-
-@primitive
-def erfinv(x: Numeric, /) -> Any:
-    """Find the number with error function x."""
-
-
-@primitive
-def erfcinv(x: Numeric, /) -> Any:
-    """Find the number whose error function is 1 - x."""
-
-
-@primitive
-def dawsn(x: Numeric, /) -> Any:
-    """Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x."""
-
-
-@primitive
-def wofz(x: Numeric, /) -> Any:
-    """Compute the Faddeeva function exp(-x²) erfc(-ix), which is complex."""
-
-
-@primitive
-def ndtr(x: Numeric, /) -> Any:
-    """Compute the share of the standard normal distribution that is below x."""
-
-
-@primitive
-def log_ndtr(x: Numeric, /) -> Any:
-    """Compute the logarithm of `ndtr`."""
+erf = gamma.alike(
+    "erf", "Compute the error function, 2/√π times the integral of exp(-t²) from 0 to x."
+)
+erfc = gamma.alike("erfc", "1 - erf(x).")
+erfcx = gamma.alike("erfcx", "exp(x²) erfc(x).")
+erfi = gamma.alike("erfi", "-i erf(ix).")
+erfinv = gamma.alike("erfinv", "Find the number with error function x.")
+erfcinv = gamma.alike("erfcinv", "Find the number whose error function is 1 - x.")
+dawsn = gamma.alike(
+    "dawsn", "Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x."
+)
+wofz = gamma.alike("wofz", "Compute the Faddeeva function exp(-x²) erfc(-ix), which is complex.")
+ndtr = gamma.alike("ndtr", "Compute the share of the standard normal distribution that is below x.")
+log_ndtr = gamma.alike("log_ndtr", "Compute the logarithm of `ndtr`.")
 
 
 @primitive

@@ -32,29 +32,11 @@ def sin(x: Numeric, /) -> Any:
     """Compute the sine, x in radians."""
 
 
-@primitive
-def cos(x: Numeric, /) -> Any:
-    """Compute the cosine, x in radians."""
-
-
-@primitive
-def tan(x: Numeric, /) -> Any:
-    """Compute the tangent, x in radians."""
-
-
-@primitive
-def asin(x: Numeric, /) -> Any:
-    """Compute the angle with sine x, between -π/2 and π/2."""
-
-
-@primitive
-def acos(x: Numeric, /) -> Any:
-    """Compute the angle with cosine x, between 0 and π."""
-
-
-@primitive
-def atan(x: Numeric, /) -> Any:
-    """Compute the angle with tangent x, between -π/2 and π/2."""
+cos = sin.alike("cos", "Compute the cosine, x in radians.")
+tan = sin.alike("tan", "Compute the tangent, x in radians.")
+asin = sin.alike("asin", "Compute the angle with sine x, between -π/2 and π/2.")
+acos = sin.alike("acos", "Compute the angle with cosine x, between 0 and π.")
+atan = sin.alike("atan", "Compute the angle with tangent x, between -π/2 and π/2.")
 
 
 @primitive
@@ -62,46 +44,12 @@ def atan2(y: Numeric, x: Numeric, /) -> Any:
     """Compute the angle of the point (x, y), between -π and π."""
 
 
-@primitive
-def sinh(x: Numeric, /) -> Any:
-    """Compute the hyperbolic sine."""
-
-
-@primitive
-def cosh(x: Numeric, /) -> Any:
-    """Compute the hyperbolic cosine."""
-
-
-@primitive
-def tanh(x: Numeric, /) -> Any:
-    """Compute the hyperbolic tangent."""
-
-
-@primitive
-def asinh(x: Numeric, /) -> Any:
-    """Find the number with hyperbolic sine x."""
-
-
-@primitive
-def acosh(x: Numeric, /) -> Any:
-    """Find the number, not negative, with hyperbolic cosine x."""
-
-
-@primitive
-def atanh(x: Numeric, /) -> Any:
-    """Find the number with hyperbolic tangent x."""
-
-
-@primitive
-def deg2rad(x: Numeric, /) -> Any:
-    """Degrees as radians."""
-
-
-@primitive
-def rad2deg(x: Numeric, /) -> Any:
-    """Radians as degrees."""
-
-
-@primitive
-def sinc(x: Numeric, /) -> Any:
-    """sin(πx) / (πx), and 1 at 0."""
+sinh = sin.alike("sinh", "Compute the hyperbolic sine.")
+cosh = sin.alike("cosh", "Compute the hyperbolic cosine.")
+tanh = sin.alike("tanh", "Compute the hyperbolic tangent.")
+asinh = sin.alike("asinh", "Find the number with hyperbolic sine x.")
+acosh = sin.alike("acosh", "Find the number, not negative, with hyperbolic cosine x.")
+atanh = sin.alike("atanh", "Find the number with hyperbolic tangent x.")
+deg2rad = sin.alike("deg2rad", "Degrees as radians.")
+rad2deg = sin.alike("rad2deg", "Radians as degrees.")
+sinc = sin.alike("sinc", "sin(πx) / (πx), and 1 at 0.")

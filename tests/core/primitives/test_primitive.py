@@ -10,6 +10,7 @@ import pytest
 
 from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, primitive
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import where_defined
 
 
 @primitive
@@ -29,6 +30,28 @@ def test_operands_by_name_and_defaults_are_filled_in():
         {"power", "label"},
     )
     assert affine.__doc__ == "An affine function, to a power."
+
+
+@primitive
+def total_of(x, /, *, axis=None):
+    """A sum."""
+
+
+product_of = total_of.alike("product_of", "A product.")
+
+
+def test_a_word_alike_shares_the_signature_and_nothing_else():
+    assert product_of.signature == total_of.signature
+    assert (product_of.operands, product_of.options) == (("x",), {"axis": None})
+    assert (product_of.__name__, product_of.__doc__) == ("product_of", "A product.")
+    assert product_of.__module__ == __name__
+    assert pickle.loads(pickle.dumps(product_of)) is product_of
+    where = f"{__file__}:{product_of.__wrapped__.__code__.co_firstlineno}"
+    assert where_defined(product_of) == where != where_defined(total_of)
+    product_of.implement(lambda x, *, axis: x * 3, types=(int,))
+    assert product_of(2, axis=None) == 6
+    with pytest.raises(NoRuleError):
+        total_of(2)
 
 
 @pytest.mark.parametrize(
