@@ -1,0 +1,18 @@
+"""The two corpora together: wrong rules by their topics, and right ones."""
+
+from __future__ import annotations
+
+from tests.testing.planted import calls, conduct, numbers, right_ordinary
+from tests.testing.planted.build import Plant, Right
+
+WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
+    "numbers": numbers.WRONG,
+    "conduct": conduct.WRONG,
+    "other calls": calls.WRONG,
+}
+RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
+    "ordinary": right_ordinary.RIGHT,
+}
+
+WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}
+RIGHT = {name: right for rights in RIGHT_BY_TOPIC.values() for name, right in rights.items()}

@@ -1,0 +1,31 @@
+"""No right rule is called wrong, whatever the draw."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.testing.planted.corpora import RIGHT, RIGHT_BY_TOPIC
+from tests.testing.planted.judging import judge_right
+from tests.testing.planted.known import KNOWN_ALARMS
+from tests.testing.planted.test_wrong import marked
+
+SEEDS = 20
+
+
+@pytest.mark.parametrize("name", marked(RIGHT, KNOWN_ALARMS))
+def test_right_rule_is_not_called_wrong(name):
+    answer = judge_right(RIGHT[name])
+    assert not answer.is_alarm, str(answer.error)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1, SEEDS))
+@pytest.mark.parametrize("name", [name for name in RIGHT if name not in KNOWN_ALARMS])
+def test_right_rule_is_not_called_wrong_in_another_draw(name, seed):
+    answer = judge_right(RIGHT[name], seed)
+    assert not answer.is_alarm, str(answer.error)
+
+
+def test_names_are_unique_and_known_ones_exist():
+    assert len(RIGHT) == sum(map(len, RIGHT_BY_TOPIC.values()))
+    assert KNOWN_ALARMS.keys() <= RIGHT.keys()

@@ -1,0 +1,43 @@
+"""Each planted wrong rule is caught by one call of `check_rule`, and called by its name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.testing.planted.corpora import RIGHT, WRONG, WRONG_BY_TOPIC
+from tests.testing.planted.judging import judge_wrong
+from tests.testing.planted.known import KNOWN
+
+
+def marked(names, known):
+    """The names as parameters; what is known to fail has to."""
+    return [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=known[name]))
+        if name in known
+        else name
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize("name", marked(WRONG, KNOWN))
+def test_wrong_rule_is_caught_and_named(name):
+    plant = WRONG[name]
+    answer = judge_wrong(plant)
+    assert answer.is_alarm, "missed"
+    assert answer.report is not None, answer.error
+    assert answer.is_named(plant), f"{answer.name!r} is not {plant.says!r}\n{answer.report}"
+    assert "planted/" in answer.report.where.replace("\\", "/")
+    assert "seed 0" in str(answer.error)
+
+
+def test_names_are_unique_and_known_ones_exist():
+    assert len(WRONG) == sum(map(len, WRONG_BY_TOPIC.values()))
+    assert not WRONG.keys() & RIGHT.keys()
+    assert KNOWN.keys() <= WRONG.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, plant in WRONG.items() if plant.cites])
+def test_citation_is_an_issue(name):
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", WRONG[name].cites)
