@@ -26,13 +26,6 @@ from chainrules_py.errors import (
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import alias
 from chainrules_py.registry.bind.bind import bind
-from chainrules_py.registry.custom import (
-    CustomFunction,
-    augmented_rule,
-    custom_jvp,
-    custom_vjp,
-    user_grad,
-)
 from chainrules_py.registry.explain import coverage, explain, rules_for
 from chainrules_py.registry.pens import (
     bilinear_rule,
@@ -80,7 +73,6 @@ __all__ = [
     "Config",
     "ContractError",
     "ConvergenceError",
-    "CustomFunction",
     "DegeneracyWarning",
     "ForwardMode",
     "LinearMap",
@@ -107,14 +99,11 @@ __all__ = [
     "accumulate",
     "add_tangents",
     "alias",
-    "augmented_rule",
     "bilinear_rule",
     "bind",
     "composites",
     "canonicalize",
     "coverage",
-    "custom_jvp",
-    "custom_vjp",
     "explain",
     "export",
     "find_rule",
@@ -142,7 +131,6 @@ __all__ = [
     "scale",
     "space",
     "unthunk",
-    "user_grad",
     "vocabulary",
     "zero_tangent",
 ]

@@ -49,7 +49,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
     ),
-    "chainrules_py.registry.bind.bind": "Bound annotate bind_both part shares_a_run",
+    "chainrules_py.registry.bind.bind": "Bound annotate part shares_a_run",
     "chainrules_py.registry.bind.entries": ("assembled canonical dense densely flat opened"),
     "chainrules_py.registry.bind.general": "register_half",
     "chainrules_py.registry.bind.linear": "register_adjoint",

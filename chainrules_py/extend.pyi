@@ -165,7 +165,6 @@ from chainrules_py.registry.bind.batch import (
 from chainrules_py.registry.bind.bind import (
     Bound,
     annotate,
-    bind_both,
     part,
     shares_a_run,
 )
@@ -359,7 +358,6 @@ __all__ = [
     "basis",
     "batched",
     "beside",
-    "bind_both",
     "block",
     "call_native",
     "canonical",

@@ -10,9 +10,8 @@ from chainrules_py.config import Capability
 from chainrules_py.primitives.dispatch import signature_text, where_defined
 from chainrules_py.primitives.plugins import Layer, layer_of
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.vocabulary.views import gives_views
 
-__all__ = ["MODES", "Recipe", "Rule", "Source", "Statement"]
+__all__ = ["MODES", "Rule", "Source", "Statement"]
 
 MODES = ("forward", "reverse")
 _OVERRIDE = len(Layer)
@@ -65,38 +64,6 @@ class Source:
 
     def __repr__(self) -> str:
         return f"{self.name} at {self.where}"
-
-
-class Recipe:
-    """How statements of one kind are bound, and what is true of each of them.
-
-    It has a method for each mode that it can be bound in, see `chainrules_py.bind`: they take a
-    `Request`, and give a `Bound`, or None if no derivative flows.
-
-    Attributes
-    ----------
-    pen : str
-        What such a statement is written with.
-    is_constant : bool
-        Whether no derivative flows, ever.
-    is_elementwise : bool
-        Whether the function acts element by element, by a partial per operand.
-    is_linear : bool
-        Whether it is linear jointly in all operands that can be perturbed.
-    is_smooth : bool
-        Whether the statement leaves no choice: no strong zero, no value at a kink.
-    gives_maps : bool
-        Whether it is a function that gives the value with one `LinearMap` per operand.
-    saves_values : bool
-        Whether nothing is saved but operands and results as they are, or their spaces.
-    """
-
-    pen = ""
-    is_constant = is_elementwise = is_linear = is_smooth = gives_maps = saves_values = False
-
-    def may_view(self, primal: Primitive[..., Any]) -> bool:
-        """Tell whether a function that such a statement is about may give a view of its operand."""
-        return gives_views(primal)
 
 
 @final

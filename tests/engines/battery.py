@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import LinearMap, Tangent, custom_jvp, custom_vjp, frule, primitive, rrule
+from chainrules_py import LinearMap, Tangent, frule, primitive, rrule
 from chainrules_py import vocabulary as v
+from chainrules_py.compat import custom_jvp, custom_vjp
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,

@@ -91,11 +91,6 @@ ELSEWHERE = (
         "exported functions have entries",
     ),
     (
-        "chainrules_py/registry/bind/transposed.py",
-        "tests/core/registry/custom/test_custom.py",
-        "by halves that are given alone",
-    ),
-    (
         "chainrules_py/registry/bind/recipes.py",
         "tests/core/registry/test_table.py",
         "a list of the recipes of pens",
@@ -105,7 +100,7 @@ ELSEWHERE = (
         "tests/core/engines/test_frule_rrule.py",
         "whoever asks for a derivative binds",
     ),
-    ("chainrules_py/registry/custom/*", "tests/core/registry/custom/test_custom.py", ROOM),
+    ("chainrules_py/compat/*", "tests/core/compat/test_compat.py", ROOM),
     (
         "chainrules_py/registry/*",
         "tests/core/registry/test_table.py",

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import augmented_rule, find_rule, primitive, rrule
+from chainrules_py import find_rule, primitive, rrule
+from chainrules_py.compat import augmented_rule
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp, vjp
 
@@ -93,7 +94,8 @@ def test_the_rule_of_a_library_function_is_replaced():
     """In a process of its own, since a statement about `np.multiply` is one for all."""
     program = """
 import numpy as np
-from chainrules_py import augmented_rule, explain
+from chainrules_py import explain
+from chainrules_py.compat import augmented_rule
 from chainrules_tape import grad, jvp
 
 def augmented_mul(x: np.ndarray, y: np.ndarray):

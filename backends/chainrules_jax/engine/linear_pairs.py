@@ -18,7 +18,6 @@ from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
-    CustomFunction,
     NoTangent,
     NotDifferentiableError,
     RuleError,
@@ -27,11 +26,11 @@ from chainrules_py import (
     find_rule,
     unthunk,
 )
+from chainrules_py.compat import CustomFunction
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
     TreeDef,
-    bind_both,
     demand_rule,
     describe,
     flatten_tangent,
@@ -212,7 +211,7 @@ class Program:
         operands = self.operands(leaves)
         rule = self._rule(operands)
         classes = tuple([type(x) for x in operands])
-        bound = bind_both(rule, classes, self._wanted(moves), config=config)
+        bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
             return self.opened(self.word(*operands, **self.options)), None, []
         y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)

@@ -10,16 +10,18 @@ wanted the tuple of them, in order. How a kind of statement is specialised stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.registry.statement import Recipe, Rule, Statement
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values import arrays
+from chainrules_py.vocabulary.views import gives_views
 
-__all__ = ["Bound", "Request", "bind", "bind_both", "annotate", "part", "shares_a_run"]
+__all__ = ["Bound", "Recipe", "Request", "bind", "annotate", "part", "shares_a_run"]
 
 
 @final
@@ -33,7 +35,8 @@ class Request:
     operands : tuple of type
         The types of the payloads.
     wanted : tuple of bool
-        For which operands tangents are given, or cotangents asked.
+        For which operands tangents are given, or cotangents asked, among those that a derivative
+        is stated in; at least one.
     active : tuple of int
         The places of those.
     primal : callable
@@ -59,11 +62,6 @@ class Request:
         self.primal = primal
         self.config = config
 
-    def among(self, possible: Iterable[bool]) -> Request:
-        """Return the request without the operands that no derivative is stated in."""
-        wanted = tuple([w and p for w, p in zip(self.wanted, possible, strict=True)])
-        return Request(self.statement, self.operands, wanted, self.primal, self.config)
-
 
 @final
 class Bound:
@@ -74,7 +72,8 @@ class Bound:
     run : callable
         In reverse mode ``run(links, *operands, **options) -> (y, record)``; in forward mode
         ``run(tangents, *operands, **options) -> (y, y_dot)``, one tangent per wanted operand; to
-        linearize as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in the record.
+        linearize as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in the record; for
+        both ``(y, (push, pull, *saved))``, where ``pull`` always gives a tuple.
     wanted : tuple of bool
         The mask that tangents are given for, or cotangents come back for.
     pull_into : callable or None
@@ -127,6 +126,60 @@ class Bound:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
 
 
+class Recipe:
+    """How statements of one kind are bound, and what is true of each of them.
+
+    It has a method for each mode that it can be bound in, see `bind`: they take a `Request`, and
+    give a `Bound`.
+
+    Attributes
+    ----------
+    pen : str
+        What such a statement is written with.
+    is_constant : bool
+        Whether no derivative flows, ever.
+    is_elementwise : bool
+        Whether the function acts element by element, by a partial per operand.
+    is_linear : bool
+        Whether it is linear jointly in all operands that can be perturbed.
+    is_smooth : bool
+        Whether the statement leaves no choice: no strong zero, no value at a kink.
+    gives_maps : bool
+        Whether it is a function that gives the value with one `LinearMap` per operand.
+    saves_values : bool
+        Whether nothing is saved but operands and results as they are, or their spaces.
+    """
+
+    pen = ""
+    is_constant = is_elementwise = is_linear = is_smooth = gives_maps = saves_values = False
+
+    def may_view(self, primal: Primitive[..., Any]) -> bool:
+        """Tell whether a function that such a statement is about may give a view of its operand."""
+        return gives_views(primal)
+
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands a derivative is stated."""
+        return (True,) * n
+
+    def forward(self, request: Request) -> Bound:
+        """Bind tangents that are pushed at once."""
+        raise NotImplementedError
+
+    def linearize(self, request: Request) -> Bound:
+        """Bind tangents that come later: without a separate push, one more run for each."""
+        primal, run_forward = request.primal, self.forward(request).run
+
+        def push(tangents: tuple[Any, ...], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            return run_forward(tangents, *xs, **options)[1]
+
+        annotate(push, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            return primal(*xs, **options), (push, links, xs, options)
+
+        return Bound(request, run)
+
+
 def bind(
     rule: Rule,
     operands: tuple[type, ...],
@@ -146,8 +199,9 @@ def bind(
         The types of the payloads.
     wanted : tuple of bool
         For which operands tangents are given, or cotangents asked.
-    mode : {"forward", "reverse", "linearize"}
-        Which half: tangents at once, cotangents later, or tangents later.
+    mode : {"forward", "reverse", "linearize", "both"}
+        Which half: tangents at once, cotangents later, tangents later; or both later, for an
+        engine that does not know yet which it will need.
     primal : callable, optional
         The function that was called, where it is not the primitive: it computes the value, so
         that tracing does not change a bit of it.
@@ -162,7 +216,14 @@ def bind(
     Raises
     ------
     NotDifferentiableError
-        If the rule does not state this mode.
+        If the rule does not state this mode. Of both, a half that nobody states raises where it is
+        called.
+
+    Notes
+    -----
+    Where the halves of both are two statements, of which neither knows what the other saves (see
+    `shares_a_run`), what is saved is that of the reverse rule, and a push runs the forward rule
+    with the operands.
 
     Examples
     --------
@@ -173,21 +234,30 @@ def bind(
     >>> y, (pull, links, *saved) = bound.run("links", 2.0, 3.0)
     >>> y, pull(1.0, *saved)
     (6.0, 3.0)
+    >>> bound = bind(find_rule(multiply, types), types, (True, False), "both")
+    >>> y, (push, pull, *saved) = bound.run("links", 2.0, 3.0)
+    >>> y, push((1.0,), *saved), pull(1.0, *saved)
+    (6.0, 3.0, (3.0,))
     """
     key = (operands, wanted, mode, primal, config)
     try:
         return rule.bound[key]  # type: ignore[no-any-return]
     except KeyError:
         pass
-    statement = rule.statement("forward" if mode == "linearize" else mode)
-    if statement is None:
+    statement = rule.reverse if mode == "reverse" else rule.forward
+    if statement is None and mode != "both":
         raise NotDifferentiableError(_no_mode(rule, mode))
     if primal is None or arrays.computed_by_words(operands):
         primal = _primal_function(rule.primal, operands)
-    request = Request(statement, operands, wanted, primal, config)
-    recipe = statement.recipe
-    make = getattr(recipe, mode, None) or (lambda request: _rerun(recipe, request))
-    bound: Bound | None = make(request) if request.active else None
+    bound: Bound | None = None
+    if statement is None or (mode == "both" and not shares_a_run(rule)):
+        bound = _separately(rule, operands, wanted, primal, config)
+    else:
+        stated = statement.recipe.stated_in(len(operands))
+        among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
+        if any(among):
+            request = Request(statement, operands, among, primal, config)
+            bound = getattr(statement.recipe, mode)(request)
     rule.bound[key] = bound
     return bound
 
@@ -196,56 +266,6 @@ def shares_a_run(rule: Rule) -> bool:
     """Tell whether one run of a rule gives both halves, with the values they save in common."""
     forward = rule.forward
     return forward is not None and forward is rule.reverse and hasattr(forward.recipe, "both")
-
-
-def bind_both(
-    rule: Rule,
-    operands: tuple[type, ...],
-    wanted: tuple[bool, ...],
-    *,
-    primal: Callable[..., Any] | None = None,
-    config: Config | None = None,
-) -> Bound | None:
-    """Specialise a rule for an engine that does not know yet which half it will need.
-
-    Parameters are those of `bind`.
-
-    Returns
-    -------
-    Bound or None
-        ``run(links, *operands, **options) -> (y, (push, pull, *saved))``, with
-        ``push(tangents, *saved)`` for one tangent per wanted operand, and ``pull(y_bar, *saved)``
-        for the tuple of their cotangents, also of one. A half that nobody states raises where it
-        is called. Where the halves are two statements, of which neither knows what the other saves
-        (see `shares_a_run`), what is saved is that of the reverse rule, and a push runs the
-        forward rule with the operands.
-
-    Examples
-    --------
-    >>> from chainrules_py import find_rule
-    >>> from chainrules_py.vocabulary import multiply
-    >>> types = (float, float)
-    >>> bound = bind_both(find_rule(multiply, types), types, (True, False))
-    >>> y, (push, pull, *saved) = bound.run("links", 2.0, 3.0)
-    >>> y, push((1.0,), *saved), pull(1.0, *saved)
-    (6.0, 3.0, (3.0,))
-    """
-    key = (operands, wanted, "both", primal, config)
-    try:
-        return rule.bound[key]  # type: ignore[no-any-return]
-    except KeyError:
-        pass
-    own = primal is None or arrays.computed_by_words(operands)
-    compute: Any = _primal_function(rule.primal, operands) if own else primal
-    if not any(wanted):
-        bound = None
-    elif shares_a_run(rule):
-        request = Request(rule.forward, operands, wanted, compute, config)  # type: ignore[arg-type]
-        bound = request.statement.recipe.both(request)
-    else:
-        bound = _separately(rule, operands, wanted, compute, config)
-    rule.bound[key] = bound
-    return bound
 
 
 def _separately(
@@ -300,24 +320,6 @@ def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any
 
 def _no_mode(rule: Rule, mode: str) -> str:
     return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
-
-
-def _rerun(recipe: Any, request: Request) -> Bound | None:
-    """Linearize a rule that has no separate push: run it again for each tangent."""
-    forward: Bound | None = recipe.forward(request)
-    if forward is None:
-        return None
-    primal, run_forward = request.primal, forward.run
-
-    def push(tangents: tuple[Any, ...], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return run_forward(tangents, *xs, **options)[1]
-
-    annotate(push, request)
-
-    def run(links: Any, *xs: Any, **options: Any) -> Any:
-        return primal(*xs, **options), (push, links, xs, options)
-
-    return Bound(request.among(forward.wanted), run)
 
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:

@@ -58,11 +58,8 @@ class ElementwiseRecipe(Pushes):
         """Return False: it computes every element."""
         return False
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """For each operand y_bar conj(p), brought to the operand."""
-        request = request.among([p is not None for p in self.partials])
-        if not request.active:
-            return None
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
         pulls = Pulls(self, request, saved)
         shaped = [

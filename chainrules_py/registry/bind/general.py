@@ -8,8 +8,8 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
-from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.statement import Recipe, Statement
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
@@ -52,7 +52,7 @@ class GeneralRecipe(_Written):
     pen = "rule"
     gives_maps = True
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Bind the sum of the pushes."""
         stated, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
@@ -147,7 +147,7 @@ class GeneralRecipe(_Written):
 
         return Bound(request, run, may_be_zero=True)
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the pulls, each with its saved values."""
         stated, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)
@@ -214,7 +214,7 @@ class FruleRecipe(_Written):
 
     pen = "frule.register"
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
 
@@ -237,7 +237,7 @@ class RruleRecipe(_Written):
 
     pen = "rrule.register"
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n = request.active, len(request.operands)

@@ -7,8 +7,7 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
-from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.statement import Recipe
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
@@ -53,7 +52,7 @@ class LinearRecipe(Recipe):
         self.pull_into = pull_into
         self.batched = batched
 
-    def _linear(self, n: int) -> tuple[bool, ...]:
+    def stated_in(self, n: int) -> tuple[bool, ...]:
         """In which of n operands the function is linear."""
         flags = tuple([t is not None for t in self.transposes])
         if not self.variadic:
@@ -71,12 +70,9 @@ class LinearRecipe(Recipe):
         assert last is not None
         return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Bind the function itself, applied to the tangents."""
-        linear = self._linear(len(request.operands))
-        request = request.among(linear)
-        if not request.active:
-            return None
+        linear = self.stated_in(len(request.operands))
         primal, word, active = request.primal, request.statement.primal, request.active
         alone = active == (0,) and sum(linear) == 1
 
@@ -96,12 +92,9 @@ class LinearRecipe(Recipe):
 
         return Bound(request, run)
 
-    def linearize(self, request: Request) -> Bound | None:
+    def linearize(self, request: Request) -> Bound:
         """Bind the function itself, applied to tangents that come later."""
-        linear = self._linear(len(request.operands))
-        request = request.among(linear)
-        if not request.active:
-            return None
+        linear = self.stated_in(len(request.operands))
         primal, word, active = request.primal, request.statement.primal, request.active
 
         def moved(tangents: tuple[Any, ...], xs: tuple[Any, ...]) -> list[Any]:
@@ -135,31 +128,26 @@ class LinearRecipe(Recipe):
 
         return Bound(request, run)
 
-    def both(self, request: Request) -> Bound | None:
+    def both(self, request: Request) -> Bound:
         """Bind the function and its transposes."""
         linear = self.linearize(request)
-        if linear is None:
-            return None
         transposes = [(i, self._transpose(i)) for i, w in enumerate(linear.wanted) if w]
 
         def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
             return tuple([fit(f(y_bar, *xs, **options), xs[i]) for i, f in transposes])
 
-        return _with_pull(linear, annotate(pull, request), request.among(linear.wanted))
+        return _with_pull(linear, annotate(pull, request), request)
 
     def _with_directions(self, xs: Any, options: dict[str, Any], y: Any) -> Any:
         """Operands and options of a call whose linear operands have directions in front."""
         if self.batched == "broadcast":
-            given = zip(xs, self._linear(len(xs)), strict=True)
+            given = zip(xs, self.stated_in(len(xs)), strict=True)
             return [aligned(x, y.ndim) if flag else x for x, flag in given], options
         return (xs, options) if self.batched is True else self.batched(tuple(xs), options)
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the transposes, of the cotangent and of the operands' spaces."""
-        linear = self._linear(len(request.operands))
-        request = request.among(linear)
-        if not request.active:
-            return None
+        linear = self.stated_in(len(request.operands))
         primal = request.primal
 
         pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
@@ -249,7 +237,7 @@ class BilinearRecipe(Recipe):
         """Return False: it computes every element."""
         return False
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Bind the function itself, with a tangent in the place of its operand."""
         primal, word, active = request.primal, request.statement.primal, request.active
 
@@ -307,7 +295,7 @@ class BilinearRecipe(Recipe):
 
         return _with_pull(self.linearize(request), annotate(pull, request), request)
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
 
@@ -363,11 +351,9 @@ class ConstantRecipe(Recipe):
     pen = "non_differentiable"
     is_constant = is_smooth = True
 
-    def forward(self, request: Request) -> None:
-        """Return None: nothing flows."""
-        return
-
-    linearize = reverse = both = forward
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands a derivative is stated: in none."""
+        return (False,) * n
 
 
 def fits(t: Any, y: Any) -> bool:

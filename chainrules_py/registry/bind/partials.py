@@ -13,8 +13,8 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
-from chainrules_py.registry.bind.bind import Bound, Request, annotate
-from chainrules_py.registry.statement import Recipe, Statement
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -36,6 +36,10 @@ class Pushes(Recipe):
     forms: tuple[tuple[str, Any], ...]
     singular: bool
     complex: str | None
+
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands there is a partial."""
+        return tuple([p is not None for p in self.partials])
 
     def check(self, statement: Statement, *values: Any) -> None:
         """Raise if there is a complex number, and what a partial means there was not said."""
@@ -64,11 +68,8 @@ class Pushes(Recipe):
                 found.append((_times(c), None))
         return found
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Sum over the operands of x_dot p, brought to the result."""
-        request = request.among([p is not None for p in self.partials])
-        if not request.active:
-            return None
         primal, statement, terms = request.primal, request.statement, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
@@ -96,11 +97,8 @@ class Pushes(Recipe):
         number = request.operands[1 - k] in (int, float, bool)
         return Bound(request, _push_half(primal, k, *terms[0], fits, number, finish))
 
-    def linearize(self, request: Request) -> Bound | None:
+    def linearize(self, request: Request) -> Bound:
         """Bind the partials, for tangents that come later."""
-        request = request.among([p is not None for p in self.partials])
-        if not request.active:
-            return None
         primal, statement, terms = request.primal, request.statement, self._terms(request)
         computed = [partial for _, partial in terms if partial is not None]
 
@@ -128,12 +126,9 @@ class Pushes(Recipe):
 
         return Bound(request, run)
 
-    def both(self, request: Request) -> Bound | None:
+    def both(self, request: Request) -> Bound:
         """Bind the partials, for tangents and for cotangents."""
         linear = self.linearize(request)
-        if linear is None:
-            return None
-        request = request.among(linear.wanted)
         linearize, terms, active = linear.run, self._terms(request), request.active
 
         def pull(y_bar: Any, _: Any, spaces: tuple[Any, ...], y: Any, *ps: Any) -> Any:

@@ -7,16 +7,13 @@ derivative flows.
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
-from chainrules_py.registry.bind.transposed import AugmentedRecipe, PushedRecipe
 
 __all__ = [
-    "AugmentedRecipe",
     "BilinearRecipe",
     "ConstantRecipe",
     "FruleRecipe",
     "GeneralRecipe",
     "LinearRecipe",
-    "PushedRecipe",
     "RruleRecipe",
     "ElementwiseRecipe",
 ]

@@ -21,7 +21,6 @@ from chainrules_py import (
     Tangent,
     TracerError,
     UnsupportedKeywordError,
-    custom_vjp,
     frule,
     non_differentiable,
     primitive,
@@ -30,6 +29,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.compat import custom_vjp
 from chainrules_py.engines import export as core_export
 from chainrules_py.vocabulary import strict
 

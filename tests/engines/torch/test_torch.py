@@ -21,7 +21,6 @@ from chainrules_py import (
     Tangent,
     UnsupportedKeywordError,
     ZeroTangent,
-    custom_vjp,
     explain,
     frule,
     primitive,
@@ -31,6 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py import export as export_to
 from chainrules_py import vocabulary as v
+from chainrules_py.compat import custom_vjp
 from chainrules_py.engines.export import Support
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule

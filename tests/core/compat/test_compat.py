@@ -24,9 +24,6 @@ from chainrules_py import (
     RuleError,
     Tangent,
     ZeroTangent,
-    augmented_rule,
-    custom_jvp,
-    custom_vjp,
     explain,
     find_rule,
     frule,
@@ -34,8 +31,8 @@ from chainrules_py import (
     primitive,
     rrule,
     rule,
-    user_grad,
 )
+from chainrules_py.compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py.testing import check_rule
 from chainrules_tape import Tape, grad, jvp, vjp
 
@@ -557,7 +554,7 @@ def test_without_a_statement_nothing_is_differentiated_in_silence():
 def test_who_stated_it_is_told():
     text = repr(explain(by_vjp(), X, Y))
     assert re.search(
-        r"rrule +custom_vjp for \(object, object\) \(user\) .*test_custom\.py:\d+", text
+        r"rrule +custom_vjp for \(object, object\) \(user\) .*test_compat\.py:\d+", text
     )
     assert "forward (user), requires {reverse mode}" in text
 
@@ -628,7 +625,7 @@ def test_a_bad_answer_is_named(what):
         with pytest.raises(kind, match=text) as caught:
             take()
         told = str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
-        assert "test_custom.py" in told
+        assert "test_compat.py" in told
 
 
 BAD_PUSHES = {

@@ -29,7 +29,7 @@ from chainrules_py.primitives.closures.freeze import (
     frozen,
 )
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.bind import Bound, Request, annotate
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.entries import (
     assembled,
     canonical,
@@ -38,7 +38,7 @@ from chainrules_py.registry.bind.entries import (
     flat,
     opened,
 )
-from chainrules_py.registry.statement import Recipe, Statement
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import project, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
@@ -50,14 +50,25 @@ __all__ = ["AugmentedRecipe", "PushedRecipe"]
 
 
 class _OneMode(Recipe):
-    """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed."""
+    """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed.
+
+    Attributes
+    ----------
+    mode : str
+        Which that is.
+    functions : tuple of callable
+        All whose captured values count; the second says where the statement was written.
+    """
+
+    mode: str
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
         self.functions = functions
         self.fixed = fixed
 
-    def _request(self, request: Request) -> Request:
-        return request.among([i not in self.fixed for i in range(len(request.operands))])
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands a derivative is stated: in those that are not held fixed."""
+        return tuple([i not in self.fixed for i in range(n)])
 
     def _check(
         self,
@@ -91,6 +102,7 @@ class PushedRecipe(_OneMode):
     """
 
     pen = "custom_jvp"
+    mode = "forward"
 
     def __init__(
         self,
@@ -106,11 +118,8 @@ class PushedRecipe(_OneMode):
         self.push = make(*written)
         self.instantiate = instantiate
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Bind the function, with zeros where no tangent is given."""
-        request = self._request(request)
-        if not request.active:
-            return None
         active, statement = request.active, request.statement
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -120,11 +129,8 @@ class PushedRecipe(_OneMode):
 
         return Bound(request, run)
 
-    def linearize(self, request: Request) -> Bound | None:
+    def linearize(self, request: Request) -> Bound:
         """Bind one more run of the function per tangent, with names from outside as they were."""
-        request = self._request(request)
-        if not request.active:
-            return None
         active, statement, primal = request.active, request.statement, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -141,11 +147,8 @@ class PushedRecipe(_OneMode):
         annotate(push, request)
         return Bound(request, run)
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the transpose in the tangents that are wanted."""
-        request = self._request(request)
-        if not request.active:
-            return None
         active, statement, config = request.active, request.statement, _engine(request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -223,6 +226,8 @@ class AugmentedRecipe(_OneMode):
         with None complex numbers are refused.
     """
 
+    mode = "reverse"
+
     def __init__(
         self,
         forward: Callable[..., Any],
@@ -241,11 +246,8 @@ class AugmentedRecipe(_OneMode):
         self.residuals = residuals
         self.pen = "custom_vjp" if residuals else "augmented_rule"
 
-    def reverse(self, request: Request) -> Bound | None:
+    def reverse(self, request: Request) -> Bound:
         """Bind the pair; its later half uses names from outside as they were at the call."""
-        request = self._request(request)
-        if not request.active:
-            return None
         active, statement = request.active, request.statement
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -277,11 +279,8 @@ class AugmentedRecipe(_OneMode):
         annotate(pull, request)
         return Bound(request, run, may_be_zero=True)
 
-    def linearize(self, request: Request) -> Bound | None:
+    def linearize(self, request: Request) -> Bound:
         """Bind the transpose of ``backward``, which is linear in the cotangent of the result."""
-        request = self._request(request)
-        if not request.active:
-            return None
         active, statement, config = request.active, request.statement, _engine(request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -308,17 +307,15 @@ class AugmentedRecipe(_OneMode):
         annotate(push, request)
         return Bound(request, run)
 
-    def forward(self, request: Request) -> Bound | None:
+    def forward(self, request: Request) -> Bound:
         """Linearized, and pushed at once."""
         linear = self.linearize(request)
-        if linear is None:
-            return None
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, (push, _, *saved) = linear.run(None, *xs, **options)
             return y, push(tangents, *saved)
 
-        return Bound(request.among(linear.wanted), run)
+        return Bound(request, run)
 
     def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
         """Compute the value and what is saved, with the spaces of the value and the operands."""

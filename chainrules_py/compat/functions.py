@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
+from chainrules_py.compat.pairs import state
+from chainrules_py.compat.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py.errors import NotDifferentiableError, RuleError
 from chainrules_py.primitives.closures.freeze import recording
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.checks import checked_types
-from chainrules_py.registry.custom.pairs import state_pair, state_push
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -86,7 +87,7 @@ class CustomFunction(Primitive[P, R]):
 
             return push
 
-        state_push(self, make, (jvp,), self.fixed)
+        state(self, PushedRecipe(self, make, (jvp,), self.fixed))
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -140,7 +141,7 @@ class CustomFunction(Primitive[P, R]):
 
             return push
 
-        state_push(self, make, tuple(stated), self.fixed, instantiate=False)
+        state(self, PushedRecipe(self, make, tuple(stated), self.fixed, instantiate=False))
 
     def defvjp(
         self,
@@ -192,7 +193,7 @@ class CustomFunction(Primitive[P, R]):
         if complex not in (None, "adjoint", "jax"):
             msg = f"complex={complex!r} in {self.__name__}.defvjp; say 'adjoint' or 'jax'"
             raise RuleError(msg)
-        state_pair(self, fwd, bwd, self.fixed, recompute=recompute, complex=complex)
+        state(self, AugmentedRecipe(fwd, bwd, self.fixed, recompute, True, complex))
 
     def _check(
         self, function: Callable[..., Any], n: int, shown: str, *, all_options: bool = True
@@ -271,8 +272,6 @@ def _places(f: Primitive[..., Any], fixed: Places) -> frozenset[int]:
 
 
 @overload
-def custom_vjp(function: Callable[P, R], /) -> CustomFunction[P, R]: ...
-@overload
 def custom_vjp(
     function: Callable[P, R],
     /,
@@ -293,20 +292,23 @@ def custom_vjp(
     nondiff_argnums: int | Iterable[int] = (),
     nondiff_argnames: str | Iterable[str] = (),
 ) -> Any:
-    """Make a function one whose reverse mode is stated by ``f.defvjp(fwd, bwd)``, as in JAX.
+    """Make a function one whose derivative is stated by its own methods, as in JAX.
+
+    ``f.defvjp(fwd, bwd)`` states reverse mode, ``f.defjvp(jvp)`` or ``f.defjvps(...)`` forward
+    mode. `custom_vjp` and `custom_jvp` are two names of one function.
 
     Parameters
     ----------
     function : callable
         Positional parameters are operands, of any types; keyword-only ones are options.
     nondiff_argnums, nondiff_argnames : int, str, or several
-        Operands that are held fixed, as functions are. They come first in what ``bwd`` takes.
+        Operands that are held fixed, as functions are. They come first in what ``bwd``, or
+        ``jvp``, takes.
 
     Returns
     -------
     CustomFunction
-        It has ``defjvp`` and ``defjvps`` as well. The mode that nobody states is the transpose of
-        the one that is stated.
+        The mode that nobody states is the transpose of the one that is stated.
 
     Raises
     ------
@@ -330,6 +332,18 @@ def custom_vjp(
     (2.0, 0.0)
     >>> jvp(f, (0.0, 2.0), (1.0, 0.0))
     (0.0, 2.0)
+
+    Forward mode:
+
+    >>> @custom_jvp
+    ... def g(x, y):
+    ...     return sin(x) * y
+    >>> @g.defjvp
+    ... def g_jvp(primals, tangents):
+    ...     (x, y), (x_dot, y_dot) = primals, tangents
+    ...     return g(x, y), cos(x) * x_dot * y + sin(x) * y_dot
+    >>> grad(g, (0, 1))(0.0, 2.0)
+    (2.0, 0.0)
     """
     fixed = (*_several(nondiff_argnums), *_several(nondiff_argnames))
     if function is None:
@@ -337,68 +351,8 @@ def custom_vjp(
     return CustomFunction(function, fixed)
 
 
+custom_jvp = custom_vjp
+
+
 def _several(places: Places) -> tuple[int | str, ...]:
     return (places,) if isinstance(places, (int, str)) else tuple(places)
-
-
-@overload
-def custom_jvp(function: Callable[P, R], /) -> CustomFunction[P, R]: ...
-@overload
-def custom_jvp(
-    function: Callable[P, R],
-    /,
-    *,
-    nondiff_argnums: int | Iterable[int] = ...,
-    nondiff_argnames: str | Iterable[str] = ...,
-) -> CustomFunction[P, R]: ...
-@overload
-def custom_jvp(
-    *,
-    nondiff_argnums: int | Iterable[int] = ...,
-    nondiff_argnames: str | Iterable[str] = ...,
-) -> Callable[[Callable[P, R]], CustomFunction[P, R]]: ...
-def custom_jvp(
-    function: Any = None,
-    /,
-    *,
-    nondiff_argnums: int | Iterable[int] = (),
-    nondiff_argnames: str | Iterable[str] = (),
-) -> Any:
-    """Make a function one whose forward mode is stated by ``f.defjvp``, as in JAX.
-
-    Parameters
-    ----------
-    function : callable
-        Positional parameters are operands, of any types; keyword-only ones are options.
-    nondiff_argnums, nondiff_argnames : int, str, or several
-        Operands that are held fixed, as functions are. They come first in what ``jvp`` takes.
-
-    Returns
-    -------
-    CustomFunction
-        As from `custom_vjp`; the two differ in nothing but their names.
-
-    Raises
-    ------
-    RuleError
-        If it takes ``**keywords``, or has no such operand to be held fixed.
-
-    Examples
-    --------
-    >>> from math import cos, sin
-    >>> @custom_jvp
-    ... def f(x, y):
-    ...     return sin(x) * y
-    >>> @f.defjvp
-    ... def f_jvp(primals, tangents):
-    ...     (x, y), (x_dot, y_dot) = primals, tangents
-    ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
-    >>> from chainrules_tape import grad
-    >>> grad(f, (0, 1))(0.0, 2.0)
-    (2.0, 0.0)
-    """
-    return custom_vjp(
-        *(() if function is None else (function,)),
-        nondiff_argnums=nondiff_argnums,
-        nondiff_argnames=nondiff_argnames,
-    )

@@ -1,4 +1,4 @@
-"""The pens of aggregates: a statement of one mode, and the one of the other that follows."""
+"""Statements of one mode, and the one of the other that follows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.compat.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py.config import ReverseMode
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py.registry.checks import Types, checked_types, find_primal
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
 
-__all__ = ["augmented_rule", "state_pair", "state_push"]
+__all__ = ["augmented_rule", "state"]
 
 
 def augmented_rule(
@@ -68,60 +68,36 @@ def augmented_rule(
     (3.0, 2.0)
     """
     primal = find_primal(f, "augmented_rule", written=augmented_forward)
-    signature, varargs = checked_types(primal, augmented_forward, types, 0)
+    found = checked_types(primal, augmented_forward, types, 0)
     recipe = AugmentedRecipe(augmented_forward, backward, recompute=recompute)
-    _enter(primal, recipe, backward, ("reverse", "forward"), (signature, varargs), override)
+    state(primal, recipe, found, override=override)
 
 
-def state_pair(
-    f: Primitive[..., Any],
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
-    fixed: frozenset[int],
-    *,
-    recompute: bool,
-    complex: str | None,
-) -> None:
-    """State the reverse mode of f, for any types, by a pair with residuals."""
-    recipe = AugmentedRecipe(
-        forward, backward, fixed, recompute=recompute, residuals=True, complex=complex
-    )
-    _enter(f, recipe, backward, ("reverse", "forward"), _any_types(f))
-
-
-def state_push(
-    f: Primitive[..., Any],
-    make: Callable[..., Callable[..., Any]],
-    written: tuple[Callable[..., Any], ...],
-    fixed: frozenset[int],
-    *,
-    instantiate: bool = True,
-) -> None:
-    """State the forward mode of f, for any types: ``make(*written)`` of what a person wrote."""
-    recipe = PushedRecipe(f, make, written, fixed, instantiate=instantiate)
-    _enter(f, recipe, written[0], ("forward", "reverse"), _any_types(f))
-
-
-def _any_types(f: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
-    return (object,) * len(f.operands), object if f.variadic else None
-
-
-def _enter(
+def state(
     primal: Primitive[..., Any],
     recipe: AugmentedRecipe | PushedRecipe,
-    written: Callable[..., Any],
-    modes: tuple[str, str],
-    types: tuple[tuple[Any, ...], Any],
+    types: tuple[tuple[Any, ...], Any] | None = None,
+    *,
     override: bool = False,
 ) -> None:
-    """Enter a statement of the first mode, and its transpose for the second."""
+    """Enter a statement of the mode that a person wrote, and its transpose for the other.
+
+    For operands of any types, unless types are given.
+    """
+    signature, varargs = types or (
+        (object,) * len(primal.operands),
+        object if primal.variadic else None,
+    )
+    written: Any = recipe.functions[1]
     while isinstance(written, functools.partial):
         written = written.func
     source = Source.function(written if hasattr(written, "__qualname__") else type(written))
-    for mode, transposed in zip(modes, (False, True), strict=True):
+    for mode in (recipe.mode, "forward" if recipe.mode == "reverse" else "reverse"):
+        transposed = mode != recipe.mode
         statement = Statement(
             primal,
-            *types,
+            signature,
+            varargs,
             source,
             recipe,
             modes=(mode,),

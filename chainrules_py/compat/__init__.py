@@ -1,0 +1,19 @@
+"""Forms from other systems: derivatives of aggregates, stated as JAX, Enzyme and others have it.
+
+Each way to state one writes to the same table as `chainrules_py.rule`, where every engine looks:
+
+``augmented_rule(f, forward, backward)``
+    ``forward(x) -> (y, saved)`` and ``backward(*saved, y_bar)``, for a primitive.
+``custom_vjp``, ``custom_jvp``
+    The decorators of JAX: ``f.defvjp(fwd, bwd)``, ``f.defjvp(jvp)``, ``f.defjvps(...)``.
+``user_grad(x)(region)``
+    Code that runs once, where it stands, with a derivative of its own; in a loop as well.
+
+They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
+"""
+
+from chainrules_py.compat.functions import CustomFunction, custom_jvp, custom_vjp
+from chainrules_py.compat.pairs import augmented_rule
+from chainrules_py.compat.regions import user_grad
+
+__all__ = ["CustomFunction", "augmented_rule", "custom_jvp", "custom_vjp", "user_grad"]
