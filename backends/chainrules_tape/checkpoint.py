@@ -31,7 +31,7 @@ from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable, wrap
 from chainrules_tape.functions.results import Tree, flatten, values_of
 from chainrules_tape.memory.guard import Guard
-from chainrules_tape.memory.write import innermost
+from chainrules_tape.memory.view import innermost
 
 __all__ = ["checkpoint", "checkpoint_chain"]
 

@@ -40,13 +40,10 @@ from chainrules_py.vocabulary.selection import where as select
 __all__ = [
     "Index",
     "adds_in_place",
-    "always_views",
     "converted",
-    "depends_on_layout",
     "duplicate",
     "gives_views",
     "joining",
-    "may_be_filled",
     "place",
     "places_of_joined",
     "read",
@@ -56,6 +53,7 @@ __all__ = [
     "rounded",
     "shape_back",
     "shaped",
+    "sharing",
     "stacked",
     "store",
     "subscripts",
@@ -69,43 +67,26 @@ read_whole = Index.split(Ellipsis)[0]
 read_rows_by = {"index": Index((Index.HOLE,))}
 """The options of reading with one array and nothing else."""
 
-_COPIES = (astype, to_device, copy)
-"""Words that may give the very array they got, where what the program called gives a copy."""
-_NEW = (sum, mean, cumulative_sum, concat, stack, select, take, scatter_add, put_at)
-"""Linear words that always make a new array: of them it need not be asked at each call."""
-_VIEWS = (
-    broadcast_to,
-    diagonal,
-    expand_dims,
-    flip,
-    imag,
-    matrix_transpose,
-    permute_dims,
-    real,
-    sliding_window_view,
-    squeeze,
-)
-"""Words whose result is a view in NumPy, whatever it is here; reshape's depends on the memory."""
+sharing = {
+    **dict.fromkeys((astype, to_device, copy), "copy"),
+    **dict.fromkeys((sum, mean, cumulative_sum, concat, stack, select), "copy"),
+    **dict.fromkeys((take, scatter_add, put_at), "copy"),
+    **dict.fromkeys((diagonal, expand_dims, flip, imag, matrix_transpose), "view"),
+    **dict.fromkeys((permute_dims, real, sliding_window_view, squeeze), "view"),
+    broadcast_to: "filled",
+    reshape: "layout",
+}
+"""How the result of a word that takes arrays apart shares their memory, where the word settles it.
+
+A "copy" is an array of its own to the program, though the word may give the very array it got. A
+"view" is one in NumPy, whatever it is here and however the array lies in memory; what is "filled"
+is one too, and may be a copy here, whose layout says nothing of NumPy's. By "layout" it is a view
+of some arrays, and a copy of others of the same shape."""
 
 
-def gives_views(primitive: Primitive[..., Any]) -> bool:
+def gives_views(word: Primitive[..., Any]) -> bool:
     """Tell whether a function that takes arrays apart may give a view of its operand."""
-    return primitive not in (*_COPIES, *_NEW)
-
-
-def always_views(word: Primitive[..., Any]) -> bool:
-    """Tell whether a program's call of a word gives a view, however the array lies in memory."""
-    return word in _VIEWS
-
-
-def depends_on_layout(word: Primitive[..., Any]) -> bool:
-    """Tell whether a word gives a view of some arrays, and a copy of others of the same shape."""
-    return word is reshape
-
-
-def may_be_filled(word: Primitive[..., Any]) -> bool:
-    """Tell whether a view in NumPy may be a copy here, whose layout says nothing of NumPy's."""
-    return word is broadcast_to
+    return sharing.get(word) != "copy"
 
 
 def written_through(

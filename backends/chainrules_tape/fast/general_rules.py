@@ -12,9 +12,9 @@ from typing import Any
 
 from chainrules_py import Primitive, Space
 from chainrules_py.extend import CapturedValues, global_names, memory_of
-from chainrules_py.vocabulary.views import always_views, depends_on_layout
+from chainrules_py.vocabulary.views import sharing
 from chainrules_tape.core.links import OneMaybeZero
-from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.view import note_view
 
 __all__ = ["may_read", "recorder_of_rule"]
 
@@ -48,7 +48,7 @@ def recorder_of_rule(
     plain = [i for i, cls in enumerate(operands) if i != place and memory_of(cls)]
     alone, memory = len(operands) == 1, memory_of(of)
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
-    asks = memory is not None and not always_views(primitive) and not depends_on_layout(primitive)
+    asks = memory is not None and primitive not in sharing
     owner = memory.owner if memory is not None and asks else None
 
     def record_of_rule(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
@@ -68,12 +68,8 @@ def recorder_of_rule(
         if type(record[-1]) is CapturedValues:
             tape.watch(record)
         made = variables[type(y)](y, tape, index)
-        if (
-            views
-            and (owner is None or (type(y) is of and owner(y) is owner(payload)))
-            and note_view(made, primitive, operands, options, y, payload)
-        ):
-            own_copy(made)
+        if views and (owner is None or (type(y) is of and owner(y) is owner(payload))):
+            note_view(made, primitive, operands, options, y, payload)
         return made
 
     return record_of_rule

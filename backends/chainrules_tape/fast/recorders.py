@@ -21,7 +21,7 @@ from chainrules_tape.fast.concatenate import joiner
 from chainrules_tape.fast.general_rules import recorder_of_rule
 from chainrules_tape.fast.steps import STEPS, STEPS_BESIDE_PLAIN
 from chainrules_tape.memory.add_into import AddInto, linker
-from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.view import note_view
 
 __all__ = ["FastCalls"]
 
@@ -219,8 +219,8 @@ def _recorder(
         if may_be_zero:
             tape.watch(record)
         made = results[type(y)](y, tape, index)
-        if views and note_view(made, primitive, operands, options, y, payloads[0]):
-            own_copy(made)
+        if views:
+            note_view(made, primitive, operands, options, y, payloads[0])
         return made
 
     return record_one_tape
@@ -240,8 +240,8 @@ def _recorder_alone(
         index = len(tape)
         tape.append(record)
         made = results[type(y)](y, tape, index)
-        if views and note_view(made, primitive, operands, options, y, payload):
-            own_copy(made)
+        if views:
+            note_view(made, primitive, operands, options, y, payload)
         return made
 
     return record_alone
@@ -266,8 +266,8 @@ def _recorder_beside_plain(
             if id(array) not in tape.held:
                 tape.guard.capture(array, record)
         made = results[type(y)](y, tape, index)
-        if views and note_view(made, primitive, operands, options, y, payload):
-            own_copy(made)
+        if views:
+            note_view(made, primitive, operands, options, y, payload)
         return made
 
     return record_beside_plain

@@ -7,9 +7,9 @@ it was written, and a cotangent is added to what the same index picks of a buffe
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
+from weakref import ref
 
 from chainrules_py import Space, space
 from chainrules_py.extend import Bound, annotate, batched, fit
@@ -26,7 +26,7 @@ from chainrules_py.vocabulary.views import (
 from chainrules_tape.core.links import LEAF
 from chainrules_tape.fast.slice_links import RowsOf, SliceOf
 from chainrules_tape.memory.add_into import AddInto
-from chainrules_tape.memory.view import View, own_copy, view_of
+from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
 
 __all__ = ["Reader", "general", "reader"]
 
@@ -69,7 +69,11 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         kind, whole = type(where), False
         if kind is slice:
             start, stop, step = where.start, where.stop, where.step
-            if not (type(start) in _BOUND and type(stop) in _BOUND and type(step) in _BOUND):
+            if not (
+                (start is None or type(start) is int)
+                and (stop is None or type(stop) is int)
+                and (step is None or type(step) is int)
+            ):
                 return general(x, where)  # what is counted with may be changed
             whole = start is None and stop is None and step is None
         elif kind is tuple:
@@ -99,14 +103,10 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
             return general(x, where)
         payload, tape = x.payload, x.tape
         y = payload[where]
-        view: Any
         try:
             view = x.view
         except AttributeError:
-            view = x.view = View()
-        else:
-            if type(view) is tuple:
-                view = view_of(x)
+            view = view_of(x)
         link = view.link
         if link.index != x.index:
             link = _linked(x, view)
@@ -121,13 +121,20 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
             link.element = element = type(y)
             return classes[element](y, tape, index)
         made = classes[own](y, tape, index)
-        made.view = (x, where, view.faithful)
-        children = view.children
-        children.append(weakref.ref(made))
+        made.view = new = View()
+        new.parent = x
+        new.how = where
+        new.layout = view.layout and UNLIKE
+        new.written = False
+        new.children = None
+        new.limit = 16
+        new.link = NO_LINK
+        children: Any = view.children
+        children.append(ref(made))
         if len(children) > view.limit:
             view.forget()
         if view.written and 2 * made.size <= x.size:
-            own_copy(made)
+            made.own_memory()
         return made
 
     return read_part
@@ -139,6 +146,7 @@ def _linked(x: Any, view: View) -> SliceOf | None:
     if type(of) is not Space or of.kind not in ("real", "complex"):
         return None
     link = view.link = SliceOf(x.index, of)
+    view.children = view.children or []
     return link
 
 
@@ -199,8 +207,6 @@ def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Read
 
 def _link_of(x: Any) -> SliceOf | None:
     view = view_of(x)
-    if view is None:
-        view = x.view = View()
     link: SliceOf = view.link
     return link if link.index == x.index else _linked(x, view)
 

@@ -30,7 +30,7 @@ from chainrules_py.vocabulary.views import duplicate, read
 from chainrules_tape.config import config
 from chainrules_tape.core.variable import through
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
-from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.view import note_view
 from chainrules_tape.memory.write import Writable, alone, fits
 
 __all__ = ["Dual", "dual", "open_dual"]
@@ -130,6 +130,11 @@ class Dual(Writable):
         """Return a value with a tangent of zeros, which can be written to as well."""
         return dual(value, zero_tangent(value), self._level)
 
+    def own_memory(self) -> None:
+        """Copy the value and the tangent."""
+        super().own_memory()
+        self.tangent = duplicate(self.tangent)
+
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Write to the value and to the tangent."""
         y, y_dot = open_dual(value, self._level)
@@ -191,7 +196,7 @@ def _pusher(
         y, y_dot = run((x.tangent,), x.payload, **options)
         made = dual(y, unthunk(y_dot), level)
         if views and isinstance(made, Dual):
-            _join(made, primitive, operands, options, y, x.payload)
+            note_view(made, primitive, operands, options, y, x.payload)
         return made
 
     def push_one(level: int, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -207,7 +212,7 @@ def _pusher(
             check_pushed(primitive, payloads, tangents, y, y_dot)
         made = dual(y, unthunk(y_dot), level)
         if views and isinstance(made, Dual):
-            _join(made, primitive, operands, options, y, payloads[0])
+            note_view(made, primitive, operands, options, y, payloads[0])
         return made
 
     return push_alone if len(classes) == len(wanted) == 1 else push_one
@@ -239,15 +244,8 @@ def _push(
     if isinstance(made, Dual) and bound.may_view:
         x = operands[0]
         if isinstance(x, Dual) and x._level == level:
-            _join(made, primitive, operands, options, y, payloads[0])
+            note_view(made, primitive, operands, options, y, payloads[0])
     return made
-
-
-def _join(made: Dual, *call: Any) -> None:
-    """Note that a dual is a view of another."""
-    if note_view(made, *call):
-        own_copy(made)
-        made.tangent = duplicate(made.tangent)
 
 
 # The steps of one and two operands are written out, as those of the tape are.

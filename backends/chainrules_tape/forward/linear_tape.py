@@ -37,7 +37,7 @@ from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen, plain_arrays
 from chainrules_tape.core.variable import through
 from chainrules_tape.memory.guard import Guard
-from chainrules_tape.memory.view import note_view, own_copy
+from chainrules_tape.memory.view import note_view
 from chainrules_tape.memory.write import Writable
 
 __all__ = ["LinearTape", "LinearVariable"]
@@ -285,8 +285,8 @@ def _recorder(
         for i in plain:
             tape.guard.hold(operands[i], record[:1])
         made = tape.record(y, record)
-        if views and note_view(made, primitive, operands, options, y, payloads[0]):
-            own_copy(made)
+        if views:
+            note_view(made, primitive, operands, options, y, payloads[0])
         return made
 
     return record_one

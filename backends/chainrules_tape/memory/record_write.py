@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import bind, find_rule, space
-from chainrules_py.extend import Cache, is_array_type, is_tracer_type, part
+from chainrules_py import Tracer, bind, find_rule, space
+from chainrules_py.extend import Cache, is_array_type, part
 from chainrules_py.vocabulary.views import duplicate, store
 from chainrules_tape.config import config
 from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.view import share
 from chainrules_tape.memory.write import Writable, alone, fits
 
-__all__ = ["Overwrite", "WritableOnTape", "put_in_place"]
+__all__ = ["Overwrite", "WritableOnTape"]
 
 
 class Overwrite:
@@ -54,42 +55,38 @@ class Overwrite:
             bars.add(x, y_bar)
 
 
-class WritableOnTape(Writable):
+class WritableOnTape(Writable, BareVariable):
     """A variable that can be written to: the write is recorded, and done in its own memory."""
 
     __slots__ = ()
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Record a write whose result is the memory that was written to."""
-        return put_in_place(self, pattern, arrays, value)
-
-
-def put_in_place(x: Any, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
-    """Write into the memory of a variable; False, and nothing done, where others have it."""
-    tape = x.tape
-    mine = is_tracer_type(type(value)) and getattr(value, "tape", None) is tape
-    y = value.payload if mine else value
-    if not (alone(x) and fits(x.payload, y)):
-        return False
-    if type(tape).append is not list.append:  # it is closed, and says so when it records
-        return False
-    classes = (x.payload_type, type(y), *map(type, arrays))
-    try:
-        pull = _puts.table[classes, mine]
-    except KeyError:
-        pull = _find_put(classes, mine, (x.payload, y, *arrays), pattern)
-    if pull is None:
-        return False
-    x.payload[pattern.join(arrays)] = y
-    last = tape[x.index]
-    of = last[3] if type(last[1]) is Overwrite else space(x.payload)
-    links = Overwrite(x.index, value.index if mine else None)
-    record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
-    x.index = len(tape)
-    tape.append(record)
-    for a in arrays:
-        tape.guard.capture(a, record)
-    return True
+        tape = self.tape
+        traced = issubclass(type(value), Tracer)
+        mine = traced and getattr(value, "tape", None) is tape
+        y = value.payload if mine else value
+        if not alone(self) or (traced and not fits(self.payload, y)):
+            return False
+        if type(tape).append is not list.append:  # it is closed, and says so when it records
+            return False
+        classes = (self.payload_type, type(y), *map(type, arrays))
+        try:
+            pull = _puts.table[classes, mine]
+        except KeyError:
+            pull = _find_put(classes, mine, (self.payload, y, *arrays), pattern)
+        if pull is None:
+            return False
+        self.payload[pattern.join(arrays)] = y
+        last = tape[self.index]
+        of = last[3] if type(last[1]) is Overwrite else space(self.payload)
+        links = Overwrite(self.index, value.index if mine else None)
+        record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
+        self.index = len(tape)
+        tape.append(record)
+        for a in arrays:
+            tape.guard.capture(a, record)
+        return True
 
 
 _puts = Cache()

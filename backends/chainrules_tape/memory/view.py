@@ -1,90 +1,125 @@
 """Views among tracers: a write to one is seen through all of them, as in NumPy.
 
-A view remembers the tracer that it was read from, and the call that read it. When that one is
-written to, the view is *outdated* (`chainrules_tape.memory.outdated`). When the view is written to,
-what it holds is written back to where it was read (`chainrules_tape.memory.write_back`). So the
-tracers of other arrays pay nothing for it.
+A view remembers the tracer that it was read from, and the call that read it. So the tracers of
+other arrays pay nothing for it. What becomes of them is drawn in `chainrules_tape.memory`.
 """
 
 from __future__ import annotations
 
+import enum
 import weakref
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
-from chainrules_py.extend import Cache, is_tracer_type, memory_of, share_memory
-from chainrules_py.vocabulary.views import (
-    Index,
-    always_views,
-    depends_on_layout,
-    duplicate,
-    may_be_filled,
-    read,
-)
+from chainrules_py.extend import is_tracer_type, share_memory
+from chainrules_py.vocabulary.views import Index, read, sharing
 
-__all__ = ["View", "known_view", "note_view", "own_copy", "plain_holder", "share", "view_of"]
+__all__ = [
+    "LIKE",
+    "UNCLEAR",
+    "UNLIKE",
+    "Layout",
+    "View",
+    "innermost",
+    "note_view",
+    "plain_holder",
+    "share",
+    "view_of",
+]
+
+
+class Layout(enum.IntEnum):
+    """Whether the memory of a tracer lies as NumPy's would: then reshaping gives a view of both."""
+
+    LIKE = 0
+    """It does."""
+    UNLIKE = 1
+    """It does not: whether NumPy's reshaping of it gives a view cannot be found out here."""
+    UNCLEAR = 2
+    """It is what such a reshaping gave, so that it may be a copy, and no view at all."""
+
+
+LIKE, UNLIKE, UNCLEAR = Layout
+
+
+class _NoLink:
+    """Placeholder for the link of a view that no part was read from."""
+
+    index = -1
+
+
+NO_LINK = _NoLink()
+
+
+class Call(NamedTuple):
+    """Call that read a view: ``word(parent, *rest, **options)``."""
+
+    word: Any
+    rest: tuple[Any, ...]
+    options: Any
 
 
 @final
 class View:
-    """Memory that a tracer shares with others, noted by the tracer.
+    """Memory that a tracer shares with others, noted once it was read from or written to.
 
     Attributes
     ----------
     parent : tracer or None
         What it was read from.
-    word, rest, options
-        The call that read it, ``word(parent, *rest, **options)``.
-    faithful : bool
-        Whether its memory is laid out as NumPy's would be, on which it depends whether reshaping
-        gives a view.
-    certain : bool
-        Whether it is known to be a view, and not a copy.
-    children : list
+    how : object
+        The index by which it was read, as it was written or an `Index`; or the `Call` of a word.
+    layout : Layout
+        Whether its memory is laid out as NumPy's would be.
+    written : bool
+        Whether it, or a part of it, was written to.
+    children : list or None
         Weak references to what was read from it.
+    limit : int
+        At how many children those that are gone are forgotten.
     link : object
         What the records of the parts that were read last from it share; its ``index`` says for
         which value of the tracer it was made.
-    limit : int
-        At how many children those that are gone are forgotten.
-    written : bool
-        Whether it, or a part of it, was written to.
     """
 
-    __slots__ = (
-        "certain",
-        "children",
-        "faithful",
-        "limit",
-        "link",
-        "options",
-        "parent",
-        "rest",
-        "word",
-        "written",
-    )
+    __slots__ = ("children", "how", "layout", "limit", "link", "parent", "written")
 
-    def __init__(
-        self,
-        parent: Any = None,
-        word: Any = None,
-        rest: tuple[Any, ...] = (),
-        options: Any = None,
-        faithful: bool = True,
-        certain: bool = True,
-    ) -> None:
-        self.parent = parent
-        self.word = word
-        self.rest = rest
-        self.options = options
-        self.faithful = faithful
-        self.certain = certain
-        self.children: list[Any] = []
-        self.limit = 16
-        self.link: Any = _NONE
-        self.written = False
+    parent: Any
+    how: Any
+    layout: Layout
+    written: bool
+    children: list[Any] | None
+    limit: int
+    link: Any
+
+    # No __init__: each slice of a program makes one, where a call of ours would be a tenth.
+    @classmethod
+    def of(cls, parent: Any = None, how: Any = None, layout: Layout = LIKE) -> View:
+        """Return the view of a tracer that nothing was read from yet."""
+        view = cls()
+        view.parent, view.how, view.layout = parent, how, layout
+        view.written, view.children, view.limit, view.link = False, None, 16, NO_LINK
+        return view
+
+    @property
+    def pattern(self) -> Index | None:
+        """The index by which it was read; None if it was read by another word."""
+        how = self.how
+        if type(how) is Call:
+            return None
+        return how if type(how) is Index else Index.split(how)[0]
+
+    def read_again(self) -> Any:
+        """Read it as it was read."""
+        pattern = self.pattern
+        if pattern is not None:
+            return read(self.parent, index=pattern)
+        word, rest, options = self.how
+        return word(self.parent, *rest, **options)
 
     def add(self, child: Any) -> None:
         """Add a view of it; those that are gone are forgotten now and then."""
+        if self.children is None:
+            self.children = []
         self.children.append(weakref.ref(child))
         if len(self.children) > self.limit:
             self.forget()
@@ -95,52 +130,26 @@ class View:
 
     def living(self) -> list[Any]:
         """List the views of it that still exist."""
-        pairs = [(reference, reference()) for reference in self.children]
+        pairs = [(reference, reference()) for reference in self.children or ()]
         self.children = [reference for reference, child in pairs if child is not None]
         return [child for _, child in pairs if child is not None]
 
 
-class _NoLink:
-    """Placeholder for the link of a view that no part was read from."""
-
-    index = -1
-
-
-_NONE = _NoLink()
-
-
-def view_of(x: Any) -> View | None:
-    """Return the view of a tracer, if anything was read from it or written to it.
-
-    Of most views nobody asks. They are noted as ``(parent, where, faithful)`` if they are parts,
-    else as what a `View` is made of.
-    """
-    view: Any = getattr(x, "view", None)
-    if type(view) is tuple:
-        if len(view) == 3:
-            parent, where, faithful = view
-            view = (parent, read, (), {"index": Index.split(where)[0]}, faithful)
-        view = x.view = View(*view)
-    return view  # type: ignore[no-any-return]
-
-
-def known_view(x: Any) -> View:
-    """Return what a tracer shares with others, which is known to be something."""
-    view = view_of(x)
-    assert view is not None
+def view_of(x: Any) -> View:
+    """Return the view of a tracer, which is a new one if nothing was read from it or written."""
+    try:
+        view: View = x.view
+    except AttributeError:
+        view = x.view = View.of()
     return view
 
 
 def share(y: Any, x: Any) -> bool:
     """Tell whether a value shares memory with another; for tracers, if it is a view of that one."""
-    cls = type(y)
-    if not is_tracer_type(cls):
-        memory = memory_of(cls)
-        if memory is None or cls is not type(x):
-            return cls is type(x) and share_memory(y, x)
-        return y is x or memory.owner(y) is memory.owner(x)
+    if not is_tracer_type(type(y)):
+        return share_memory(y, x)
     while y is not x:
-        view = view_of(y)
+        view = getattr(y, "view", None)
         if view is None or view.parent is None:
             return False
         y = view.parent
@@ -149,8 +158,11 @@ def share(y: Any, x: Any) -> bool:
 
 def note_view(
     made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any
-) -> bool:
+) -> None:
     """Note that the result of a call is a view of its first operand, if it is one.
+
+    A small part of what is being written to gets memory of its own: what saves it would hold all of
+    that memory, which then had to be copied at each write.
 
     Parameters
     ----------
@@ -160,42 +172,28 @@ def note_view(
         The call.
     y, payload
         What the result and the first operand stand for.
-
-    Returns
-    -------
-    bool
-        Whether the result is to have memory of its own: it is a small part of what is being written
-        to. What saves it would hold all of that memory, which then had to be copied at each write.
     """
     if type(y) is not type(payload):
-        return False  # an element
+        return  # an element
     if word is read and not options["index"].is_basic:
-        return False
+        return
     x = operands[0]
-    view = view_of(x)
-    if word is read:
-        faithful = certain = True
-    else:
-        try:
-            certain, depends, filled = _conduct.table[word]
-        except KeyError:
-            known = (always_views(word), depends_on_layout(word), may_be_filled(word))
-            certain, depends, filled = _conduct.open()[word] = known
-        if not certain:
-            certain = view is None or view.faithful or not depends
-            if certain and not share(y, payload):
-                return False
-        faithful = not filled or share(y, payload)
-    if view is None:
-        view = x.view = View()
-    made.view = (x, word, operands[1:], options, faithful and view.faithful, certain)
+    view = getattr(x, "view", None)
+    layout = LIKE if view is None else min(view.layout, UNLIKE)
+    if word is not read:
+        shares = sharing.get(word)
+        if shares == "layout" and layout:
+            layout = UNCLEAR
+        elif shares != "view" and not share(y, payload):
+            if shares != "filled":
+                return
+            layout = UNLIKE
+    view = view or view_of(x)
+    how = options["index"] if word is read else Call(word, operands[1:], options)
+    made.view = View.of(x, how, layout)
     view.add(made)
-    return view.written and 2 * made.size <= x.size
-
-
-_conduct = Cache()
-"""By a word: whether it always gives views, whether that depends on the memory of its operand, and
-whether it gives copies here of what are views in NumPy."""
+    if view.written and 2 * made.size <= x.size:
+        made.own_memory()
 
 
 def plain_holder(x: Any) -> Any:
@@ -205,10 +203,6 @@ def plain_holder(x: Any) -> Any:
     return x
 
 
-def own_copy(made: Any) -> None:
-    """Give a view memory of its own."""
-    before = plain_holder(made).payload
-    made.payload = duplicate(made.payload)
-    after, memory = plain_holder(made).payload, memory_of(type(before))
-    if memory is not None and memory.layout(after) != memory.layout(before):
-        known_view(made).faithful = False
+def innermost(x: Any) -> Any:
+    """Return the plain array in a tracer; other values as they are."""
+    return plain_holder(x).payload if is_tracer_type(type(x)) else x

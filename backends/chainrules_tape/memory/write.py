@@ -37,15 +37,20 @@ from chainrules_py.vocabulary.views import (
     converted,
     duplicate,
     place,
-    read,
     shaped,
     stacked,
     store,
 )
 from chainrules_tape.core.tape import frozen
-from chainrules_tape.memory.outdated import Outdated, current
-from chainrules_tape.memory.view import View, note_view, view_of
-from chainrules_tape.memory.write_back import check_writable, replace_value, write_back
+from chainrules_tape.memory.view import LIKE, View, innermost, note_view
+from chainrules_tape.memory.write_back import (
+    Outdated,
+    check_writable,
+    current,
+    own_memory,
+    replace_value,
+    write_back,
+)
 
 __all__ = [
     "alone",
@@ -54,8 +59,6 @@ __all__ = [
     "fits",
     "handed_out",
     "in_place",
-    "innermost",
-    "put",
     "settled",
     "Writable",
 ]
@@ -89,8 +92,8 @@ def alone(holder: Any, name: str = "payload") -> bool:
     if references(holder, name) > _ALONE:
         return False
     value = getattr(holder, name)
-    if is_tracer_type(type(value)):
-        view = view_of(value)
+    if issubclass(type(value), Tracer):
+        view = getattr(value, "view", None)
         return view is None or (view.parent is None and not view.living())
     memory = memory_of(type(value))
     return memory is not None and memory.owner(value) is value and is_mutable_destination(value)
@@ -99,45 +102,41 @@ def alone(holder: Any, name: str = "payload") -> bool:
 # ---------------------------------------------------------------------------------------- writing
 
 
-def innermost(x: Any) -> Any:
-    """Return the plain array in a tracer."""
-    while is_tracer_type(type(x)):
-        x = x.payload
-    return x
-
-
-def put(x: Any, where: Any, value: Any) -> None:
-    """``x[where] = value``, for an index as Python writes it."""
-    x, cls = current(x), type(value)
-    if cls not in _NUMBERS and not (
-        is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls)
-    ):
-        refuse_inner(x, value)
-        value = stacked(value, x)
-    pattern, arrays = Index.split(where, lambda entry: place(entry, x))
-    if is_tracer_type(type(value)):
-        if is_put_back(x, pattern, value):
+def set_item(self: Any, where: Any, value: Any) -> None:
+    """Write ``self[where] = value``, for an index as Python writes it."""
+    if isinstance(self, Outdated):
+        self._read_again()
+    cls = type(value)
+    traced = issubclass(cls, Tracer)
+    view = getattr(value, "view", None) if traced else None
+    own = view is not None and view.parent is self  # both sides are parts of one array
+    if own:
+        refuse_exchange(sys._getframe(1))
+    if not (traced or cls in _NUMBERS or is_array_type(cls) or is_number_type(cls)):
+        refuse_inner(self, value)
+        value = stacked(value, self)
+        traced = is_tracer_type(type(value))
+    pattern, arrays = Index.split(where, lambda entry: place(entry, self))
+    if traced:
+        if own and is_put_back(value, pattern):
             return
-        refuse_inner(x, current(value))
-        if kind_of(x) in ("int", "bool"):
-            value = converted(value, x.dtype)  # which is constant
-    if arrays:
+        if value.level > self.level:
+            refuse_inner(self, value)
+        if kind_of(self) in ("int", "bool"):
+            value = converted(value, self.dtype)  # which is constant
+    if arrays or not (traced or cls in _NUMBERS):
         arrays = tuple([ignore_derivatives(a) for a in arrays])
-    if arrays or cls not in _NUMBERS:
         for part in (value, *arrays):
             kind_of(part)  # which raises for classes that are refused
-    check_writable(x)
-    if not x._put(pattern, arrays, value):
-        replace_value(x, store(x, value, *arrays, index=pattern))
-    write_back(x)
+    check_writable(self)
+    if not self._put(pattern, arrays, value):
+        replace_value(self, store(self, value, *arrays, index=pattern))
+    write_back(self)
 
 
-def is_put_back(x: Any, pattern: Index, value: Any) -> bool:
-    """Tell whether a value is the very part that it is written to: half of ``x[1:3] += y``."""
-    view = view_of(value)
-    if view is None or view.parent is not x or view.word is not read:
-        return False
-    return bool(view.options["index"] == pattern)
+def is_put_back(part: Any, pattern: Index) -> bool:
+    """Tell whether a part is written where it was read: the second half of ``x[1:3] += y``."""
+    return bool(part.view.pattern == pattern)
 
 
 _NUMBERS = (float, int, complex, bool)
@@ -153,7 +152,7 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
         natively(duplicate(innermost(x)))
         z = converted(shaped(z, x.shape), x.dtype)
     if not is_array_type(type(z)):  # as NumPy makes numbers of arrays without axes
-        put(x, Ellipsis, z)
+        set_item(x, Ellipsis, z)
         return
     check_writable(x)
     replace_value(x, z)
@@ -191,19 +190,12 @@ def refuse_inner(x: Any, value: Any) -> None:
 
 def fits(array: Any, value: Any) -> bool:
     """Tell whether an array, or its tracer, can itself hold an array, a number or a tracer."""
-    if not is_tracer_type(type(value)):
+    if not issubclass(type(value), Tracer):
         return True
-    return is_tracer_type(type(array)) and bool(value.level <= array.level)
+    return issubclass(type(array), Tracer) and bool(value.level <= array.level)
 
 
 # ------------------------------------------------------------- tracers that can be written to
-
-
-def set_item(self: Any, where: Any, value: Any) -> None:
-    """Write ``self[where] = value``, as Python says it."""
-    if is_tracer_type(type(value)) and view_of(value) is not None:
-        refuse_exchange(sys._getframe(1))
-    put(self, where, value)
 
 
 def _in_place_members() -> dict[str, Any]:
@@ -226,13 +218,12 @@ class Writable(ArrayLike):
     @property
     def has_known_layout(self) -> bool:
         """Whether it lies in memory as the program's own array would."""
-        view = view_of(current(self))
-        return view is None or view.faithful
+        view = getattr(current(self), "view", None)
+        return view is None or view.layout is LIKE
 
     def frozen(self) -> Any:
         """Return it as it is now; the memory is shared until one of the two is written to."""
-        if isinstance(self, Outdated):
-            self._read_again()
+        current(self)
         made = object.__new__(type(self))
         for name in self.state:
             setattr(made, name, getattr(self, name))
@@ -240,12 +231,14 @@ class Writable(ArrayLike):
 
     def forget_view(self) -> None:
         """Forget whose view it is: the function that gave it gives arrays of their own."""
-        if view_of(self) is not None:
-            self.view = View()
+        if hasattr(self, "view"):
+            self.view = View.of()
 
-    def note_view(self, *call: Any) -> None:
-        """Note that it is a view of the first operand of a call, if it is."""
-        note_view(self, *call)
+    note_view = note_view
+
+    def own_memory(self) -> None:
+        """Copy what it holds, so that nothing holds the memory of what it was read from for it."""
+        own_memory(self, duplicate(self.payload))
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Write a value into the memory itself; False, and nothing done, where others have it."""

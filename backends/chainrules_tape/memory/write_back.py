@@ -1,4 +1,8 @@
-"""Writes to tracers: what else changes by them, up to where views were read, and down to views."""
+"""Writes to tracers: what else changes by them, up to where views were read, and down to views.
+
+What was read from a tracer that is written to is *outdated*. The class of such a tracer is changed
+to one that reads it again before anything else is done with it; then its class is what it was.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,99 @@ from typing import Any
 
 from chainrules_py import MutationError
 from chainrules_py.extend import describe, memory_of
-from chainrules_py.vocabulary.views import read, store, written_through
-from chainrules_tape.memory.outdated import Outdated, outdated_class
-from chainrules_tape.memory.view import View, known_view, plain_holder, view_of
+from chainrules_py.vocabulary.views import store, written_through
+from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
-__all__ = ["check_writable", "mark_views_outdated", "replace_value", "write_back"]
+__all__ = ["Outdated", "check_writable", "current", "own_memory", "replace_value", "write_back"]
+
+
+# --------------------------------------------------------------------------------- outdated views
+
+
+def current(x: Any) -> Any:
+    """Return a tracer, read again if it is outdated."""
+    if isinstance(x, Outdated):
+        x._read_again()
+    return x
+
+
+class Outdated:
+    """The first base of the classes of outdated tracers.
+
+    Whatever asks for the state of one reads it again first; then its class is what it was.
+    """
+
+    __slots__ = ()
+    fresh: type
+    view: View
+
+    def _read_again(self) -> None:
+        chain: list[Any] = [self]
+        while isinstance(parent := chain[-1].view.parent, Outdated):
+            chain.append(parent)
+        while chain:
+            chain.pop()._read_from_current()
+
+    def _read_from_current(self) -> None:
+        view, pending = self.view, type(self)
+        if view.layout is UNCLEAR:
+            word = view.how.word.__name__
+            msg = (
+                f"an array was written to, of which {word} gave a part that is used "
+                f"after that; it is not known whether NumPy would have given a view, which the "
+                f"write would have changed, or a copy: write .copy() behind it where it is read"
+            )
+            raise MutationError(msg)
+        object.__setattr__(self, "__class__", pending.fresh)
+        try:
+            new = view.read_again()
+            self._become(new)  # type: ignore[attr-defined]
+            view.layout = min(getattr(new, "view", view.parent.view).layout, UNLIKE)
+        except BaseException:
+            object.__setattr__(self, "__class__", pending)
+            raise
+
+    def __trace__(self, *operands: Any, **options: Any) -> Any:
+        self._read_again()
+        return self.__trace__(*operands, **options)
+
+    @classmethod
+    def make_step(cls, site: Any, classes: Any) -> None:
+        """None: it is read again first."""
+
+    @classmethod
+    def make_call(cls, site: Any, classes: Any) -> None:
+        """None, as for steps."""
+
+    @classmethod
+    def __step__(cls, primitive: Any, classes: Any) -> None:
+        return None
+
+
+_outdated: dict[type, type] = {}
+
+
+def _outdate(x: Any) -> None:
+    """Give a tracer the class of outdated ones of its kind, whose instances have the same slots."""
+    cls: Any = type(x)
+    try:
+        x.__class__ = _outdated[cls]
+    except KeyError:
+        members: dict[str, Any] = {name: _state(name) for name in (*cls.state, "level")}
+        members |= {"__slots__": (), "__module__": cls.__module__, "fresh": cls}
+        made = type(f"Outdated{cls.__name__}", (Outdated, cls), members)
+        x.__class__ = _outdated.setdefault(cls, made)
+
+
+def _state(name: str) -> property:
+    def value(self: Any) -> Any:
+        self._read_again()
+        return getattr(self, name)
+
+    return property(value)
+
+
+# ------------------------------------------------------------------------------------- the writes
 
 
 def check_writable(x: Any) -> None:
@@ -22,14 +114,15 @@ def check_writable(x: Any) -> None:
         If it is a view of one part of complex numbers, or if it is not known whether NumPy would
         have given a copy.
     """
-    view = view_of(x)
+    view = getattr(x, "view", None)
     while view is not None and view.parent is not None:
-        if not view.certain or view.parent.dtype != x.dtype:
+        unclear = view.layout is UNCLEAR
+        if unclear or view.parent.dtype != x.dtype:
             reason = (
-                "holds parts of the numbers of another array"
-                if view.certain
-                else f"is what {view.word.__name__} gave of a view that was copied meanwhile, so "
+                f"is what {view.how.word.__name__} gave of a view that was copied meanwhile, so "
                 f"that nobody knows whether NumPy would have given a view"
+                if unclear
+                else "holds parts of the numbers of another array"
             )
             msg = (
                 f"{describe(x.value)} is written to, and {reason}; write to a copy of it "
@@ -37,28 +130,11 @@ def check_writable(x: Any) -> None:
             )
             raise MutationError(msg)
         x = view.parent
-        view = view_of(x)
-
-
-def mark_views_outdated(x: Any, but: Any = None) -> None:
-    """Make outdated what was read from a tracer that was written to."""
-    if view_of(x) is None:
-        x.view = View()
-    rest = [x]
-    while rest:
-        x = rest.pop()
-        view = known_view(x)
-        view.written = True
-        for child in view.living() if view.children else ():
-            if child is but or known_view(child).parent is not x:
-                continue
-            if not isinstance(child, Outdated):
-                child.__class__ = outdated_class(type(child))
-            rest.append(child)  # of one that is outdated some may have been read again since
+        view = x.view
 
 
 def replace_value(x: Any, z: Any) -> None:
-    """Write all of z to x."""
+    """Write all of z to x, in the layout of the value before where that can be."""
     before = plain_holder(x).payload
     x._become(z)
     holder = plain_holder(x)
@@ -67,28 +143,53 @@ def replace_value(x: Any, z: Any) -> None:
         return
     if type(holder.payload) is type(before):
         holder.payload = memory.laid_out(holder.payload, before)
-    if memory.layout(holder.payload) != memory.layout(before):
+    _compare(x, before)
+
+
+def own_memory(x: Any, copied: Any) -> None:
+    """Give a view memory of its own: a copy of its payload."""
+    before = plain_holder(x).payload
+    x.payload = copied
+    _compare(x, before)
+
+
+def _compare(x: Any, before: Any) -> None:
+    """Note it if a tracer's memory is not laid out as it was before."""
+    memory = memory_of(type(before))
+    if memory is not None and memory.layout(plain_holder(x).payload) != memory.layout(before):
         view = view_of(x)
-        if view is None:
-            view = x.view = View()
-        view.faithful = False
+        view.layout = max(view.layout, UNLIKE)
 
 
 def write_back(x: Any) -> None:
     """Write a view that was written to back to where it was read, and so on; spread the rest."""
-    mark_views_outdated(x)
-    unlike, view = [], known_view(x)
+    view, unlike = _mark_written(x), []
     while view.parent is not None:
-        if not view.faithful:
+        if view.layout is not LIKE:
             unlike.append(x)
         parent = view.parent
-        if view.word is read:
-            if not parent._put(view.options["index"], (), x):
-                replace_value(parent, store(parent, x, index=view.options["index"]))
-        else:
-            replace_value(parent, written_through(parent, x, view.word, view.rest, view.options))
-        mark_views_outdated(parent, but=x)
+        pattern = view.pattern
+        if pattern is None:
+            replace_value(parent, written_through(parent, x, *view.how))
+        elif not parent._put(pattern, (), x):
+            replace_value(parent, store(parent, x, index=pattern))
+        view = _mark_written(parent, but=x)
         x = parent
-        view = known_view(x)
     for x in unlike:  # read again, it lies in memory as NumPy's does, if the array it is of does
-        x.__class__ = outdated_class(type(x))
+        _outdate(x)
+
+
+def _mark_written(x: Any, but: Any = None) -> View:
+    """Make outdated what was read from a tracer that was written to; return its own view."""
+    mine = view_of(x)
+    rest = [(x, mine)]
+    while rest:
+        x, view = rest.pop()
+        view.written = True
+        for child in view.living() if view.children else ():
+            if child is but or child.view.parent is not x:
+                continue
+            if not isinstance(child, Outdated):
+                _outdate(child)
+            rest.append((child, child.view))  # of one that is outdated, some may be read again
+    return mine
