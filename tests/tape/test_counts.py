@@ -83,6 +83,19 @@ def test_what_a_rule_that_computes_the_value_costs(f, limit):
 RIGHT = np.eye(4) + 1.0
 
 
+def test_what_a_write_costs():
+    """Of an element of another array into a buffer that nobody else has."""
+    x, y = Tape().inputs([np.arange(4.0), np.ones(4)])
+
+    def write():
+        b = x * 1.0
+        b[0] = y[0]
+
+    for _ in range(2):
+        write()
+    assert counts.calls(write) <= 32
+
+
 @pytest.mark.parametrize("n", [10, 40])
 def test_slices_of_one_array_cost_the_same_each(n):
     """Reading n parts of it builds no n arrays of its size, however many there are."""
