@@ -64,6 +64,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.foreign_errors": "DEEP explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes in_place_operators",
+    "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"

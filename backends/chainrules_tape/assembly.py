@@ -11,8 +11,11 @@ from __future__ import annotations
 from chainrules_py.extend import Classes
 from chainrules_tape.checkpoint import Foldable
 from chainrules_tape.core.tape import Closed, Notes
-from chainrules_tape.core.variable import wrap_fields
+from chainrules_tape.fast.concatenate import FastJoins
+from chainrules_tape.fast.general_rules import FastRules
 from chainrules_tape.fast.recorders import FastCalls
+from chainrules_tape.fast.slices import FastSlices
+from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.graph import Drawable
@@ -26,7 +29,9 @@ from chainrules_tape.memory.record_write import WritableOnTape
 __all__ = ["KeptVariable", "Tape", "Variable"]
 
 
-class Variable(FastCalls, Named, WritableOnTape, AddsInPlace):
+class Variable(
+    FastSteps, FastSlices, FastJoins, FastRules, FastCalls, Named, WritableOnTape, AddsInPlace
+):
     """Value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ()
@@ -38,8 +43,8 @@ class KeptVariable(KeepsCalls, Variable):
     __slots__ = ()
 
 
-Variable.results = Classes(Variable, wrap_fields)
-KeptVariable.results = Classes(KeptVariable, wrap_fields)
+Variable.results = Classes(Variable, Variable.trace.wrap_fields)
+KeptVariable.results = Classes(KeptVariable, KeptVariable.trace.wrap_fields)
 
 
 class Tape(HasGradients, Drawable, Trapped, Foldable):

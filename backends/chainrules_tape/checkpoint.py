@@ -28,7 +28,7 @@ from chainrules_py.extend import (
 from chainrules_py.extend import frozen as frozen_function
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
-from chainrules_tape.core.variable import BareVariable, wrap
+from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.results import Tree, flatten, values_of
 from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.view import innermost
@@ -165,7 +165,7 @@ class Stored:
 
     def value(self, tape: BareTape) -> Any:
         """Return the value again, with variables of its own."""
-        leaves = [x if i is None else wrap(x, tape, i) for x, i in self.leaves]
+        leaves = [x if i is None else tape.classes[type(x)](x, tape, i) for x, i in self.leaves]
         return values_of(self.tree, leaves)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from chainrules_py.extend import describe
+from chainrules_py.extend import describe, note_rule
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 from chainrules_tape.core.tape import BareTape
@@ -138,17 +138,9 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
             elif links is not LEAF:
                 links.pull(bars, index, y_bar, record)
     except Exception as error:
-        _note(error, record, y_bar)
+        if record:
+            saved = ", ".join(map(describe, record[2:]))
+            note_rule(
+                error, record[0], f"pulling back {describe(y_bar)}", f", which saved ({saved})"
+            )
         raise
-
-
-def _note(error: Exception, record: tuple[Any, ...], y_bar: Any) -> None:
-    statement = getattr(record[0], "statement", None) if record else None
-    if statement is None:
-        return
-    shown = ", ".join(describe(x) for x in record[2:])
-    error.add_note(
-        f"while pulling back {describe(y_bar)} through {statement.primal.__name__}, "
-        f"which saved ({shown})\n"
-        f"  rule: {statement.where}"
-    )

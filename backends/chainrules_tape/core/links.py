@@ -12,7 +12,7 @@ from typing import Any
 from chainrules_py import AbstractTangent, is_zero, unthunk
 from chainrules_tape.core.cotangents import Cotangents
 
-__all__ = ["LEAF", "Leaf", "Links", "OneMaybeZero", "Structured", "parents", "plain_links"]
+__all__ = ["LEAF", "Leaf", "Links", "OneMaybeZero", "Structured", "parents"]
 
 
 class Leaf:
@@ -110,8 +110,3 @@ def parents(links: Any) -> tuple[int, ...]:
     if type(links) is not tuple:
         return parents(links.parents)
     return tuple([index for link in links for index in parents(link)])
-
-
-def plain_links(links: Any) -> Any:
-    """Return the links of a record whose pull is called for what it returns, without buffers."""
-    return getattr(links, "plain", links)

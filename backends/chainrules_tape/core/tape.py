@@ -13,14 +13,13 @@ from chainrules_py.extend import (
     is_structure_type,
     is_tracer_type,
     kind_of,
-    memory_of,
     new_level,
     rebuild,
 )
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 
-__all__ = ["BareTape", "Closed", "Notes", "Watcher", "frozen", "plain_arrays"]
+__all__ = ["BareTape", "Closed", "Notes", "Watcher", "frozen"]
 
 Fetch = Callable[[int], tuple[Any, ...]]
 """Gives the record at an index."""
@@ -245,9 +244,9 @@ class Closed:
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
         msg = (
-            "a traced value was used after the grad, vjp, jvp or 'with Tape()' that made it was "
-            "over; return values from the differentiated function instead of storing them, "
-            "ask for has_aux, or use the value itself: x.value"
+            "a traced value was used after the grad, vjp, jvp, linearize or 'with Tape()' that "
+            "made it was over; return values from the differentiated function instead of storing "
+            "them, ask for has_aux, or use the value itself: x.value"
         )
         raise TracerError(msg)
 
@@ -257,11 +256,3 @@ class Closed:
 def frozen(x: Any) -> Any:
     """Return a tracer as it is now, whatever is written to it later; other values as they are."""
     return x.frozen() if is_tracer_type(type(x)) else x
-
-
-def plain_arrays(x: Any) -> list[Any]:
-    """Return the arrays with memory to watch over that a value is, or holds in its fields."""
-    cls = type(x)
-    if is_structure_type(cls):
-        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
-    return [x] if memory_of(cls) is not None else []

@@ -9,8 +9,24 @@ from chainrules_py import Primitive
 from chainrules_py.extend import Bound, annotate, kind_of
 from chainrules_py.vocabulary.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
+from chainrules_tape.core.variable import BareVariable
 
-__all__ = ["joiner"]
+__all__ = ["FastJoins", "joiner"]
+
+
+class FastJoins(BareVariable):
+    """Variables that are joined by what was found once for their class."""
+
+    __slots__ = ()
+
+    @classmethod
+    def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
+        """Return what joins any number of variables of this class, given as a sequence."""
+        own = cls.payload_type
+        if not subscripts(own):
+            return None
+        bound = cls.trace.find(word, None, (own, own), (True, True))[1]
+        return bound and joiner(word, own, bound, cls.results)
 
 
 def joiner(

@@ -11,41 +11,54 @@ from types import FunctionType
 from typing import Any
 
 from chainrules_py import Primitive, Space
-from chainrules_py.extend import CapturedValues, global_names, memory_of
+from chainrules_py.extend import (
+    CapturedValues,
+    Recorder,
+    Settled,
+    SettledCalls,
+    global_names,
+    memory_of,
+)
 from chainrules_py.vocabulary.views import sharing
 from chainrules_tape.core.links import OneMaybeZero
+from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.view import note_view
 
-__all__ = ["may_read", "recorder_of_rule"]
+__all__ = ["FastRules", "may_read"]
+
+
+class FastRules(SettledCalls, BareVariable):
+    """Variables that are the only tracers of a call whose rule may give a zero."""
+
+    __slots__ = ()
+
+    @classmethod
+    def recorder(
+        cls,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+    ) -> Recorder:
+        """Return what records calls with one variable among plain arrays and numbers."""
+        settled = cls.trace.settle(primitive, primal, classes)
+        bound = None if settled is None else settled.bound
+        if settled is None or bound is None or not bound.may_be_zero:
+            return super().recorder(primitive, primal, classes)
+        if settled.others or len(settled.places) > 1 or bound.wanted != settled.mine:
+            return super().recorder(primitive, primal, classes)
+        return recorder_of_rule(primitive, bound.run, settled, cls.results)
 
 
 def recorder_of_rule(
     primitive: Primitive[..., Any],
     run: Callable[..., Any],
-    operands: tuple[type, ...],
-    place: int,
-    views: bool,
+    settled: Settled,
     variables: Mapping[type, Any],
-) -> Callable[..., Any]:
-    """Build a recorder of calls with one variable among plain arrays and numbers.
-
-    Parameters
-    ----------
-    primitive : Primitive
-        What is called.
-    run : callable
-        That of the bound rule.
-    operands : tuple of type
-        The types of the payloads.
-    place : int
-        Which of them is the variable's.
-    views : bool
-        Whether the result may be a view of the first operand, which is the variable.
-    variables : mapping
-        From the type of a value to the class of its variables.
-    """
+) -> Recorder:
+    """Build a recorder of calls with one variable among plain arrays and numbers."""
+    operands, views, plain = settled.payloads, settled.views, settled.plain
+    (place,) = settled.places
     of = operands[place]
-    plain = [i for i, cls in enumerate(operands) if i != place and memory_of(cls)]
     alone, memory = len(operands) == 1, memory_of(of)
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
     asks = memory is not None and primitive not in sharing

@@ -46,8 +46,6 @@ class SliceOf:
         """The record that it sends to."""
         return self.index
 
-    plain = parents
-
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add to the same part of a buffer."""
         bars[index] = None

@@ -17,6 +17,7 @@ from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,
     joining,
+    read,
     read_rows_by,
     read_whole,
     reshaping,
@@ -24,17 +25,35 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.fast.slice_links import RowsOf, SliceOf
 from chainrules_tape.memory.add_into import AddInto
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
 
-__all__ = ["Reader", "general", "reader"]
+__all__ = ["FastSlices", "Reader", "general", "reader"]
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""
 Binder: TypeAlias = Callable[[int], Bound | None]
 
 _BOUND = frozenset((int, type(None)))
+
+
+class FastSlices(BareVariable):
+    """Variables that are read by subscripting the array itself."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Reader:
+        """Return what reads variables of its class by an index."""
+        cls = type(self)
+        own = cls.payload_type
+
+        def bound_for(n: int) -> Bound | None:
+            wanted = (True, *[False] * n)
+            return cls.trace.find(read, None, (own,) * (n + 1), wanted)[1]
+
+        return reader(cls, bound_for, self.payload, cls.results)
 
 
 def general(x: Any, where: Any) -> Any:

@@ -1,7 +1,8 @@
-"""The steps of calls with one and two operands, written out: what each call of a program costs.
+"""Steps of calls with one and two operands, written out: what each call of a program costs.
 
-Each is made of what runs and records a call (``run``, of a bound rule), of the general way, for
-operands of several tapes, and of the classes of variables by the type of what they stand for.
+They are one function, unrolled: a frame is a tenth of an operation. Each is made of what runs and
+records a call (``run``, of a bound rule), of the general way, for operands of several tapes, and of
+the classes of variables by the type of what they stand for.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["STEPS", "STEPS_BESIDE_PLAIN"]
+from chainrules_py.extend import Site
+from chainrules_tape.core.variable import BareVariable
+
+__all__ = ["FastSteps"]
 
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]
@@ -99,3 +103,24 @@ STEPS_BESIDE_PLAIN: dict[tuple[bool, ...], Callable[..., Run]] = {
     (False, True): step_of_right_beside_plain,
 }
 """The same, where the other operand is an array that somebody may write to."""
+
+
+class FastSteps(BareVariable):
+    """Variables whose calls without options take a step that is written out."""
+
+    __slots__ = ()
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """Return the step of a call with one or two operands, all options at their defaults."""
+        primitive = site.primitive
+        if primitive.options or not len(classes) == len(primitive.operands) < 3:
+            return super().make_step(site, classes)
+        settled = cls.trace.settle(primitive, site.primal, classes)
+        bound = None if settled is None or settled.others or settled.views else settled.bound
+        if settled is None or bound is None or bound.wanted != settled.mine:
+            return super().make_step(site, classes)
+        if bound.pull_into is not None or bound.may_be_zero:
+            return super().make_step(site, classes)
+        steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
+        return steps[settled.mine](bound.run, site.general, cls.results)

@@ -34,7 +34,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import plain_links
+from chainrules_tape.core.links import Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual
@@ -252,7 +252,11 @@ class Recorded(Run):
             record = plain(index)
             if record[0] is None:
                 return record
-            return (batched(record[0]), plain_links(record[1]), *record[2:])
+            links = record[1]
+            if type(links) is not int and type(links) is not tuple:  # without buffers
+                into = links.parents
+                links = Structured(into if type(into) is tuple else (into,))
+            return (batched(record[0]), links, *record[2:])
 
         return fetch
 
@@ -391,16 +395,13 @@ class LinearRun(Run):
         self, f: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False
     ) -> None:
         self.tape = LinearTape()
-        self._run(f, primals, has_aux, self._end)
-        self.tape.close([i for i in self.outputs if i is not None])
+        self._run(f, primals, has_aux, self.tape.close)
+        self.tape.trim([i for i in self.outputs if i is not None])
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        traced = [self.tape.leaf(x) if can_vary(x) else x for x in leaves]
+        traced = [self.tape.inputs((x,))[0] if can_vary(x) else x for x in leaves]
         self.inputs = list(map(self.tape.link_of, traced))
         return traced
-
-    def _end(self) -> None:
-        self.tape.closed = True
 
     def link_of(self, x: Any) -> int | None:
         """Return the index of its record."""

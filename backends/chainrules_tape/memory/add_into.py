@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from chainrules_py import AbstractTangent, Space
-from chainrules_py.extend import Bound, find_tracers, is_tracer_type
+from chainrules_py.extend import Bound, Trace, find_tracers, is_tracer_type
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.core.variable import linker as plain_linker
+from chainrules_tape.core.variable import BareVariable, Recording
 
 __all__ = [
     "AddInto",
@@ -19,16 +18,7 @@ __all__ = [
     "adds_traced",
     "has_buffer",
     "is_dense",
-    "linker",
 ]
-
-
-def linker(bound: Bound) -> Callable[[list[Any]], Any]:
-    """Return what makes the links of a record: where pulls add in place, they do."""
-    if bound.pull_into is not None and not bound.may_be_zero and sum(bound.wanted) < 3:
-        pull_into = bound.pull_into
-        return lambda links: AddInto(links[0], pull_into)
-    return plain_linker(bound)
 
 
 class AddInto:
@@ -44,8 +34,6 @@ class AddInto:
     def parents(self) -> int:
         """The record that it sends to."""
         return self.index
-
-    plain = parents
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add in place what the pull would return: n elements read one by one build no n arrays."""
@@ -112,8 +100,19 @@ SMALL_PART = 8
 """By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
 
 
+class AddingInPlace(Recording):
+    """Tracing of reverse mode, with pulls that add in place where they can."""
+
+    def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what makes the links of a record: where pulls add in place, they do."""
+        if flat and bound.pull_into is not None and not bound.may_be_zero:
+            pull_into = bound.pull_into
+            return lambda links: AddInto(links[0], pull_into)
+        return super().linker(bound, flat)
+
+
 class AddsInPlace(BareVariable):
     """Variables whose pulls add in place where they can."""
 
     __slots__ = ()
-    links_of = staticmethod(linker)
+    trace: ClassVar[Trace] = AddingInPlace()

@@ -30,12 +30,10 @@ class Overwrite:
         self.links = (x, y)
 
     @property
-    def plain(self) -> int | tuple[int, int]:
+    def parents(self) -> int | tuple[int, int]:
         """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
         x, y = self.links
         return x if y is None else (x, y)
-
-    parents = plain
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Read what goes to the value, and pass the rest on."""

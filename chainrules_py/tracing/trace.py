@@ -1,0 +1,373 @@
+"""Trace: the one algorithm by which a call on tracers is differentiated, in every mode.
+
+Of each operand the payload and the link are taken, structures field by field; the rule for the
+types of the payloads is found, bound and run; its result becomes a tracer, field by field for a
+structure. A *link* is what an operand carries beside its payload: the place of its record, or its
+tangent; None for a constant. What a mode does with links is all that modes differ in.
+
+`Trace.call` looks at each operand of each call. `Trace.recorder` settles once what the types of the
+operands settle; modes whose tracers are `SettledCalls` trace by it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeAlias, final
+
+from chainrules_py.config import Config
+from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound, bind
+from chainrules_py.registry.explain import demand_rule
+from chainrules_py.registry.table import find_rule
+from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.library_calls import Site
+from chainrules_py.values.arrays import is_tracer_type
+from chainrules_py.values.memory import memory_of
+from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_py.vocabulary.views import read
+
+__all__ = ["Recorder", "Settled", "SettledCalls", "Trace", "note_rule"]
+
+Recorder: TypeAlias = Callable[..., Any]
+"""``(operands, options, at=None)`` traces a call; ``at`` is the differentiation that does, which is
+the highest of the call's."""
+
+
+class Trace(ABC):
+    """Tracing of calls in one mode.
+
+    Attributes
+    ----------
+    mode : {"forward", "reverse", "linearize"}
+        How rules are bound.
+    tracer : type
+        The class of its tracers.
+    at, link : callable
+        Give the differentiation that a tracer belongs to, one object, and its link.
+    config : Config
+        What rules are found and bound with.
+    keeps : bool
+        Whether operands are kept until later: then arrays among them are watched over, and other
+        tracers kept as they are now.
+    debugged : callable or None
+        Tells whether every call is to be looked at by itself.
+    """
+
+    mode: ClassVar[str]
+    tracer: Any
+    at: ClassVar[Any]
+    link: ClassVar[Any]
+    config: ClassVar[Config]
+    keeps: ClassVar[bool] = True
+    debugged: ClassVar[Any] = None
+
+    def __init__(self) -> None:
+        self.half = "reverse" if self.mode == "reverse" else "forward"
+        self.cache = Cache()
+
+    # -- what a mode does with links
+
+    @abstractmethod
+    def fields(self, cls: type, links: dict[Any, Any]) -> Any:
+        """Return the link of a structure, of those of its fields that have one."""
+
+    @abstractmethod
+    def part(self, at: Any, link: Any, value: Any, key: Any) -> Any:
+        """Return the link of a field of a result, of that of the result."""
+
+    @abstractmethod
+    def leave(self, at: Any, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
+        """Return the result of a call that has run, of what ``bound.run`` gave.
+
+        Parameters
+        ----------
+        at
+            The differentiation.
+        y, out
+            The value, and the record or tangent.
+        arrays : sequence
+            Operands that somebody may write to, of modes that keep them.
+        bound : Bound
+            The rule.
+        """
+
+    @abstractmethod
+    def wrap(self, value: Any, at: Any, link: Any) -> Any:
+        """Return a value as a tracer with a link."""
+
+    def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what makes ``run``'s first argument of links; ``flat`` if none is of fields."""
+        return tuple
+
+    def note(self, at: Any, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:  # noqa: B027
+        """Note a call ``(primitive, primal, opened, options)`` beside its record."""
+
+    # -- the algorithm
+
+    def open(self, x: Any, at: Any) -> tuple[Any, Any]:
+        """Return the payload of an operand, and its link; None where it is constant."""
+        cls = type(x)
+        if is_tracer_type(cls):
+            if isinstance(x, self.tracer) and self.at(x) is at:
+                return x.payload, self.link(x)
+            return (x.frozen() if self.keeps else x), None
+        if is_structure_type(cls) and any(
+            [isinstance(t, self.tracer) and self.at(t) is at for t in find_tracers(x)]
+        ):
+            opened = [(key, *self.open(field, at)) for key, field in fields_of(x)]
+            links = {key: link for key, _, link in opened if link is not None}
+            return rebuild(x, [payload for _, payload, _ in opened]), self.fields(cls, links)
+        return x, None
+
+    def wrap_fields(self, value: Any, at: Any, link: Any) -> Any:
+        """Return a structure with a tracer for each field."""
+        return rebuild(
+            value,
+            [
+                self.wrap(field, at, self.part(at, link, value, key))
+                for key, field in fields_of(value)
+            ],
+        )
+
+    def find(
+        self,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        payloads: tuple[type, ...],
+        wanted: tuple[bool, ...],
+    ) -> tuple[bool, Bound | None]:
+        """Tell whether there is a rule, and bind it; None if no derivative flows."""
+        rule = find_rule(primitive, payloads, self.config)
+        if rule is None or getattr(rule, self.half) is None:
+            return False, None
+        return True, bind(rule, payloads, wanted, self.mode, primal=primal, config=self.config)
+
+    def call(
+        self,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        at: Any,
+    ) -> Any:
+        """Trace a call: operands may be structures, or tracers of several differentiations.
+
+        Parameters
+        ----------
+        primitive : Primitive
+            The word that is called.
+        primal : callable or None
+            What the program called, where that is not the primitive.
+        operands, options
+            What it is called with.
+        at
+            The highest differentiation of the call's.
+        """
+        opened = [self.open(x, at) for x in operands]
+        payloads = [payload for payload, _ in opened]
+        classes = tuple(map(type, payloads))
+        wanted = tuple([link is not None for _, link in opened])
+        found, bound = self.find(primitive, primal, classes, wanted)
+        if not found:
+            if primitive.has_body and not primitive.opaque:
+                return primitive.__wrapped__(*operands, **options)
+            return demand_rule(primitive, classes, self.config, self.half)  # which says why
+        if bound is None:
+            return (primal or primitive)(*payloads, **options)
+        taken = [i for i, w in enumerate(bound.wanted) if w]
+        flat = all([isinstance(operands[i], self.tracer) for i in taken])
+        links = self.linker(bound, flat)(tuple([opened[i][1] for i in taken]))
+        y, out = bound.run(links, *payloads, **options)
+        self.note(at, (primitive, primal, opened, options), links, y, out)
+        arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
+        made = self.leave(at, y, out, arrays, bound)
+        views = bound.may_view and opened and opened[0][1] is not None
+        if views and isinstance(operands[0], self.tracer) and isinstance(made, self.tracer):
+            made.note_view(primitive, operands, options, y, payloads[0])
+        return made
+
+    # -- the algorithm, where types settle it
+
+    def settle(
+        self,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+    ) -> Settled | None:
+        """Settle calls whose tracers of this mode are of one differentiation; None if none is."""
+        if any(map(is_structure_type, classes)):
+            return None
+        mine = tuple([issubclass(cls, self.tracer) for cls in classes])
+        own: list[Any] = [*classes]
+        payloads = tuple([c.payload_type if m else c for c, m in zip(own, mine, strict=True)])
+        found, bound = self.find(primitive, primal, payloads, mine)
+        return Settled(payloads, classes, mine, bound) if found else None
+
+    def recorder(
+        self,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+        settled: Settled | None,
+    ) -> Recorder:
+        """Return what traces calls with operands of these classes, by what these settle."""
+
+        def general(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
+            at = self.at(highest_tracer(operands)) if at is None else at
+            return self.call(primitive, primal, operands, options, at)
+
+        if settled is None:
+            return general
+        places, bound, views = settled.places, settled.bound, settled.views
+        at_of, link_of, leave, debugged = self.at, self.link, self.leave, self.debugged
+        first, tracer, f = places[0], self.tracer, primal or primitive
+        others, plain = (settled.others, settled.plain) if self.keeps else ([], [])
+        run: Any = None
+        if bound is not None:
+            run, links = bound.run, self.linker(bound, flat=True)
+            linked = [i for i in places if bound.wanted[i]]
+
+        def record(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
+            here = at_of(operands[first]) if at is None else at
+            payloads = list(operands)
+            for i in places:
+                x = operands[i]
+                if at_of(x) is not here:
+                    return general(operands, options, at)
+                payloads[i] = x.payload
+            if debugged is not None and debugged():
+                return general(operands, options, here)
+            for i in others:
+                payloads[i] = operands[i].frozen()
+            if bound is None:
+                return f(*payloads, **options)
+            tied = tuple(map(link_of, map(operands.__getitem__, linked)))
+            y, out = run(links(tied), *payloads, **options)
+            arrays = [operands[i] for i in plain] if plain else ()
+            made = leave(here, y, out, arrays, bound)
+            if views and isinstance(made, tracer):
+                made.note_view(primitive, operands, options, y, payloads[0])
+            return made
+
+        return record
+
+
+@final
+class Settled:
+    """What the types of the operands of a call settle.
+
+    Attributes
+    ----------
+    payloads, mine : tuple
+        The types of the payloads, and whether each is that of a tracer of the mode.
+    places, others, plain : list of int
+        Where these are, where other tracers, and where arrays that somebody may write to.
+    bound : Bound or None
+        The rule; None where no derivative flows.
+    views : bool
+        Whether the result may be a view of the first operand.
+    """
+
+    __slots__ = ("bound", "mine", "others", "payloads", "places", "plain", "views")
+
+    def __init__(
+        self,
+        payloads: tuple[type, ...],
+        classes: tuple[type, ...],
+        mine: tuple[bool, ...],
+        bound: Bound | None,
+    ) -> None:
+        self.payloads = payloads
+        self.mine = mine
+        self.places = [i for i, m in enumerate(mine) if m]
+        self.others = [i for i, c in enumerate(classes) if not mine[i] and is_tracer_type(c)]
+        self.plain = [i for i, c in enumerate(classes) if not mine[i] and memory_of(c)]
+        self.bound = bound
+        self.views = bound is not None and mine[0] and bound.may_view
+
+
+class SettledCalls(ArrayLike):
+    """Tracers whose calls are settled once for the types of the operands."""
+
+    __slots__ = ()
+    trace: ClassVar[Trace]
+
+    def __trace__(
+        self,
+        primitive: Primitive[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Trace a call of which this differentiation is the highest."""
+        trace = self.trace
+        key = (primitive, primal, *map(type, operands))
+        try:
+            record = trace.cache.table[key]
+        except KeyError:
+            table = trace.cache.open()
+            record = table[key] = self.recorder(primitive, primal, tuple(map(type, operands)))
+        return record(operands, options, trace.at(self))
+
+    def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
+        """Return the elements at an index, of which arrays stand apart."""
+        trace, cls = self.trace, type(self)
+        # Without a key of several where there are no arrays: programs are full of these.
+        key: Any = (read, *map(type, arrays), cls) if arrays else cls
+        try:
+            record = trace.cache.table[key]
+        except KeyError:
+            others = [type(a) for a in arrays]
+            if not all(map(memory_of, others)):
+                return super()._read(pattern, arrays)
+            table = trace.cache.open()
+            record = table[key] = cls.recorder(read, None, (cls, *others))
+        return record((self, *arrays), {"index": pattern}, trace.at(self))
+
+    @classmethod
+    def recorder(
+        cls,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+    ) -> Recorder:
+        """Return what traces calls with operands of these classes."""
+        settled = cls.trace.settle(primitive, primal, classes)
+        return cls.trace.recorder(primitive, primal, classes, settled)
+
+    @classmethod
+    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Recorder | None:
+        """Return what traces a call with options of arrays, numbers and tracers of its mode."""
+        for c in classes:
+            if is_structure_type(c) or (is_tracer_type(c) and not issubclass(c, cls.trace.tracer)):
+                return None
+        return cls.recorder(site.primitive, site.primal, classes)
+
+    @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """Return what traces a call without options."""
+        primitive = site.primitive
+        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
+            return None
+        call = cls.make_call(site, classes)
+        return None if call is None else lambda *operands: call(operands, {})
+
+
+def plain_arrays(x: Any) -> list[Any]:
+    """Return the arrays with memory to watch over that a value is, or holds in its fields."""
+    cls = type(x)
+    if is_structure_type(cls):
+        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
+    return [x] if memory_of(cls) is not None else []
+
+
+def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
+    """Note on an error which rule it comes from, and what was being done with its half."""
+    statement = getattr(half, "statement", None)
+    if statement is not None:
+        error.add_note(
+            f"while {doing} through {statement.primal.__name__}{rest}\n  rule: {statement.where}"
+        )
