@@ -43,8 +43,8 @@ class KeptVariable(KeepsCalls, Variable):
     __slots__ = ()
 
 
-Variable.results = Classes(Variable, Variable.trace.wrap_fields)
-KeptVariable.results = Classes(KeptVariable, KeptVariable.trace.wrap_fields)
+Variable.results = Classes(Variable, Variable.tracing.wrap_fields)
+KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
 class Tape(HasGradients, Drawable, Trapped, Foldable):

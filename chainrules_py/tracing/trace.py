@@ -293,7 +293,7 @@ class SettledCalls(ArrayLike):
     """Tracers whose calls are settled once for the types of the operands."""
 
     __slots__ = ()
-    trace: ClassVar[Trace]
+    tracing: ClassVar[Trace]
 
     def __trace__(
         self,
@@ -303,7 +303,7 @@ class SettledCalls(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Trace a call of which this differentiation is the highest."""
-        trace = self.trace
+        trace = self.tracing
         key = (primitive, primal, *map(type, operands))
         try:
             record = trace.cache.table[key]
@@ -314,7 +314,7 @@ class SettledCalls(ArrayLike):
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, of which arrays stand apart."""
-        trace, cls = self.trace, type(self)
+        trace, cls = self.tracing, type(self)
         # Without a key of several where there are no arrays: programs are full of these.
         key: Any = (read, *map(type, arrays), cls) if arrays else cls
         try:
@@ -335,14 +335,16 @@ class SettledCalls(ArrayLike):
         classes: tuple[type, ...],
     ) -> Recorder:
         """Return what traces calls with operands of these classes."""
-        settled = cls.trace.settle(primitive, primal, classes)
-        return cls.trace.recorder(primitive, primal, classes, settled)
+        settled = cls.tracing.settle(primitive, primal, classes)
+        return cls.tracing.recorder(primitive, primal, classes, settled)
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Recorder | None:
         """Return what traces a call with options of arrays, numbers and tracers of its mode."""
         for c in classes:
-            if is_structure_type(c) or (is_tracer_type(c) and not issubclass(c, cls.trace.tracer)):
+            if is_structure_type(c) or (
+                is_tracer_type(c) and not issubclass(c, cls.tracing.tracer)
+            ):
                 return None
         return cls.recorder(site.primitive, site.primal, classes)
 

@@ -116,7 +116,7 @@ class BareVariable(OnTape):
 
     Attributes
     ----------
-    trace : Trace
+    tracing : Trace
         How its calls are recorded.
     results : mapping
         From the type of a value to the class of its variables.
@@ -124,7 +124,7 @@ class BareVariable(OnTape):
 
     __slots__ = ()
     engine = "tape"
-    trace: ClassVar[Trace] = Recording()
+    tracing: ClassVar[Trace] = Recording()
     results: ClassVar[Mapping[type, Any]]
 
     def __trace__(
@@ -135,7 +135,7 @@ class BareVariable(OnTape):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Record a call on this tape, which is the highest of the call's."""
-        return self.trace.call(primitive, primal, operands, options, self.tape)
+        return self.tracing.call(primitive, primal, operands, options, self.tape)
 
 
 Recording.tracer = BareVariable

@@ -25,7 +25,7 @@ class FastJoins(BareVariable):
         own = cls.payload_type
         if not subscripts(own):
             return None
-        bound = cls.trace.find(word, None, (own, own), (True, True))[1]
+        bound = cls.tracing.find(word, None, (own, own), (True, True))[1]
         return bound and joiner(word, own, bound, cls.results)
 
 

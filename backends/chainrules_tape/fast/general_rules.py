@@ -40,7 +40,7 @@ class FastRules(SettledCalls, BareVariable):
         classes: tuple[type, ...],
     ) -> Recorder:
         """Return what records calls with one variable among plain arrays and numbers."""
-        settled = cls.trace.settle(primitive, primal, classes)
+        settled = cls.tracing.settle(primitive, primal, classes)
         bound = None if settled is None else settled.bound
         if settled is None or bound is None or not bound.may_be_zero:
             return super().recorder(primitive, primal, classes)

@@ -34,7 +34,7 @@ class FastCalls(SettledCalls, BareVariable):
 
         Most calls that have options are such, of no operand but arrays that may be written to.
         """
-        settled = cls.trace.settle(primitive, primal, classes)
+        settled = cls.tracing.settle(primitive, primal, classes)
         bound = None if settled is None else settled.bound
         if (
             settled is None

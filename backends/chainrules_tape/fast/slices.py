@@ -51,7 +51,7 @@ class FastSlices(BareVariable):
 
         def bound_for(n: int) -> Bound | None:
             wanted = (True, *[False] * n)
-            return cls.trace.find(read, None, (own,) * (n + 1), wanted)[1]
+            return cls.tracing.find(read, None, (own,) * (n + 1), wanted)[1]
 
         return reader(cls, bound_for, self.payload, cls.results)
 

@@ -116,7 +116,7 @@ class FastSteps(BareVariable):
         primitive = site.primitive
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
-        settled = cls.trace.settle(primitive, site.primal, classes)
+        settled = cls.tracing.settle(primitive, site.primal, classes)
         bound = None if settled is None or settled.others or settled.views else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)

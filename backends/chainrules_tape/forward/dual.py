@@ -60,7 +60,7 @@ class Dual(SettledCalls, Writable):
     state = __slots__
     engine = "forward"
     config = config
-    trace: ClassVar[Trace] = Pushing()
+    tracing: ClassVar[Trace] = Pushing()
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, level: int, tangent: Any) -> None:
@@ -79,7 +79,7 @@ class Dual(SettledCalls, Writable):
         primitive = site.primitive
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
-        settled = cls.trace.settle(primitive, site.primal, classes)
+        settled = cls.tracing.settle(primitive, site.primal, classes)
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
@@ -173,7 +173,7 @@ _STEPS: dict[tuple[bool, ...], Callable[..., Callable[..., Any]]] = {
 
 def open_dual(x: Any, level: int) -> tuple[Any, Any]:
     """Split a value into its primal and its tangent of a level, taking structures apart."""
-    payload, tangent = Dual.trace.open(x, level)
+    payload, tangent = Dual.tracing.open(x, level)
     return payload, ZeroTangent() if tangent is None else tangent
 
 
@@ -182,4 +182,4 @@ def dual(y: Any, y_dot: Any, level: int) -> Any:
     return y if is_zero(y_dot) else _classes[type(y)](y, level, y_dot)
 
 
-_classes = Classes(Dual, Dual.trace.wrap_fields)
+_classes = Classes(Dual, Dual.tracing.wrap_fields)

@@ -173,7 +173,7 @@ class LinearVariable(SettledCalls, Writable, OnTape):
 
     __slots__ = ()
     engine = "linear"
-    trace: ClassVar[Trace] = Linearizing()
+    tracing: ClassVar[Trace] = Linearizing()
 
     def _leaf(self, value: Any) -> Any:
         """Record a value without a tangent."""
@@ -181,4 +181,4 @@ class LinearVariable(SettledCalls, Writable, OnTape):
 
 
 Linearizing.tracer = LinearVariable
-_classes = Classes(LinearVariable, LinearVariable.trace.wrap_fields)
+_classes = Classes(LinearVariable, LinearVariable.tracing.wrap_fields)

@@ -115,4 +115,4 @@ class AddsInPlace(BareVariable):
     """Variables whose pulls add in place where they can."""
 
     __slots__ = ()
-    trace: ClassVar[Trace] = AddingInPlace()
+    tracing: ClassVar[Trace] = AddingInPlace()
