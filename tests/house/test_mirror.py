@@ -412,6 +412,7 @@ TOPICS = {
     "tests/testing/test_plugin.py": "chainrules_pytest",
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
+    "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_inplace.py": "whole programs that write",
     "tests/tape/memory/test_locks.py": "the locks of many tapes on the same arrays",
     "tests/libraries/test_fourth_library.py": "a library that nobody has heard of",
