@@ -23,9 +23,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.memory": (
         "Memory has_known_layout makers memory_of refuse_plain register_memory share_memory viewers"
     ),
-    "chainrules_py.values.pytree": (
-        "LEAF TreeDef exactly flatten map_leaves partition unflatten unzip_fields"
-    ),
+    "chainrules_py.values.pytree": ("LEAF TreeDef exactly flatten map_leaves partition unflatten"),
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of when_registered"
     ),

@@ -298,7 +298,6 @@ from chainrules_py.values.pytree import (
     map_leaves,
     partition,
     unflatten,
-    unzip_fields,
 )
 from chainrules_py.values.structure import (
     fields_of,
@@ -503,7 +502,6 @@ __all__ = [
     "unflatten",
     "unflatten_tangent",
     "unwrap_standard",
-    "unzip_fields",
     "vander_standard",
     "viewers",
     "when_registered",

@@ -19,10 +19,11 @@ from chainrules_py import Tracer, TracerError
 from chainrules_py.extend import (
     aliases,
     describe,
-    fields_of,
+    flatten,
     is_array_type,
     is_number_type,
     is_structure_type,
+    map_leaves,
     rebuild,
     register_host,
     see,
@@ -179,10 +180,7 @@ def boxed(x: Any) -> Any:
         value = getval(x)
         return rebuild(value, [boxed(x[key]) for key in value])
     if is_structure_type(cls):
-        fields = [field for _, field in fields_of(x)]
-        made = list(map(boxed, fields))
-        if any([new is not old for new, old in zip(made, fields, strict=True)]):
-            return rebuild(x, made)
+        return map_leaves(boxed, x)
     return x
 
 
@@ -192,27 +190,20 @@ def returned(y: Any) -> Any:
     if issubclass(cls, Traced):
         return ArrayBox(y._value, y._trace, y._node)
     if is_structure_type(cls):
-        fields = [field for _, field in fields_of(y)]
-        made = list(map(returned, fields))
-        if any([new is not old for new, old in zip(made, fields, strict=True)]):
-            return rebuild(y, made)
+        return map_leaves(returned, y)
     return y
 
 
 def is_boxed(x: Any) -> bool:
     """Tell whether a value is, or holds, a box."""
-    if isbox(x):
-        return True
-    return is_structure_type(type(x)) and any([is_boxed(field) for _, field in fields_of(x)])
+    return any(map(isbox, flatten(x)[0]))
 
 
 def bare(x: Any) -> Any:
     """Strip a value of its boxes, at every level."""
     if isbox(x):
         return bare(getval(x))
-    if is_structure_type(type(x)) and is_boxed(x):
-        return rebuild(x, [bare(field) for _, field in fields_of(x)])
-    return x
+    return map_leaves(bare, x) if is_structure_type(type(x)) else x
 
 
 def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:

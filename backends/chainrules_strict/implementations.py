@@ -18,10 +18,8 @@ from array_api_strict._array_object import Array as Strict
 from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
-    fields_of,
-    is_structure_type,
+    map_leaves,
     memory_of,
-    rebuild,
     register_memory,
     register_mutable,
     register_owner,
@@ -123,11 +121,11 @@ def _native(option: Any) -> Any:
 
 
 def _wrapped(result: Any, device: Any) -> Any:
-    if isinstance(result, (np.ndarray, np.generic)):
-        return Strict._new(np.asarray(result), device=device)
-    if is_structure_type(type(result)):
-        return rebuild(result, [_wrapped(field, device) for _, field in fields_of(result)])
-    return result
+    def wrapped(x: Any) -> Any:
+        is_numpy = isinstance(x, (np.ndarray, np.generic))
+        return Strict._new(np.asarray(x), device=device) if is_numpy else x
+
+    return map_leaves(wrapped, result)
 
 
 def is_of_the_standard(word: Primitive[..., Any]) -> bool:

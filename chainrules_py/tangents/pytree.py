@@ -10,12 +10,9 @@ from chainrules_py.tangents.checks import is_constant
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.pytree import LEAF, TreeDef, partition, unflatten
+from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef, build, partition, unflatten
 
-__all__ = ["PLAIN", "Opened", "flatten_tangent", "unflatten_tangent"]
-
-PLAIN = (tuple, list, dict)
-"""Structures whose tangents people get, and may give, in the same."""
+__all__ = ["Opened", "flatten_tangent", "unflatten_tangent"]
 
 
 def flatten_tangent(treedef: TreeDef, t: Any) -> list[Any]:
@@ -84,13 +81,11 @@ def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool) -> Any:
             return next(ts)
         return NoTangent() if is_constant(treedef.like) else ZeroTangent()
     parts = [_tangent(child, ts, plain) for child in treedef.children]
-    if issubclass(treedef.cls, Tangent):
-        return structure.rebuild(treedef.like, parts)
-    entries = dict(zip(treedef.keys, parts, strict=True))
-    if plain and treedef.cls in PLAIN:
-        return entries if treedef.cls is dict else treedef.cls(parts)
+    cls = treedef.cls
+    if issubclass(cls, Tangent) or (plain and cls in PLAIN):
+        return build(treedef, parts)
     length = len(parts) if structure.kind == "positions" else None
-    return Tangent.of(treedef.cls, entries, length)
+    return Tangent.of(cls, dict(zip(treedef.keys, parts, strict=True)), length)
 
 
 @final

@@ -14,15 +14,19 @@ from chainrules_py.values.structure import Structure, picture_of, structure_of, 
 
 __all__ = [
     "LEAF",
+    "PLAIN",
     "TreeDef",
+    "build",
     "exactly",
     "flatten",
     "map_leaves",
     "partition",
     "register_container",
     "unflatten",
-    "unzip_fields",
 ]
+
+PLAIN: Final = (tuple, list, dict)
+"""Structures whose tangents people get, and may give, in the same."""
 
 
 @final
@@ -38,7 +42,8 @@ class TreeDef:
     cls : type
         Its class.
     like
-        A value of its class, without the leaves; or the value that was kept.
+        A value of its class, without the leaves, where it takes one to rebuild it; or the value
+        that was kept.
     keys, children : sequence
         The keys, and the shapes of what is there.
     num_leaves : int
@@ -54,16 +59,18 @@ class TreeDef:
         structure: Structure[Any] | None,
         like: Any,
         keys: Sequence[Any] = (),
-        children: Sequence[TreeDef] = (),
+        children: tuple[TreeDef, ...] = (),
         cls: type | None = None,
     ) -> None:
         self.structure: Final = structure
         self.like: Final = like
         self.keys: Final = keys
         self.children: Final = children
-        self.num_leaves: int = sum([child.num_leaves for child in children])
         self.cls: Final = cls or type(like)
-        self.is_flat: Final = self.cls is tuple and all([child is LEAF for child in children])
+        n = len(children)
+        flat = n == 0 or children == (LEAF,) * n  # tuples compare by identity first
+        self.num_leaves: int = n if flat else sum([child.num_leaves for child in children])
+        self.is_flat: Final = flat and self.cls is tuple
 
     def paths(self) -> list[tuple[Any, ...]]:
         """List the keys that lead to each leaf.
@@ -91,12 +98,13 @@ class TreeDef:
         if not isinstance(other, TreeDef):
             return NotImplemented
         if self.structure is None or other.structure is None:
-            return self.num_leaves == other.num_leaves and self.like is other.like
-        mine = self.cls, tuple(self.keys), tuple(self.children)
-        return mine == (other.cls, tuple(other.keys), tuple(other.children))
+            same = self.structure is other.structure and self.like is other.like
+            return same and self.num_leaves == other.num_leaves
+        mine = self.cls, tuple(self.keys), self.children
+        return mine == (other.cls, tuple(other.keys), other.children)
 
     def __hash__(self) -> int:
-        return hash((self.cls, tuple(self.keys), tuple(self.children)))
+        return hash((self.cls, tuple(self.keys), self.children))
 
     def __repr__(self) -> str:
         return f"TreeDef({self._picture()})"
@@ -215,15 +223,18 @@ def _flatten(
     if structure is None:
         return TreeDef(None, x)
     items = structure.items(x)
-    children: Sequence[TreeDef]
-    if is_leaf is None and _leaf_types.issuperset([type(value) for _, value in items]):
-        leaves += [value for _, value in items]
-        children = (LEAF,) * len(items)
+    keys, values = zip(*items, strict=True) if items else ((), ())
+    if is_leaf is None and _leaf_types.issuperset(map(type, values)):
+        leaves += values
+        children = (LEAF,) * len(values)
     else:
-        children = [_flatten(value, is_leaf, keeps, leaves) for _, value in items]
-    # A registered class may look at the values that it is rebuilt around.
-    like = structure.rebuild(x, [None] * len(items)) if structure.hollow else x
-    return TreeDef(structure, like, [key for key, _ in items], children)
+        children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
+    cls, like = type(x), x  # a registered class may look at the values that it is rebuilt around
+    if cls in PLAIN and structure.kind != "registered":
+        like = None
+    elif structure.hollow:
+        like = structure.rebuild(x, [None] * len(values))
+    return TreeDef(structure, like, keys, children, cls)
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -246,11 +257,20 @@ def _unflatten(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
     if treedef.structure is None:
         return next(leaves) if treedef.num_leaves else treedef.like
     values = [next(leaves) if c is LEAF else _unflatten(c, leaves) for c in treedef.children]
+    return build(treedef, values)
+
+
+def build(treedef: TreeDef, values: Sequence[Any]) -> Any:
+    """Put together the outermost level of a structure."""
+    if treedef.like is None:
+        cls: Any = treedef.cls
+        return dict(zip(treedef.keys, values, strict=True)) if cls is dict else cls(values)
+    assert treedef.structure is not None
     return treedef.structure.rebuild(treedef.like, values)
 
 
 def map_leaves(f: Callable[[Any], Any], x: Any) -> Any:
-    """Return a value with ``f(leaf)`` in the place of each leaf.
+    """Return a value with ``f(leaf)`` in the place of each leaf; itself, if all stay what they are.
 
     Examples
     --------
@@ -258,38 +278,16 @@ def map_leaves(f: Callable[[Any], Any], x: Any) -> Any:
     {'w': (10.0, 20.0), 'b': 30.0}
     """
     leaves, treedef = flatten(x)
-    return unflatten(treedef, map(f, leaves))
+    made = list(map(f, leaves))
+    same = all([new is old for new, old in zip(made, leaves, strict=True)])
+    return x if same else unflatten(treedef, made)
 
 
 def _flat_tuple(n: int) -> TreeDef:
-    return TreeDef(structure_of(tuple), (None,) * n, range(n), (LEAF,) * n)
+    return TreeDef(structure_of(tuple), None, range(n), (LEAF,) * n, tuple)
 
 
 _flat: Final = [_flat_tuple(n) for n in range(16)]
-
-
-def unzip_fields(f: Callable[[Any], tuple[Any, Any]], x: Any) -> tuple[Any, dict[Any, Any]]:
-    """Split each field of a structure in two by ``f``.
-
-    Returns
-    -------
-    same as x
-        Rebuilt around the first halves.
-    dict
-        The second halves, by key.
-
-    Examples
-    --------
-    >>> unzip_fields(lambda field: (field, -field), [1.0, 2.0])
-    ([1.0, 2.0], {0: -1.0, 1: -2.0})
-    """
-    structure = structure_of(type(x))
-    assert structure is not None
-    found = [(key, f(field)) for key, field in structure.items(x)]
-    return (
-        structure.rebuild(x, [first for _, (first, _) in found]),
-        {key: second for key, (_, second) in found},
-    )
 
 
 def exactly(x: Any) -> Any:

@@ -322,7 +322,7 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
             return [(name, getattr(x, name)) for name in names if hasattr(x, name)]
 
     def rebuild(x: object, values: Sequence[Any]) -> object:
-        present = [name for name, _ in items(x)]
+        present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:

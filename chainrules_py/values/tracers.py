@@ -6,8 +6,8 @@ import functools
 from typing import Any
 
 from chainrules_py.values import arrays
-from chainrules_py.values.pytree import flatten
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
 
@@ -64,7 +64,7 @@ def ignore_derivatives(x: Any) -> Any:
     if arrays.is_tracer_type(cls):
         return ignore_derivatives(x.__payload__)
     if is_structure_type(cls) and find_tracers(x):
-        return rebuild(x, [ignore_derivatives(field) for _, field in fields_of(x)])
+        return map_leaves(ignore_derivatives, x)
     if not callable(x) or is_structure_type(cls):
         return x
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure, unthunk
-from chainrules_py.extend import LEAF, TreeDef, fields_of, is_structure_type, partition, unflatten
+from chainrules_py.extend import LEAF, TreeDef, flatten, is_structure_type, partition, unflatten
 
 __all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
 
@@ -50,7 +50,7 @@ def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     are no arrays they become some.
     """
     operands = tuple(map(_converted, operands))
-    if any(map(_holds_value, operands)):
+    if any(map(is_value, flatten(operands)[0])):
         return operands
     return tuple([jnp.asarray(x) if type(x) in (int, float, complex) else x for x in operands])
 
@@ -67,12 +67,6 @@ def _converted(x: Any) -> Any:
         leaves, layout = partition(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))
         return unflatten(layout, [_converted(leaf) for leaf in leaves]) if leaves else x
     return x
-
-
-def _holds_value(x: Any) -> bool:
-    if is_structure_type(type(x)):
-        return any(_holds_value(field) for _, field in fields_of(x))
-    return is_value(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}

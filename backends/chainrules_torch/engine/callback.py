@@ -15,7 +15,7 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from chainrules_py import NoRuleError, Primitive, RuleError
-from chainrules_py.extend import Cache, TreeDef, flatten, unflatten, where_defined
+from chainrules_py.extend import Cache, TreeDef, flatten, map_leaves, unflatten, where_defined
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import run_later
 from chainrules_torch.tensors import entered
@@ -177,8 +177,8 @@ class _Kernel:
         """Compute with NumPy, and return tensors on the device of the operands."""
         device = next(x.device for x in operands if is_tensor(x))
         plain = [x.detach().cpu().resolve_conj().numpy() if is_tensor(x) else x for x in operands]
-        leaves, treedef = flatten(self.body(*plain, **self.options))
-        return unflatten(treedef, [_as_tensor(y, plain, device) for y in leaves])
+        y = self.body(*plain, **self.options)
+        return map_leaves(lambda leaf: _as_tensor(leaf, plain, device), y)
 
 
 _EAGER = (torch.Tensor, torch.nn.Parameter)

@@ -28,7 +28,7 @@ from chainrules_py.extend import (
     Unbroadcast,
     fit,
     flatten,
-    unflatten,
+    map_leaves,
 )
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
@@ -362,10 +362,7 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
 
 def _outside(y: Any) -> Any:
     """Take a result out of the level at which a rule had its own function differentiated."""
-    if isinstance(y, Tensor):
-        return outside(y)
-    leaves, treedef = flatten(y)
-    return unflatten(treedef, [outside(x) for x in leaves])
+    return map_leaves(outside, y)
 
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:

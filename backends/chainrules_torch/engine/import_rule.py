@@ -28,9 +28,9 @@ from chainrules_py.extend import (
     canonical,
     flat,
     flatten,
+    map_leaves,
     opened,
     state_imported,
-    unflatten,
     without_rule,
 )
 from chainrules_torch.engine.config import floats, is_tensor
@@ -177,8 +177,8 @@ def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     if like is not None:
         return f(*[_tensor(x, like) for x in operands])
     home = next((x for x in operands if hasattr(x, "dtype")), None)
-    leaves, treedef = flatten(f(*[_tensor(x, None) for x in operands]))
-    return unflatten(treedef, [_back(y, home) if is_tensor(y) else y for y in leaves])
+    y = f(*[_tensor(x, None) for x in operands])
+    return map_leaves(lambda leaf: _back(leaf, home) if is_tensor(leaf) else leaf, y)
 
 
 def _tensor(x: Any, like: Any) -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import flatten, unflatten
+from chainrules_py.extend import map_leaves
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import floats
 from chainrules_torch.engine.loops import Program
@@ -41,9 +41,8 @@ def _like(call: AnyCall, leaves: Sequence[Any]) -> Any:
 
 
 def _states(f: Any, y0: Any, t: torch.Tensor, *params: Any) -> Any:
-    leaves, treedef = flatten(y0)
-    made = [torch.empty((*t.shape, *y.shape), dtype=y.dtype, device=y.device) for y in leaves]
-    return unflatten(treedef, made)
+    shape = tuple(t.shape)
+    return map_leaves(lambda y: torch.empty((*shape, *y.shape), dtype=y.dtype, device=y.device), y0)
 
 
 _LIKE: dict[Any, Callable[..., Any]] = {

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.tangents.pytree import PLAIN, flatten_tangent, unflatten_tangent
+from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import Space, StructureSpace, kind_of, space
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, is_zero
-from chainrules_py.values.pytree import LEAF, TreeDef
+from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef
 from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.vocabulary.elementwise import conj
 
@@ -39,7 +39,7 @@ def _shape(of: Any, spaces: list[Space]) -> TreeDef:
     cls, fields = (list, dict(enumerate(of))) if type(of) is list else (None, {})
     if type(of) is StructureSpace:
         cls, fields = of.primal_type, of.fields
-    children = [_shape(inner, spaces) for inner in fields.values()]
+    children = tuple([_shape(inner, spaces) for inner in fields.values()])
     return TreeDef(None if cls is None else structure_of(cls), None, list(fields), children, cls)
 
 

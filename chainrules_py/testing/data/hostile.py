@@ -18,7 +18,7 @@ from chainrules_py import vocabulary
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Scalar, Tracer, register_array_type
 from chainrules_py.values.library import register_mutable, register_owner
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.pytree import map_leaves
 
 __all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]
 
@@ -161,11 +161,7 @@ class Silent(np.ndarray):
 
 def as_silent(x: Any) -> Any:
     """Return a value with every array of NumPy's made silent."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return np.array(x).view(Silent)
-    if is_structure_type(type(x)):
-        return rebuild(x, [as_silent(field) for _, field in fields_of(x)])
-    return x
+    return map_leaves(lambda leaf: np.array(leaf).view(Silent) if _is_array(leaf) else leaf, x)
 
 
 def _own(x: Distant, theirs: tuple[Any, ...]) -> Distant:
@@ -177,11 +173,7 @@ def _own(x: Distant, theirs: tuple[Any, ...]) -> Distant:
 
 def as_distant(x: Any) -> Any:
     """Return a value with every array of NumPy's made distant."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return Distant(np.array(x))
-    if is_structure_type(type(x)):
-        return rebuild(x, [as_distant(field) for _, field in fields_of(x)])
-    return x
+    return map_leaves(lambda leaf: Distant(np.array(leaf)) if _is_array(leaf) else leaf, x)
 
 
 def _borrowed(word: Primitive[..., Any]) -> Callable[..., Any]:
@@ -192,12 +184,12 @@ def _borrowed(word: Primitive[..., Any]) -> Callable[..., Any]:
     return borrowed
 
 
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic))
+
+
 def _wrapped(y: Any) -> Any:
-    if isinstance(y, (np.ndarray, np.generic)):
-        return Distant(y)
-    if is_structure_type(type(y)):
-        return rebuild(y, [_wrapped(field) for _, field in fields_of(y)])
-    return y
+    return map_leaves(lambda leaf: Distant(leaf) if _is_array(leaf) else leaf, y)
 
 
 class _Space:

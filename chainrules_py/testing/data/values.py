@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.values.arrays import type_namespace
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.pytree import map_leaves
+from chainrules_py.values.structure import fields_of, is_structure_type
 
 __all__ = [
     "differs",
@@ -51,13 +51,6 @@ def resolution(x: Any) -> float:
     return float(np.finfo(to_numpy(x).dtype).eps)
 
 
-def _map_leaves(change: Callable[[Any], Any], x: Any) -> Any:
-    if is_structure_type(type(x)):
-        fields = [(field, _map_leaves(change, field)) for _, field in fields_of(x)]
-        return x if all(a is b for a, b in fields) else rebuild(x, [b for _, b in fields])
-    return change(x)
-
-
 _WIDE = {"float32": "float64", "complex64": "complex128", "float16": "float64"}
 _NARROW = {"float64": "float32", "complex128": "complex64"}
 
@@ -78,12 +71,12 @@ def _recast(x: Any, table: dict[str, str]) -> Any:
 
 def widened(x: Any) -> Any:
     """Convert a value with all that is in single precision to double precision."""
-    return _map_leaves(lambda leaf: _recast(leaf, _WIDE), x)
+    return map_leaves(lambda leaf: _recast(leaf, _WIDE), x)
 
 
 def narrowed(x: Any) -> Any:
     """Convert a value with all that is in double precision to single precision."""
-    return _map_leaves(lambda leaf: _recast(leaf, _NARROW), x)
+    return map_leaves(lambda leaf: _recast(leaf, _NARROW), x)
 
 
 def fingerprint(x: Any) -> Any:
