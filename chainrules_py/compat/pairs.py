@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_py.compat.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py.config import ReverseMode
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.checks import Types, checked_types, find_primal
+from chainrules_py.registry.checks import Types, any_types, checked_types, find_primal
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
 
@@ -84,10 +84,7 @@ def state(
 
     For operands of any types, unless types are given.
     """
-    signature, varargs = types or (
-        (object,) * len(primal.operands),
-        object if primal.variadic else None,
-    )
+    signature, varargs = types or any_types(primal)
     written: Any = recipe.functions[1]
     while isinstance(written, functools.partial):
         written = written.func

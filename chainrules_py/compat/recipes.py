@@ -38,9 +38,9 @@ from chainrules_py.registry.bind.entries import (
     flat,
     opened,
 )
+from chainrules_py.registry.bind.general import given, pair_of
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import project, space, spread_all
-from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.structure import is_structure_type
@@ -193,15 +193,10 @@ class PushedRecipe(_OneMode):
         push: Callable[..., Any] | None = None,
     ) -> tuple[Any, Any]:
         """Compute the value, and its tangent in canonical form."""
-        answer = (push or self.push)(xs, dots, **options)
-        if not (isinstance(answer, tuple) and len(answer) == 2):
-            msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
-            raise RuleError(msg)
-        y, y_dot = answer
+        y, y_dot = pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
         self._check(statement, (y, y_dot), xs, leaves)
-        if y_dot is None:
-            raise ProjectionError(_none(statement, "y_dot"))
-        return y, spread_all(canonical(unthunk(y_dot), space(y), statement), y)
+        y_dot = given(y_dot, statement, "y_dot")
+        return y, spread_all(canonical(y_dot, space(y), statement), y)
 
 
 class AugmentedRecipe(_OneMode):
@@ -307,16 +302,6 @@ class AugmentedRecipe(_OneMode):
         annotate(push, request)
         return Bound(request, run)
 
-    def forward(self, request: Request) -> Bound:
-        """Linearized, and pushed at once."""
-        linear = self.linearize(request)
-
-        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            y, (push, _, *saved) = linear.run(None, *xs, **options)
-            return y, push(tangents, *saved)
-
-        return Bound(request, run)
-
     def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
         """Compute the value and what is saved, with the spaces of the value and the operands."""
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
@@ -359,9 +344,9 @@ class AugmentedRecipe(_OneMode):
     ) -> list[Any]:
         """Compute a cotangent per operand, in its space, from that of the value and its space."""
         bar, of = y_bar
-        given = dense(conjugated(bar) if self.complex == "jax" else bar, of)
+        whole = dense(conjugated(bar) if self.complex == "jax" else bar, of)
         try:
-            bars = backward(*saved, given, **{name: options[name] for name in self.options})
+            bars = backward(*saved, whole, **{name: options[name] for name in self.options})
         except TracerError as error:
             for name in captured((backward,)):
                 error.add_note(f"{name} is no operand; pass it as one, or save it")
@@ -377,22 +362,13 @@ class AugmentedRecipe(_OneMode):
         for i, bar in zip(places, bars, strict=True):
             if bar is None and self.residuals:
                 bar = ZeroTangent()
-            if bar is None:
-                raise ProjectionError(_none(statement, "a cotangent"))
-            bar = canonical(unthunk(bar), onto[i], statement)
+            bar = canonical(given(bar, statement, "a cotangent"), onto[i], statement)
             try:
                 found[i] = project(conjugated(bar) if self.complex == "jax" else bar, onto[i])
             except ProjectionError as error:
                 error.add_note(f"the cotangent of operand {i}, from {statement.source!r}")
                 raise
         return found
-
-
-def _none(statement: Statement, what: str) -> str:
-    return (
-        f"{statement!r} gave None for {what}; write ZeroTangent(), or NoTangent() for what cannot "
-        f"be perturbed"
-    )
 
 
 def _engine(request: Request) -> Config:

@@ -11,7 +11,7 @@ from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.recipes import FruleRecipe, RruleRecipe
-from chainrules_py.registry.checks import find_primal
+from chainrules_py.registry.checks import any_types, find_primal
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter, name_of
@@ -130,8 +130,7 @@ def state_imported(
         The engine's name.
     """
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
-    signature = (object,) * len(primal.operands)
-    varargs = object if primal.variadic else None
+    signature, varargs = any_types(primal)
     recipes: tuple[tuple[str, Any], ...] = (
         ("forward", FruleRecipe(frule, False)),
         ("reverse", RruleRecipe(rrule, False)),

@@ -18,7 +18,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.table import declare_direct, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
 
-__all__ = ["checked_types", "declared_types", "find_caller", "find_primal"]
+__all__ = ["any_types", "checked_types", "declared_types", "find_caller", "find_primal"]
 
 Types = tuple[Any, ...] | None
 
@@ -72,6 +72,11 @@ def _interceptable(f: Any) -> bool:
         kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
         and kind.__module__.partition(".")[0] == "numpy"
     )
+
+
+def any_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
+    """Return the types of a statement about operands of any types."""
+    return (object,) * len(primal.operands), object if primal.variadic else None
 
 
 def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:

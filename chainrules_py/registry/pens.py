@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from chainrules_py.config import Capability
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation, where_defined
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.recipes import (
     BilinearRecipe,
     ConstantRecipe,
@@ -26,6 +27,7 @@ from chainrules_py.registry.bind.recipes import (
 )
 from chainrules_py.registry.checks import (
     Types,
+    any_types,
     checked_types,
     declared_types,
     find_caller,
@@ -124,19 +126,13 @@ def scalar_rule(
             f"say 'holomorphic' or 'real', or leave it out"
         )
         raise RuleError(msg)
-    source = Source.caller(f"scalar_rule({primal.__name__})")
     if all(p is None for p in partials):
         msg = (
             f"scalar_rule({primal.__name__}) gives no partial; "
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    signature, varargs = declared_types(primal)
-    enter(
-        Statement(
-            primal, signature, varargs, source, ElementwiseRecipe(partials, singular, complex)
-        )
-    )
+    _state(primal, "scalar_rule", ElementwiseRecipe(partials, singular, complex))
 
 
 def linear_rule(
@@ -189,16 +185,14 @@ def linear_rule(
             f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
         )
         raise RuleError(msg)
-    source = Source.caller(f"linear_rule({primal.__name__})")
     if all(t is None for t in transposes):
         msg = (
             f"linear_rule({primal.__name__}) gives no transpose; "
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    signature, varargs = declared_types(primal)
     recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
-    enter(Statement(primal, signature, varargs, source, recipe))
+    _state(primal, "linear_rule", recipe)
 
 
 def bilinear_rule(
@@ -244,10 +238,7 @@ def bilinear_rule(
             f"and not two operands"
         )
         raise RuleError(msg)
-    signature, varargs = declared_types(primal)
-    source = Source.caller(f"bilinear_rule({primal.__name__})")
-    recipe = BilinearRecipe(left, right, batched)
-    enter(Statement(primal, signature, varargs, source, recipe))
+    _state(primal, "bilinear_rule", BilinearRecipe(left, right, batched))
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:
@@ -267,9 +258,7 @@ def non_differentiable(f: Callable[..., Any]) -> None:
     (ZeroTangent(),)
     """
     primal = find_primal(f, "non_differentiable")
-    signature, varargs = (object,) * len(primal.operands), object if primal.variadic else None
-    source = Source.caller(f"non_differentiable({primal.__name__})")
-    enter(Statement(primal, signature, varargs, source, ConstantRecipe()))
+    _state(primal, "non_differentiable", ConstantRecipe(), any_types(primal))
 
 
 def opt_out(f: Callable[..., Any], *types: Any) -> None:
@@ -304,7 +293,7 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
             f"({', '.join(primal.operands)})"
         )
         raise RuleError(msg)
-    source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})")
+    source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})", 2)
     signature = tuple([checked_annotation(t, "an operand", source) for t in types])
     enter(Statement(primal, signature, None, source, None))
 
@@ -367,8 +356,8 @@ def rule(
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
     """
-    form = _Form("rule", functools.partial(GeneralRecipe, batched=batched))
-    return _register(form, f, types, requires, override, direct)
+    recipe = functools.partial(GeneralRecipe, batched=batched)
+    return _register("rule", recipe, f, types, requires, override, direct)
 
 
 def register_frule(
@@ -383,8 +372,10 @@ def register_frule(
 
     As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on.
     """
-    form = _Form("frule.register", FruleRecipe, ("forward",), leading=1)
-    return _register(form, f, types, requires, override, direct)
+    modes, leading = ("forward",), 1
+    return _register(
+        "frule.register", FruleRecipe, f, types, requires, override, direct, modes, leading
+    )
 
 
 def register_rrule(
@@ -399,51 +390,47 @@ def register_rrule(
 
     As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand.
     """
-    form = _Form("rrule.register", RruleRecipe, ("reverse",))
-    return _register(form, f, types, requires, override, direct)
+    return _register(
+        "rrule.register", RruleRecipe, f, types, requires, override, direct, ("reverse",)
+    )
 
 
-@final
-class _Form:
-    """Form of a rule that is written as a function."""
-
-    __slots__ = ("leading", "modes", "pen", "recipe")
-
-    def __init__(
-        self,
-        pen: str,
-        recipe: Callable[[Callable[..., Any], bool], Any],
-        modes: tuple[str, ...] = MODES,
-        leading: int = 0,
-    ) -> None:
-        self.pen = pen
-        self.recipe = recipe
-        self.modes = modes
-        self.leading = leading  # parameters, besides the config, that come before the operands
+def _state(
+    primal: Primitive[..., Any],
+    pen: str,
+    recipe: Recipe,
+    types: tuple[tuple[Any, ...], Any] | None = None,
+) -> None:
+    """Enter what is stated by calling a pen; for the declared types, unless some are given."""
+    signature, varargs = types or declared_types(primal)
+    source = Source.caller(f"{pen}({primal.__name__})", 3)
+    enter(Statement(primal, signature, varargs, source, recipe))
 
 
 def _register(
-    form: _Form,
+    pen: str,
+    make: Callable[[Callable[..., Any], bool], Recipe],
     f: Callable[..., Any],
     types: Types,
     requires: Capability | Iterable[Capability],
     override: bool,
     direct: bool,
+    modes: tuple[str, ...] = MODES,
+    leading: int = 0,
 ) -> Callable[[F], F]:
+    """Return the decorator of a function, of which ``leading`` parameters are no operands."""
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
 
     def register(function: F) -> F:
-        primal = find_primal(f, form.pen, direct=direct, written=function)
-        skip = form.leading + bool(asked)
-        signature, varargs = checked_types(primal, function, types, skip)
-        recipe, source = form.recipe(function, bool(asked)), Source.function(function)
+        primal = find_primal(f, pen, direct=direct, written=function)
+        signature, varargs = checked_types(primal, function, types, leading + bool(asked))
         statement = Statement(
             primal,
             signature,
             varargs,
-            source,
-            recipe,
-            modes=form.modes,
+            Source.function(function),
+            make(function, bool(asked)),
+            modes=modes,
             requires=asked,
             override=override,
         )

@@ -44,9 +44,9 @@ class Source:
         return cls(f.__module__, f.__qualname__, where_defined(f), None, False)
 
     @classmethod
-    def caller(cls, name: str) -> Source:
-        """Find the source of a rule that is stated by calling a pen: the line outside our pens."""
-        frame = sys._getframe(2)
+    def caller(cls, name: str, depth: int) -> Source:
+        """Find the source of a rule that is stated by calling a pen, so many frames above."""
+        frame = sys._getframe(depth)
         spec = frame.f_globals.get("__spec__")
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)

@@ -23,7 +23,9 @@ from chainrules_py.registry.statement import Rule, Statement
 __all__ = ["declare_direct", "enter", "find_rule", "name_of", "primal_of", "unbind"]
 
 _statements: dict[Primitive[..., Any], list[Statement]] = {}
-_tables: dict[tuple[Primitive[..., Any], str, frozenset[Capability]], MethodTable[Statement]] = {}
+_tables: dict[
+    tuple[Primitive[..., Any], str, frozenset[Capability], bool], MethodTable[Statement]
+] = {}
 _direct: dict[Any, Primitive[..., Any]] = {}
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
@@ -73,15 +75,16 @@ def enter(statement: Statement) -> None:
 
 
 def _table(
-    primal: Primitive[..., Any], mode: str, can: frozenset[Capability]
+    primal: Primitive[..., Any], mode: str, can: frozenset[Capability], overriding: bool
 ) -> MethodTable[Statement]:
+    """Return the table of what is stated for a mode; if asked, of what overrides alone."""
     with lock:
-        key = (primal, mode, can)
+        key = (primal, mode, can, overriding)
         if key not in _tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(_statements.get(primal, ()), key=lambda s: len(s.requires)):
-                if mode in s.modes and s.requires <= can:
+                if mode in s.modes and s.requires <= can and (s.override or not overriding):
                     table.add(s.signature, s.varargs, s.rank, s)
             _tables[key] = table
         return _tables[key]
@@ -90,18 +93,11 @@ def _table(
 def _best(
     primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]
 ) -> Statement | None:
-    overriding = [
-        s
-        for s in _statements.get(primal, ())
-        if s.override and mode in s.modes and s.requires <= can
-    ]
-    if overriding:
-        table: MethodTable[Statement] = MethodTable(primal.__name__)
-        for s in overriding:
-            table.add(s.signature, s.varargs, s.rank, s)
-        if (found := table.resolve(operands)) is not None:
+    if any([s.override for s in _statements.get(primal, ())]):
+        found = _table(primal, mode, can, True).resolve(operands)
+        if found is not None:
             return found
-    return _table(primal, mode, can).resolve(operands)
+    return _table(primal, mode, can, False).resolve(operands)
 
 
 def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) -> Rule | None:

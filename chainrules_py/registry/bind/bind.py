@@ -162,8 +162,14 @@ class Recipe:
         return (True,) * n
 
     def forward(self, request: Request) -> Bound:
-        """Bind tangents that are pushed at once."""
-        raise NotImplementedError
+        """Bind tangents that are pushed at once: without a way of its own, linearized first."""
+        linearize = self.linearize(request).run
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y, (push, _, *saved) = linearize(None, *xs, **options)
+            return y, push(tangents, *saved)
+
+        return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
         """Bind tangents that come later: without a separate push, one more run for each."""

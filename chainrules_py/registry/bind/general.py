@@ -17,7 +17,7 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.library import fuser_of
 
-__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "register_half"]
+__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "given", "pair_of", "register_half"]
 
 _own: dict[tuple[Any, type], Callable[..., Any]] = {}
 
@@ -222,12 +222,8 @@ class FruleRecipe(_Written):
             slots = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in xs]
             for i, t in zip(active, tangents, strict=True):
                 slots[i] = unthunk(t)
-            answer = frule(tuple(slots), *xs, **options)
-            if not (isinstance(answer, tuple) and len(answer) == 2):
-                msg = f"{statement!r} has to return (y, y_dot), and returned {describe(answer)}"
-                raise RuleError(msg)
-            y, y_dot = answer
-            return y, spread_all(_given(y_dot, statement), y)
+            y, y_dot = pair_of(frule(tuple(slots), *xs, **options), statement, "(y, y_dot)")
+            return y, spread_all(given(y_dot, statement), y)
 
         return Bound(request, run)
 
@@ -250,15 +246,15 @@ class RruleRecipe(_Written):
                     f"and returned {describe(bars)}"
                 )
                 raise RuleError(msg)
-            given = [
-                project(unthunk(_given(bars[i], statement)), onto)
+            found = [
+                project(given(bars[i], statement), onto)
                 for i, onto in zip(active, spaces, strict=False)  # what was kept may follow
             ]
-            return given[0] if len(active) == 1 else tuple(given)
+            return found[0] if len(active) == 1 else tuple(found)
 
         def alone(k: int) -> Any:
             def pull_one(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
-                return project(unthunk(_given(pullback(y_bar)[active[k]], statement)), spaces[k])
+                return project(given(pullback(y_bar)[active[k]], statement), spaces[k])
 
             return pull_one
 
@@ -316,11 +312,20 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
     return answer
 
 
-def _given(t: Any, statement: Statement) -> Any:
+def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
+    """Return what a person's function gave, thunks computed; None is refused."""
     if t is None:
         msg = (
-            f"{statement!r} gave None for a tangent; write ZeroTangent(), or NoTangent() for what "
+            f"{statement!r} gave None for {what}; write ZeroTangent(), or NoTangent() for what "
             f"cannot be perturbed"
         )
         raise ProjectionError(msg)
-    return t
+    return unthunk(t)
+
+
+def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
+    """Return a person's answer, which has to be a pair."""
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        msg = f"{statement!r} has to return {shown}, and returned {describe(answer)}"
+        raise RuleError(msg)
+    return answer

@@ -86,7 +86,7 @@ class Pulls:
 
             scaled: Any = pull_scaled
             if kind == "real" and self.shared:
-                scaled = self.short.summed(pull_scaled)
+                scaled = self.short.together(pull_scaled)
             elif kind == "real" and (*self.forms, self.saved) == _PRODUCT:
                 scaled = _copy(_pull_products)
             return annotate(scaled, self.request, made, batched=True)
