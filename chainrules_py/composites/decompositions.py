@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.standard import in_the_standard
 from chainrules_py.values.arrays import Array, namespace
 from chainrules_py.vocabulary.linalg import SVDResult
 
@@ -45,16 +46,22 @@ def solve_triangular_standard(
     return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
 
 
-@v.solve_again.implement
-def solve_again_standard(x1: Array, x2: Array) -> Any:
-    """Without a look at the matrix."""
-    return v.solve(x1, x2)
-
-
-@v.cholesky.implement
-def cholesky_standard(x: Array, *, upper: bool = False) -> Any:
-    """Factor the Hermitian matrix of one triangle; the standard does not say which it reads."""
-    return namespace(x).linalg.cholesky(_read(x, upper), upper=upper)
+# Without a look at the matrix.
+in_the_standard(v.solve_again, v.solve)
+# The standard does not say which triangle of a Hermitian matrix its functions read.
+in_the_standard(
+    v.cholesky,
+    lambda x, *, upper=False: namespace(x).linalg.cholesky(_read(x, upper), upper=upper),
+)
+in_the_standard(v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(_read(x, upper)))
+in_the_standard(v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(_read(x, upper)))
+# This one is for any matrices, Hermitian or not.
+in_the_standard(
+    v.pinv,
+    lambda x, *, rtol=None, hermitian=False: namespace(x).linalg.pinv(
+        _read(x) if hermitian else x, rtol=rtol
+    ),
+)
 
 
 @v.cholesky_cotangent.implement
@@ -64,24 +71,6 @@ def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
     middle = _half(v.matmul(v.triu(back), v.tril(y_bar)))
     left = v.solve_triangular(back, middle + _adjoint(middle), upper=True)
     return _half(_adjoint(v.solve_triangular(back, _adjoint(left), upper=True)))
-
-
-@v.eigh.implement
-def eigh_standard(x: Array, *, upper: bool = False) -> Any:
-    """Decompose the Hermitian matrix of one triangle; the standard does not say which it reads."""
-    return namespace(x).linalg.eigh(_read(x, upper))
-
-
-@v.eigvalsh.implement
-def eigvalsh_standard(x: Array, *, upper: bool = False) -> Any:
-    """Compute eigenvalues from one triangle; the standard does not say which one it reads."""
-    return namespace(x).linalg.eigvalsh(_read(x, upper))
-
-
-@v.pinv.implement
-def pinv_standard(x: Array, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """Compute by the standard's function, which is for any matrices, Hermitian or not."""
-    return namespace(x).linalg.pinv(_read(x) if hermitian else x, rtol=rtol)
 
 
 # ---------------------------------------------------------------- singular values

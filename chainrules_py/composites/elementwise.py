@@ -44,16 +44,9 @@ def tie_share_in_words(z: Array, x: Numeric, y: Numeric) -> Any:
     return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
 
 
-@v.clip_below.implement
-def clip_below_standard(x: Array, lo: Numeric) -> Any:
-    """Clip from below, by the standard's one function for both bounds."""
-    return namespace(x).clip(x, min=lo)
-
-
-@v.clip_above.implement
-def clip_above_standard(x: Array, hi: Numeric) -> Any:
-    """Clip from above, by the standard's one function for both bounds."""
-    return namespace(x).clip(x, max=hi)
+# The standard has one function for both bounds.
+v.clip_below.implement(lambda x, lo: namespace(x).clip(x, min=lo), types=(Array, Numeric))
+v.clip_above.implement(lambda x, hi: namespace(x).clip(x, max=hi), types=(Array, Numeric))
 
 
 # ---------------------------------------------------------------------------------- choosing

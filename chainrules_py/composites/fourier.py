@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.primitives.primitive import Primitive
 
 __all__ = [
     "fft2",
@@ -21,8 +23,9 @@ __all__ = [
     "rfftn",
 ]
 
+Transform = Callable[..., Any]
+
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-_PLANE = (-2, -1)
 
 
 def _lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
@@ -40,18 +43,18 @@ def _lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     ]
 
 
-def fftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """`fft` along several axes, the last one first."""
-    for axis, n in reversed(_lengths(x, s, axes)):
-        x = v.fft(x, n=n, axis=axis, norm=norm or "backward")
-    return x
+def _everywhere(word: Primitive[..., Any]) -> Transform:
+    """Make the transform along several axes, the last one first."""
+
+    def transform(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
+        for axis, n in reversed(_lengths(x, s, axes)):
+            x = word(x, n=n, axis=axis, norm=norm or "backward")
+        return x
+
+    return transform
 
 
-def ifftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """`ifft` along several axes, the last one first."""
-    for axis, n in reversed(_lengths(x, s, axes)):
-        x = v.ifft(x, n=n, axis=axis, norm=norm or "backward")
-    return x
+fftn, ifftn = _everywhere(v.fft), _everywhere(v.ifft)
 
 
 def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
@@ -71,24 +74,16 @@ def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     return v.irfft(x, n=n, axis=last, norm=norm or "backward")
 
 
-def fft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
-    """`fftn` in a plane."""
-    return fftn(x, s, axes, norm)
+def _in_a_plane(transform: Transform) -> Transform:
+    """Make the transform along two axes, the last ones by default."""
+
+    def in_a_plane(x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
+        return transform(x, s, axes, norm)
+
+    return in_a_plane
 
 
-def ifft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
-    """`ifftn` in a plane."""
-    return ifftn(x, s, axes, norm)
-
-
-def rfft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
-    """`rfftn` in a plane."""
-    return rfftn(x, s, axes, norm)
-
-
-def irfft2(x: Any, s: Any = None, axes: Any = _PLANE, norm: str | None = None) -> Any:
-    """`irfftn` in a plane."""
-    return irfftn(x, s, axes, norm)
+fft2, ifft2, rfft2, irfft2 = map(_in_a_plane, (fftn, ifftn, rfftn, irfftn))
 
 
 def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.values.arrays import dispatch_type, is_array_type, type_namespace
+from chainrules_py.values.arrays import is_array_type, namespace_of
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -26,15 +26,11 @@ def _array(x: Any, like: Any) -> Any:
     """Make a number, or a list of arrays and numbers, an array of the library of ``like``."""
     if isinstance(x, (list, tuple)):
         if not find_tracers(x):
-            return _library(like).asarray(x)
+            return namespace_of(type(like)).asarray(x)
         return v.stack(*[_array(entry, like) for entry in x])
     if hasattr(x, "dtype"):
         return x
-    return arrayed(x, like) if find_tracers(x) else _library(like).asarray(x)
-
-
-def _library(like: Any) -> Any:
-    return type_namespace(dispatch_type(type(like)))
+    return arrayed(x, like) if find_tracers(x) else namespace_of(type(like)).asarray(x)
 
 
 def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
@@ -124,7 +120,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 def _conditions(given: Any, x: Any) -> list[Any]:
     """Return the conditions, as NumPy reads them: one alone need not be in a list."""
-    xp = _library(x)
+    xp = namespace_of(type(x))
     given = ignore_derivatives(given)
     one = not hasattr(given, "__len__") or (hasattr(given, "ndim") and not given.ndim)
     if not one and x.ndim and len(given):
@@ -302,5 +298,5 @@ def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...],
 
 def _dtype(dtype: Any, like: Any) -> Any:
     """Return a dtype of the library, which may be given by NumPy's letters."""
-    make = getattr(_library(like), "dtype", None)
+    make = getattr(namespace_of(type(like)), "dtype", None)
     return make(dtype) if make is not None and not isinstance(dtype, make) else dtype

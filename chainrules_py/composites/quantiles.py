@@ -7,20 +7,17 @@ Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, The Am
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import dispatch_type, is_python_number, type_namespace
+from chainrules_py.values.arrays import is_python_number, namespace_of
 from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
-
-def _xp(x: Any) -> Any:
-    return type_namespace(dispatch_type(type(x)))
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:
@@ -83,52 +80,26 @@ def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, ndim: int, before: int 
 # ------------------------------------------------------------------------------------- quantiles
 
 
-def quantile(
-    x: Any,
-    q: Any,
-    axis: Axes = None,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Find the point that a part q of the elements is below."""
-    return _quantile(x, _checked(q, x, 1), axis, method, keepdims, weights, skip_nan=False)
+def _quantiles(whole: int, *, skip_nan: bool) -> Callable[..., Any]:
+    """Make the function that finds the point that q of a whole of the elements are below."""
+
+    def quantiles(
+        x: Any,
+        q: Any,
+        axis: Axes = None,
+        method: str = "linear",
+        keepdims: bool = False,
+        weights: Any = None,
+    ) -> Any:
+        q = _checked(q, x, whole)
+        q = q if whole == 1 else q / whole
+        return _quantile(x, q, axis, method, keepdims, weights, skip_nan=skip_nan)
+
+    return quantiles
 
 
-def percentile(
-    x: Any,
-    q: Any,
-    axis: Axes = None,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Find the point that q in a hundred of the elements are below."""
-    return _quantile(x, _checked(q, x, 100) / 100, axis, method, keepdims, weights, skip_nan=False)
-
-
-def nanquantile(
-    x: Any,
-    q: Any,
-    axis: Axes = None,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Find the point that a part q of the elements is below, ignoring NaNs."""
-    return _quantile(x, _checked(q, x, 1), axis, method, keepdims, weights, skip_nan=True)
-
-
-def nanpercentile(
-    x: Any,
-    q: Any,
-    axis: Axes = None,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Find the point that q in a hundred of the elements are below, ignoring NaNs."""
-    return _quantile(x, _checked(q, x, 100) / 100, axis, method, keepdims, weights, skip_nan=True)
+quantile, percentile = _quantiles(1, skip_nan=False), _quantiles(100, skip_nan=False)
+nanquantile, nanpercentile = _quantiles(1, skip_nan=True), _quantiles(100, skip_nan=True)
 
 
 def _checked(q: Any, x: Any, whole: int) -> Any:
@@ -168,7 +139,11 @@ def _quantile(
 
 def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan: bool) -> Any:
     """Quantiles along the last axis, those of several q along the last axis of the result."""
-    n = v.astype(_numbers(x, (x.ndim - 1,)), dtype=_xp(x).float64) if skip_nan else x.shape[-1]
+    n = (
+        v.astype(_numbers(x, (x.ndim - 1,)), dtype=namespace_of(type(x)).float64)
+        if skip_nan
+        else x.shape[-1]
+    )
     if shape:
         q = v.reshape(q, shape=(-1,))
     low, high, t = _places(q, n, method)
@@ -196,7 +171,7 @@ def _whole(places: list[Any], x: Any) -> Any:
         return [int(p) for p in places]
     places = [v.reshape(p, shape=(1,)) if not p.ndim else p for p in places]
     joined = places[0] if len(places) == 1 else v.concat(*places, axis=-1)
-    return v.astype(joined, dtype=_xp(x).int64)
+    return v.astype(joined, dtype=namespace_of(type(x)).int64)
 
 
 # The place of the quantile q of n elements, counted from 0, is n q + a + q (1 - a - b) - 1.

@@ -7,7 +7,7 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import dispatch_type, host_of, is_python_number, type_namespace
+from chainrules_py.values.arrays import host_of, is_python_number, namespace_of
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -43,8 +43,7 @@ def array_of(numbers: Any, like: Any) -> Any:
         return numbers
     if any([host_of(type(n)) is not None for n in numbers]):
         return v.stack(*[_array(n, like) for n in numbers])
-    xp, device = type_namespace(dispatch_type(type(like))), getattr(like, "device", None)
-    assert xp is not None
+    xp, device = namespace_of(type(like)), getattr(like, "device", None)
     given = {} if device is None else {"device": device}
     # Some libraries have half of the digits by default, and that of a product is the larger one.
     if getattr(like, "dtype", 0) == getattr(xp, "float64", None) and any(
@@ -179,7 +178,7 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
     """
     axes = axes_of(axis, x.ndim)
     if kind_of(x) in ("int", "bool"):
-        x = v.astype(x, dtype=_default_dtype(x))
+        x = v.astype(x, dtype=namespace_of(type(x)).float64)
     if edge_order > 2:
         msg = "'edge_order' greater than 2 not supported"
         raise ValueError(msg)
@@ -198,14 +197,10 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
-def _default_dtype(x: Any) -> Any:
-    return type_namespace(dispatch_type(type(x))).float64  # type: ignore[union-attr]
-
-
 def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     if not spacings:
         return (1.0,) * n
-    if len(spacings) == 1 and (_is_number(spacings[0]) or spacings[0].ndim == 0):
+    if len(spacings) == 1 and (is_python_number(type(spacings[0])) or spacings[0].ndim == 0):
         return spacings * n
     if len(spacings) != n:
         msg = f"{len(spacings)} spacings for {n} axes; give none, one number, or one for each axis"
@@ -213,13 +208,9 @@ def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     return spacings
 
 
-def _is_number(x: Any) -> bool:
-    return is_python_number(type(x))
-
-
 def _distances(spacing: Any, x: Any, axis: int) -> Any:
     """Return a distance, or the distances between coordinates, shaped to go along an axis."""
-    if _is_number(spacing) or spacing.ndim == 0:
+    if is_python_number(type(spacing)) or spacing.ndim == 0:
         return spacing
     if spacing.ndim != 1:
         msg = "distances must be either scalars or 1d"
@@ -228,7 +219,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
         msg = "when 1d, distances must match the length of the corresponding dimension"
         raise ValueError(msg)
     if kind_of(spacing) in ("int", "bool"):
-        spacing = v.astype(spacing, dtype=_default_dtype(spacing))
+        spacing = v.astype(spacing, dtype=namespace_of(type(spacing)).float64)
     h = v.diff(spacing)
     # Equal ones are one distance, unless somebody asks what happens when they change.
     if not find_tracers(h) and bool(v.all(v.equal(h, h[0]))):
@@ -237,7 +228,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
 
 
 def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
-    equal = _is_number(h) or h.ndim == 0
+    equal = is_python_number(type(h)) or h.ndim == 0
 
     def at(start: int | None, stop: int | None) -> Any:
         return _part(x, axis, slice(start, stop))

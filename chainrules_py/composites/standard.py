@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array, namespace
 
-__all__: list[str] = []
+__all__ = ["in_the_standard"]
 
 
-def _device(x: Any) -> Any:
-    return x.device
+def in_the_standard(word: Primitive[..., Any], computed: Callable[..., Any]) -> None:
+    """Say how arrays of the standard compute a word, whose function there is another one."""
+    word.implement(computed, types=(Array,) * (len(word.operands) + bool(word.variadic)))
 
 
-@v.concat.implement
-def concat_standard(*arrays: Array, axis: int | None = 0) -> Any:
-    """Join arrays, of which the standard's function takes a sequence."""
-    return namespace(arrays[0]).concat(arrays, axis=axis)
+def _added_up(name: str) -> Callable[..., Any]:
+    """Make cumulative sums, or products: the standard has a default for arrays of one axis only."""
+
+    def added_up(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+        xp = namespace(x)
+        x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
+        return getattr(xp, name)(x, axis=axis, include_initial=include_initial)
+
+    return added_up
 
 
-@v.stack.implement
-def stack_standard(*arrays: Array, axis: int = 0) -> Any:
-    """Stack arrays, of which the standard's function takes a sequence."""
-    return namespace(arrays[0]).stack(arrays, axis=axis)
-
-
-@v.tile.implement
-def tile_standard(x: Array, *, repetitions: tuple[int, ...]) -> Any:
-    """Tile x; the standard's function takes the repetitions by position."""
-    return namespace(x).tile(x, repetitions)
+in_the_standard(v.cumulative_sum, _added_up("cumulative_sum"))
+in_the_standard(v.cumulative_prod, _added_up("cumulative_prod"))
+# Of arrays its functions take a sequence.
+in_the_standard(v.concat, lambda *xs, axis=0: namespace(xs[0]).concat(xs, axis=axis))
+in_the_standard(v.stack, lambda *xs, axis=0: namespace(xs[0]).stack(xs, axis=axis))
+# By position, and by an option.
+in_the_standard(v.tile, lambda x, *, repetitions: namespace(x).tile(x, repetitions))
+in_the_standard(v.copy, lambda x: namespace(x).asarray(x, copy=True))
+in_the_standard(
+    v.arange_like,
+    lambda x, *, stop, start=0, step=1: namespace(x).arange(start, stop, step, device=x.device),
+)
 
 
 @v.permute_dims.implement
@@ -58,26 +68,6 @@ def expand_dims_standard(x: Array, *, axis: int | tuple[int, ...]) -> Any:
     return x
 
 
-@v.cumulative_sum.implement
-def cumulative_sum_standard(
-    x: Array, *, axis: int | None = None, include_initial: bool = False
-) -> Any:
-    """Compute cumulative sums; the standard has a default for arrays of one axis only."""
-    xp = namespace(x)
-    x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return xp.cumulative_sum(x, axis=axis, include_initial=include_initial)
-
-
-@v.cumulative_prod.implement
-def cumulative_prod_standard(
-    x: Array, *, axis: int | None = None, include_initial: bool = False
-) -> Any:
-    """Compute cumulative products; the standard has a default for arrays of one axis only."""
-    xp = namespace(x)
-    x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return xp.cumulative_prod(x, axis=axis, include_initial=include_initial)
-
-
 @v.take.implement
 def take_standard(x: Array, indices: Array, *, axis: int | None = None) -> Any:
     """Take elements at indices of any shape; the standard's indices have one axis."""
@@ -87,22 +77,11 @@ def take_standard(x: Array, indices: Array, *, axis: int | None = None) -> Any:
     return xp.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
-@v.copy.implement
-def copy_standard(x: Array) -> Any:
-    """Copy x, by what is an option in the standard."""
-    return namespace(x).asarray(x, copy=True)
-
-
-@v.arange_like.implement
-def arange_like_standard(x: Array, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """On the device of x."""
-    return namespace(x).arange(start, stop, step, device=_device(x))
-
-
 @v.eye_like.implement
 def eye_like_standard(
     x: Array, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
     """On the device of x."""
-    dtype = x.dtype if dtype is None else dtype
-    return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=_device(x))
+    there: Any = x
+    dtype = there.dtype if dtype is None else dtype
+    return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=there.device)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, axes_of
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import dispatch_type, type_namespace
+from chainrules_py.values.arrays import namespace_of
 
 __all__ = [
     "average",
@@ -37,30 +38,12 @@ def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = T
 
 def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
     """Count the elements where the condition holds."""
-    every = v.full_like(x, shape=x.shape, fill=True, dtype=_xp(x).bool)
+    every = v.full_like(x, shape=x.shape, fill=True, dtype=namespace_of(type(x)).bool)
     chosen = v.logical_and(every, where)
     if chosen.shape != x.shape:
         msg = f"where of shape {where.shape} does not broadcast to an array of shape {x.shape}"
         raise ValueError(msg)
     return v.count_nonzero(chosen, axis=axis, keepdims=keepdims)
-
-
-def _xp(x: Any) -> Any:
-    return type_namespace(dispatch_type(type(x)))
-
-
-def var(
-    x: Any,
-    /,
-    *,
-    axis: Axes = None,
-    correction: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-) -> Any:
-    """Compute the variance where a condition holds, about the elements' mean or a given one."""
-    return _variance(x, axis, correction, keepdims, where, mean, empty=0.0)
 
 
 def _variance(
@@ -72,20 +55,6 @@ def _variance(
     total = v.sum(squares, axis=axis, keepdims=keepdims)
     freedom = v.astype(_count(x, where, axis, keepdims), dtype=total.dtype) - correction
     return v.divide(total, v.where(v.greater(freedom, 0), freedom, empty))
-
-
-def std(
-    x: Any,
-    /,
-    *,
-    axis: Axes = None,
-    correction: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-) -> Any:
-    """Compute the standard deviation, the square root of the variance."""
-    return _root(_variance(x, axis, correction, keepdims, where, mean, empty=0.0))
 
 
 def _root(variance: Any) -> Any:
@@ -104,35 +73,31 @@ def _numbers(x: Any, where: Any) -> Any:
     return v.logical_and(v.logical_not(v.isnan(x)), where)
 
 
-def nanvar(
-    x: Any,
-    /,
-    *,
-    axis: Axes = None,
-    correction: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-) -> Any:
-    """Compute the variance, ignoring NaNs; NaN if their count is no more than the correction."""
-    return _variance(x, axis, correction, keepdims, _numbers(x, where), mean, empty=math.nan)
+def _spread(measure: Callable[[Any], Any], *, skip_nan: bool) -> Callable[..., Any]:
+    """Make a function of the variance where a condition holds, maybe without NaNs.
+
+    It is about the elements' own mean or a given one. Without NaNs it is NaN where their count is
+    no more than the correction.
+    """
+
+    def spread(
+        x: Any,
+        /,
+        *,
+        axis: Axes = None,
+        correction: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        mean: Any = None,
+    ) -> Any:
+        where, empty = (_numbers(x, where), math.nan) if skip_nan else (where, 0.0)
+        return measure(_variance(x, axis, correction, keepdims, where, mean, empty))
+
+    return spread
 
 
-def nanstd(
-    x: Any,
-    /,
-    *,
-    axis: Axes = None,
-    correction: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-) -> Any:
-    """Compute the standard deviation, ignoring NaNs: the square root of `nanvar`."""
-    variance = nanvar(
-        x, axis=axis, correction=correction, keepdims=keepdims, where=where, mean=mean
-    )
-    return _root(variance)
+var, nanvar = _spread(lambda y: y, skip_nan=False), _spread(lambda y: y, skip_nan=True)
+std, nanstd = _spread(_root, skip_nan=False), _spread(_root, skip_nan=True)
 
 
 # -------------------------------------------------------------------------------------- weights
@@ -175,7 +140,7 @@ def average(
         return (y, total) if returned else y
     weights = spread_weights(weights, x, axis)
     if kind_of(x) in ("int", "bool"):
-        x = v.astype(x, dtype=_xp(x).float64)
+        x = v.astype(x, dtype=namespace_of(type(x)).float64)
     weighted = x * weights
     if weights.dtype != weighted.dtype:
         weights = v.astype(weights, dtype=weighted.dtype)
@@ -193,8 +158,8 @@ def average(
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Count how often each whole number occurs, or sum the weights there."""
     if weights is None:
-        ones = v.ones_like(x, dtype=_xp(x).float64)
-        return v.astype(v.bincount(x, ones, minlength=minlength), dtype=_xp(x).int64)
+        ones = v.ones_like(x, dtype=namespace_of(type(x)).float64)
+        return v.astype(v.bincount(x, ones, minlength=minlength), dtype=namespace_of(type(x)).int64)
     if kind_of(weights) == "complex" and not math.prod(weights.shape):
         weights = v.real(weights)
     if kind_of(weights) == "complex":
@@ -241,7 +206,7 @@ def cov(
         raise ValueError(msg)
     rows = [_variables(z, rowvar, name) for z, name in ((x, "m"), (y, "y")) if z is not None]
     if not rows[0].shape[0]:  # whatever y is
-        return v.full_like(rows[0], shape=(0, 0), fill=0, dtype=_xp(rows[0]).float64)
+        return v.full_like(rows[0], shape=(0, 0), fill=0, dtype=namespace_of(type(rows[0])).float64)
     z = v.concat(*rows, axis=0) if len(rows) > 1 else rows[0]
     z = _floating(z, dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
@@ -285,7 +250,7 @@ def _variables(z: Any, rowvar: bool, name: str) -> Any:
 
 def _floating(z: Any, dtype: Any) -> Any:
     if dtype is None:
-        dtype = _xp(z).result_type(z.dtype, _xp(z).float64)
+        dtype = namespace_of(type(z)).result_type(z.dtype, namespace_of(type(z)).float64)
     return z if z.dtype == dtype else v.astype(z, dtype=dtype)
 
 
@@ -302,7 +267,7 @@ def _observations(weights: Any, name: str, z: Any) -> Any:
     if bool(v.any(v.less(weights, 0))):
         msg = f"{name} cannot be negative"
         raise ValueError(msg)
-    return _floating(weights, _xp(weights).float64)
+    return _floating(weights, namespace_of(type(weights)).float64)
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:

@@ -6,11 +6,24 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import is_array_type, namespace
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__: list[str] = []
+
+in_words(
+    {
+        v.exp2: lambda x: v.pow(2.0, x),
+        v.deg2rad: lambda x: x * (math.pi / 180),
+        v.rad2deg: lambda x: x * (180 / math.pi),
+        v.divmod: lambda x, y: (v.floor_divide(x, y), v.remainder(x, y)),
+        # `maximum` and `minimum`, of what is a number.
+        v.fmax: lambda x, y: _extreme(v.maximum, x, y),
+        v.fmin: lambda x, y: _extreme(v.minimum, x, y),
+    }
+)
 
 
 @v.strong_multiply.fallback
@@ -24,12 +37,6 @@ def strong_multiply_standard(c: Any, p: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- powers and logarithms
-
-
-@v.exp2.fallback
-def exp2_standard(x: Any) -> Any:
-    """Compute 2 to the x as a power in the standard."""
-    return v.pow(2.0, x)
 
 
 @v.cbrt.fallback
@@ -50,18 +57,6 @@ def logaddexp2_standard(x: Any, y: Any) -> Any:
     return v.add(most, v.log1p(v.pow(2.0, -apart)) / math.log(2))
 
 
-@v.deg2rad.fallback
-def deg2rad_standard(x: Any) -> Any:
-    """Convert degrees to radians by a factor."""
-    return x * (math.pi / 180)
-
-
-@v.rad2deg.fallback
-def rad2deg_standard(x: Any) -> Any:
-    """Convert radians to degrees by a factor."""
-    return x * (180 / math.pi)
-
-
 @v.sinc.fallback
 def sinc_standard(x: Any) -> Any:
     """sin(πx) / πx."""
@@ -70,12 +65,6 @@ def sinc_standard(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- parts of numbers
-
-
-@v.divmod.fallback
-def divmod_standard(x: Any, y: Any) -> Any:
-    """Two functions in the standard."""
-    return v.floor_divide(x, y), v.remainder(x, y)
 
 
 @v.fmod.fallback
@@ -150,18 +139,6 @@ def _to_even(x: Any, power: int) -> Any:
 
 
 # ---------------------------------------------------------------------- choosing
-
-
-@v.fmax.fallback
-def fmax_standard(x: Any, y: Any) -> Any:
-    """`maximum`, of what is a number."""
-    return _extreme(v.maximum, x, y)
-
-
-@v.fmin.fallback
-def fmin_standard(x: Any, y: Any) -> Any:
-    """`minimum`, of what is a number."""
-    return _extreme(v.minimum, x, y)
 
 
 def _extreme(of: Any, x: Any, y: Any) -> Any:

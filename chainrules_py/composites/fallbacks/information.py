@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
 
@@ -47,33 +48,21 @@ def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
     return v.subtract(shifted, v.log(v.sum(v.exp(shifted), axis=axis, keepdims=True)))
 
 
-@v.expit.fallback
-def expit_standard(x: Array) -> Any:
-    """Half of what the hyperbolic tangent is, moved."""
-    return v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5)
+def _times(x: Any, y: Any, logarithm: Any) -> Any:
+    """0 where x is 0, whatever the logarithm is; NaN where y is."""
+    product = v.multiply(x, logarithm)
+    gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
+    return v.where(gone, 0.0, product)
 
 
-@v.log_expit.fallback
-def log_expit_standard(x: Array) -> Any:
-    """Minus log(1 + exp(-x))."""
-    return v.negative(v.logaddexp(v.zeros_like(x), v.negative(x)))
-
-
-@v.logit.fallback
-def logit_standard(x: Array) -> Any:
-    """Compute the logarithm of the odds."""
-    return v.subtract(v.log(x), v.log1p(v.negative(x)))
-
-
-def _times_logarithm(word: Any, logarithm: Any) -> None:
-    def times_logarithm_standard(x: Any, y: Any) -> Any:
-        """0 where x is 0, whatever the logarithm is; NaN where y is."""
-        product = v.multiply(x, logarithm(y))
-        gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
-        return v.where(gone, 0.0, product)
-
-    word.fallback(times_logarithm_standard)
-
-
-_times_logarithm(v.xlogy, v.log)
-_times_logarithm(v.xlog1py, v.log1p)
+in_words(
+    {
+        # Half of what the hyperbolic tangent is, moved.
+        v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),
+        # Minus log(1 + exp(-x)).
+        v.log_expit: lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))),
+        v.logit: lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))),
+        v.xlogy: lambda x, y: _times(x, y, v.log(y)),
+        v.xlog1py: lambda x, y: _times(x, y, v.log1p(y)),
+    }
+)

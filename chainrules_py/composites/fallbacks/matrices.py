@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array, is_array_type, namespace
 from chainrules_py.vocabulary.linalg import resolution
@@ -17,26 +18,21 @@ __all__: list[str] = []
 # ---------------------------------------------------------------------- products
 
 
-@v.vecdot.fallback
-def vecdot_standard(x1: Array, x2: Array, *, axis: int = -1) -> Any:
-    """Products, and a sum."""
-    return v.sum(v.multiply(v.conj(x1), x2), axis=axis)
-
-
-@v.inner.fallback
-def inner_standard(x1: Any, x2: Any) -> Any:
-    """Contract the last axes, or multiply by a number."""
+def _contracted(x1: Any, x2: Any, behind: int) -> Any:
+    """Contract the last axis with one of the other's last, or multiply by a number."""
     if not (getattr(x1, "ndim", 0) and getattr(x2, "ndim", 0)):
         return v.multiply(x1, x2)
-    return v.tensordot(x1, x2, axes=((-1 % x1.ndim,), (-1 % x2.ndim,)))
+    return v.tensordot(x1, x2, axes=((x1.ndim - 1,), (builtins.max(x2.ndim - behind, 0),)))
 
 
-@v.dot.fallback
-def dot_standard(x1: Any, x2: Any) -> Any:
-    """Contract the last axis with the last but one, or multiply by a number."""
-    if not (getattr(x1, "ndim", 0) and getattr(x2, "ndim", 0)):
-        return v.multiply(x1, x2)
-    return v.tensordot(x1, x2, axes=((x1.ndim - 1,), (builtins.max(x2.ndim - 2, 0),)))
+in_words(
+    {
+        v.vecdot: lambda x1, x2, *, axis=-1: v.sum(v.multiply(v.conj(x1), x2), axis=axis),
+        v.inner: lambda x1, x2: _contracted(x1, x2, 1),
+        v.dot: lambda x1, x2: _contracted(x1, x2, 2),
+        v.svdvals: lambda x: v.svd(x, full_matrices=False)[1],
+    }
+)
 
 
 @v.outer.fallback
@@ -122,12 +118,6 @@ def from_diagonal_standard(x: Array, *, rows: int, columns: int, offset: int = 0
     which = v.where(v.less(which, 0), 0, v.where(v.greater(which, length - 1), length - 1, which))
     column = v.expand_dims(v.take(x, which, axis=-1), axis=-1)
     return v.where(v.equal(j - i, offset), column, v.zeros_like(column))
-
-
-@v.svdvals.fallback
-def svdvals_standard(x: Array) -> Any:
-    """Compute the singular values, and throw the vectors away."""
-    return v.svd(x, full_matrices=False)[1]
 
 
 @v.matrix_rank.fallback

@@ -7,25 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
 
 __all__: list[str] = []
 
 
-@v.nanmax.fallback
-def nanmax_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Find the maximum, with NaN taken to be less than all numbers."""
-    return _among_numbers(v.max, -math.inf, x, axis, keepdims)
-
-
-@v.nanmin.fallback
-def nanmin_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Find the minimum, with NaN taken to be greater than all numbers."""
-    return _among_numbers(v.min, math.inf, x, axis, keepdims)
-
-
-def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> Any:
+def _among_numbers(of: Any, limit: float, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Take NaN for less, or greater, than all numbers."""
     if kind_of(x) == "int":
         return of(x, axis=axis, keepdims=keepdims)
     missing = v.isnan(x)
@@ -33,19 +22,8 @@ def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> 
     return v.where(v.all(missing, axis=axis, keepdims=keepdims), math.nan, y)
 
 
-@v.cumulative_max.fallback
-def cumulative_max_standard(x: Array, *, axis: int) -> Any:
-    """Take the greater of x and x shifted, by 1, by 2, by 4, and so on."""
-    return _accumulated(v.maximum, x, axis)
-
-
-@v.cumulative_min.fallback
-def cumulative_min_standard(x: Array, *, axis: int) -> Any:
-    """Take the lesser of x and x shifted, by 1, by 2, by 4, and so on."""
-    return _accumulated(v.minimum, x, axis)
-
-
 def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
+    """Choose of x and x shifted, by 1, by 2, by 4, and so on."""
     axis, n, step = axis % x.ndim, x.shape[axis], 1
     every = (slice(None),) * axis
     y = x
@@ -57,7 +35,13 @@ def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
     return y
 
 
-@v.partition.fallback
-def partition_standard(x: Array, *, kth: int | tuple[int, ...], axis: int = -1) -> Any:
-    """All of them in order."""
-    return v.sort(x, axis=axis)
+in_words(
+    {
+        v.nanmax: lambda x, **how: _among_numbers(v.max, -math.inf, x, **how),
+        v.nanmin: lambda x, **how: _among_numbers(v.min, math.inf, x, **how),
+        v.cumulative_max: lambda x, *, axis: _accumulated(v.maximum, x, axis),
+        v.cumulative_min: lambda x, *, axis: _accumulated(v.minimum, x, axis),
+        # All of them in order.
+        v.partition: lambda x, *, kth, axis=-1: v.sort(x, axis=axis),
+    }
+)
