@@ -19,7 +19,6 @@ COMPUTED = {
     ),
     "composites.decompositions": ("decompositions",),
     "composites.elementwise": ("selection",),
-    "composites.higher_order": ("higher_order",),
     "composites.fallbacks.elementwise": ("elementwise", "predicates", "selection", "trigonometry"),
     "composites.fallbacks.indexing": ("indexing",),
     "composites.fallbacks.information": ("information",),
@@ -30,6 +29,7 @@ COMPUTED = {
     "composites.fallbacks.statistics": ("interpolation", "statistics"),
     "composites.matrix_functions": ("matrix_functions",),
     "composites.products": ("contraction",),
+    "composites.solvers.solving": ("higher_order",),
     "composites.standard": ("creation", "indexing", "joining", "manipulation", "reductions"),
 }
 """Files, with the families of the words that they compute."""

@@ -140,18 +140,8 @@ def fixed_point(
     """
 
 
-@HigherOrder
-def minimize(
-    f: Function,
-    x0: Any,
-    /,
-    *params: Any,
-    solver: Function | None = None,
-    linear_solver: Function | str | None = None,
-    batch: int = 0,
-    tol: float | None = None,
-    max_steps: int | None = None,
-) -> Any:
+minimize = root.alike(
+    "minimize",
     """Find the x at which f(x, *params) is least, among those near the start.
 
     Its derivatives are those of the stationary point, a `root` of the gradient of f.
@@ -183,7 +173,8 @@ def minimize(
     --------
     >>> round(minimize(lambda x, a: (x - a) * (x - a), 0.0, 3.0), 12)
     3.0
-    """
+    """,
+)
 
 
 @HigherOrder

@@ -152,11 +152,6 @@ ELSEWHERE = (
         "tests/programs/test_constrained.py",
         "a list of names, imported from there",
     ),
-    (
-        "chainrules_py/composites/higher_order.py",
-        "tests/rules/higher_order/test_programs.py",
-        USERS,
-    ),
     ("chainrules_py/composites/mapping.py", "tests/rules/higher_order/test_programs.py", USERS),
     ("chainrules_py/composites/indexing.py", "tests/rules/test_indexing.py", USERS),
     ("chainrules_py/composites/joining.py", "tests/rules/test_joining.py", USERS),

@@ -22,108 +22,106 @@ from chainrules_py.composites.solvers.vectors import Vector, combine, eps_of, no
 from chainrules_py.engines.default import any_engine
 from chainrules_py.errors import ConvergenceError, describe
 from chainrules_py.primitives.closures.convert import refuse_traced
+from chainrules_py.primitives.primitive import Primitive
 
 __all__ = ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 
+Method = Callable[[System, float | None, int | None], Vector]
 
+
+def _computes(word: Primitive[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter what computes a word, given all its options: their defaults are stated by the word."""
+
+    def entered(function: Callable[..., Any]) -> Callable[..., Any]:
+        def computed(f: Any, x: Any, *rest: Any, **options: Any) -> Any:
+            return function(f, x, *rest, **(word.options | options))
+
+        word.implement(computed)
+        return function
+
+    return entered
+
+
+def _solved(
+    system: System, x0: Any, solver: Any, asked: Any, method: Method, tol: Any, max_steps: Any
+) -> Any:
+    """Solve by a method of ours, or by the user's own solver, whose result is checked."""
+    if not system.start:
+        return x0
+    if solver is None:
+        return system.tree.build(method(system, tol, max_steps))
+    found = system.read(solver(asked, system.tree.like))
+    return system.tree.build(accepted(system, found, tol))
+
+
+@_computes(v.root)
 def root(
-    f: Any,
-    x0: Any,
-    *params: Any,
-    solver: Any = None,
-    linear_solver: Any = None,
-    batch: int = 0,
-    tol: float | None = None,
-    max_steps: int | None = None,
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
 ) -> Any:
     """Find a root by Newton's method, or by the user's own solver."""
     system = System(f, x0, params, "root", batch)
-    if not system.start:
-        return x0
-    if solver is None:
-        return system.tree.build(newton(system, tol, max_steps))
-    found = system.read(solver(system.at, system.tree.like))
-    return system.tree.build(accepted(system, found, tol))
+    return _solved(system, x0, solver, system.at, newton, **how)
 
 
+@_computes(v.fixed_point)
 def fixed_point(
-    f: Any,
-    x0: Any,
-    *params: Any,
-    solver: Any = None,
-    linear_solver: Any = None,
-    batch: int = 0,
-    tol: float | None = None,
-    max_steps: int | None = None,
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
 ) -> Any:
     """Find a fixed point by iteration, Newton's method for the residual, or the user's solver."""
     system = System(Residual(f), x0, params, "fixed_point", batch)
-    if not system.start:
-        return x0
-    if solver is None:
-        return system.tree.build(fixed_by_iteration(system, tol, max_steps))
+
+    def value(x: Any) -> Any:
+        return refuse_traced(f(x, *params), f, "fixed_point")
+
     if solver == "newton":
-        return system.tree.build(newton(system, tol, max_steps))
-    found = system.read(solver(lambda x: _plainly(f, x, *params), system.tree.like))
-    return system.tree.build(accepted(system, found, tol))
+        return _solved(system, x0, None, value, newton, **how)
+    return _solved(system, x0, solver, value, fixed_by_iteration, **how)
 
 
-def _plainly(f: Callable[..., Any], *operands: Any) -> Any:
-    return refuse_traced(f(*operands), f, "fixed_point")
-
-
+@_computes(v.minimize)
 def minimize(
-    f: Any,
-    x0: Any,
-    *params: Any,
-    solver: Any = None,
-    linear_solver: Any = None,
-    batch: int = 0,
-    tol: float | None = None,
-    max_steps: int | None = None,
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
 ) -> Any:
     """Find a minimum by a quasi-Newton method and Newton's, or by the user's own solver."""
     gradient = Gradient(any_engine, f)
     system = System(gradient, x0, params, "minimize", batch)
-    if not system.start:
-        return x0
 
     def value(x: Any) -> Any:
         return refuse_traced(f(x, *params), f, "minimize")
-
-    if solver is not None:
-        found = system.read(solver(value, system.tree.like))
-        return system.tree.build(accepted(system, found, tol))
 
     def slope(leaves: Vector) -> tuple[float, Vector]:
         y, g = gradient.with_value(system.tree.build(leaves), *params)
         return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
 
-    found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
-    if size(found) > SMALL and not batch:
-        return system.tree.build(accepted(system, found, tol))
-    begun = system.start
-    system.start = found
-    found = newton(system, tol, None)
-    if slope(found)[0] > slope(begun)[0]:
-        msg = (
-            f"minimize of a function of {describe(x0)} came to a stationary point where the value "
-            f"is greater than at the start; start elsewhere, or pass a solver"
-        )
-        raise ConvergenceError(msg)
-    return system.tree.build(found)
+    def least(system: System, tol: float | None, max_steps: int | None) -> Vector:
+        found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
+        if size(found) > SMALL and not batch:
+            return accepted(system, found, tol)
+        begun = system.start
+        system.start = found
+        found = newton(system, tol, None)
+        if slope(found)[0] > slope(begun)[0]:
+            msg = (
+                f"minimize of a function of {describe(x0)} came to a stationary point where the "
+                f"value is greater than at the start; start elsewhere, or pass a solver"
+            )
+            raise ConvergenceError(msg)
+        return found
+
+    return _solved(system, x0, solver, value, least, **how)
 
 
+@_computes(v.linear_solve)
 def linear_solve(
     matvec: Any,
     b: Any,
     *params: Any,
-    solver: Any = None,
-    transpose_solve: Any = None,
-    symmetric: bool = False,
-    batch: int = 0,
-    tol: float | None = None,
-    max_steps: int | None = None,
+    solver: Any,
+    transpose_solve: Any,
+    symmetric: bool,
+    batch: int,
+    tol: float | None,
+    max_steps: int | None,
 ) -> Any:
     """Solve by a dense matrix, by products alone, or by the user's solver; check the solution."""
     system = System(matvec, b, params, "linear_solve", batch)
@@ -151,17 +149,9 @@ def linear_solve(
     return system.tree.build(found)
 
 
-def odeint(
-    f: Any,
-    y0: Any,
-    t: Any,
-    *params: Any,
-    rtol: float | None = None,
-    atol: float | None = None,
-    method: str = "dopri5",
-    max_steps: int = 100_000,
-) -> Any:
+@_computes(v.odeint)
+def odeint(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Any:
     """Integrate by steps whose length is chosen for the error."""
-    problem = Integration(f, y0, t, params, rtol, atol, method, max_steps)
+    problem = Integration(f, y0, t, params, **how)
     states, _ = problem.run()
     return problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
