@@ -18,8 +18,19 @@ __all__: list[str] = []
 # ---------------------------------------------------------------------- products
 
 
+@v.inner.fallback
+def inner_standard(x1: Any, x2: Any) -> Any:
+    """Contract the last axes, or multiply by a number."""
+    return _contracted(x1, x2, 1)
+
+
+@v.dot.fallback
+def dot_standard(x1: Any, x2: Any) -> Any:
+    """Contract the last axis with the last but one, or multiply by a number."""
+    return _contracted(x1, x2, 2)
+
+
 def _contracted(x1: Any, x2: Any, behind: int) -> Any:
-    """Contract the last axis with one of the other's last, or multiply by a number."""
     if not (getattr(x1, "ndim", 0) and getattr(x2, "ndim", 0)):
         return v.multiply(x1, x2)
     return v.tensordot(x1, x2, axes=((x1.ndim - 1,), (builtins.max(x2.ndim - behind, 0),)))
@@ -28,8 +39,6 @@ def _contracted(x1: Any, x2: Any, behind: int) -> Any:
 in_words(
     {
         v.vecdot: lambda x1, x2, *, axis=-1: v.sum(v.multiply(v.conj(x1), x2), axis=axis),
-        v.inner: lambda x1, x2: _contracted(x1, x2, 1),
-        v.dot: lambda x1, x2: _contracted(x1, x2, 2),
         v.svdvals: lambda x: v.svd(x, full_matrices=False)[1],
     }
 )

@@ -13,8 +13,19 @@ from chainrules_py.tangents.space import kind_of
 __all__: list[str] = []
 
 
-def _among_numbers(of: Any, limit: float, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Take NaN for less, or greater, than all numbers."""
+@v.nanmax.fallback
+def nanmax_standard(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Find the maximum, with NaN taken to be less than all numbers."""
+    return _among_numbers(v.max, -math.inf, x, axis, keepdims)
+
+
+@v.nanmin.fallback
+def nanmin_standard(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Find the minimum, with NaN taken to be greater than all numbers."""
+    return _among_numbers(v.min, math.inf, x, axis, keepdims)
+
+
+def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> Any:
     if kind_of(x) == "int":
         return of(x, axis=axis, keepdims=keepdims)
     missing = v.isnan(x)
@@ -37,8 +48,6 @@ def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
 
 in_words(
     {
-        v.nanmax: lambda x, **how: _among_numbers(v.max, -math.inf, x, **how),
-        v.nanmin: lambda x, **how: _among_numbers(v.min, math.inf, x, **how),
         v.cumulative_max: lambda x, *, axis: _accumulated(v.maximum, x, axis),
         v.cumulative_min: lambda x, *, axis: _accumulated(v.minimum, x, axis),
         # All of them in order.
