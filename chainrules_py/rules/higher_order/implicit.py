@@ -54,79 +54,36 @@ def _implicit_pull(config, f, x_bar, x, params, options):
 # ---------------------------------------------------------------------------------------- roots
 
 
-@register_frule(root, requires=ForwardMode)
-def root_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
-    """f(x, p) = 0."""
-    x = root(f, x0, *params, **options)
-    _verified(config, root, f, x, params, options)
-    return x, _implicit_push(config, f, tangents, x, params, options)
+def state_implicit(word, equations, requires):
+    """State both rules of a word whose result is a root of equations made from its function."""
+
+    @register_frule(word, requires=requires)
+    def implicit_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
+        x = word(f, x0, *params, **options)
+        made = equations(config, f)
+        _verified(config, word, made, x, params, options)
+        f_dot, *others = tangents
+        f_dot = f_dot if made is f else Tangent.of(type(made), {"f": f_dot})
+        return x, _implicit_push(config, made, (f_dot, *others), x, params, options)
+
+    @register_rrule(word, requires=ReverseMode)
+    def implicit_rrule(config, f: Any, x0: Any, *params: Any, **options):
+        x = word(f, x0, *params, **options)
+        f, seen = settled(f)
+        made = equations(config, f)
+        _verified(config, word, made, x, params, options)
+
+        def pull(x_bar):
+            made_bar, *bars = _implicit_pull(config, made, x_bar, x, params, options)
+            return (made_bar if made is f or is_zero(made_bar) else made_bar["f"], *bars)
+
+        return x, Backward(pull, seen)
 
 
-@register_rrule(root, requires=ReverseMode)
-def root_rrule(config, f: Any, x0: Any, *params: Any, **options):
-    """f(x, p) = 0."""
-    x = root(f, x0, *params, **options)
-    _verified(config, root, f, x, params, options)
-    f, seen = settled(f)
-    return x, Backward(lambda x_bar: _implicit_pull(config, f, x_bar, x, params, options), seen)
-
-
-@register_frule(fixed_point, requires=ForwardMode)
-def fixed_point_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
-    """x - f(x, p) = 0."""
-    x = fixed_point(f, x0, *params, **options)
-    residual = Residual(f)
-    _verified(config, fixed_point, residual, x, params, options)
-    return x, _implicit_push(config, residual, _inside(tangents, residual), x, params, options)
-
-
-@register_rrule(fixed_point, requires=ReverseMode)
-def fixed_point_rrule(config, f: Any, x0: Any, *params: Any, **options):
-    """x - f(x, p) = 0."""
-    x = fixed_point(f, x0, *params, **options)
-    f, seen = settled(f)
-    residual = Residual(f)
-    _verified(config, fixed_point, residual, x, params, options)
-
-    def pull(x_bar):
-        return _outside(_implicit_pull(config, residual, x_bar, x, params, options))
-
-    return x, Backward(pull, seen)
-
-
-@register_frule(minimize, requires=(ForwardMode, ReverseMode))
-def minimize_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
-    """∂f/∂x = 0."""
-    x = minimize(f, x0, *params, **options)
-    gradient = Gradient(config, f)
-    _verified(config, minimize, gradient, x, params, options)
-    return x, _implicit_push(config, gradient, _inside(tangents, gradient), x, params, options)
-
-
-@register_rrule(minimize, requires=ReverseMode)
-def minimize_rrule(config, f: Any, x0: Any, *params: Any, **options):
-    """∂f/∂x = 0."""
-    x = minimize(f, x0, *params, **options)
-    f, seen = settled(f)
-    gradient = Gradient(config, f)
-    _verified(config, minimize, gradient, x, params, options)
-
-    def pull(x_bar):
-        return _outside(_implicit_pull(config, gradient, x_bar, x, params, options))
-
-    return x, Backward(pull, seen)
-
-
-def _inside(tangents, made):
-    """Turn the tangents of a function into those of a function made from it."""
-    f_dot, *others = tangents
-    return (Tangent.of(type(made), {"f": f_dot}), *others)
-
-
-def _outside(bars):
-    """Turn the cotangents of a function made from another into those of that one."""
-    made_bar, *others = bars
-    return (made_bar if is_zero(made_bar) else made_bar["f"], *others)
+# f(x, p) = 0; x - f(x, p) = 0; ∂f/∂x = 0.
+state_implicit(root, lambda _config, f: f, ForwardMode)
+state_implicit(fixed_point, lambda _config, f: Residual(f), ForwardMode)
+state_implicit(minimize, Gradient, (ForwardMode, ReverseMode))
 
 
 # ----------------------------------------------------------------------------- linear systems
