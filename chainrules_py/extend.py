@@ -40,7 +40,9 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.rows.derive": "derive rows_of",
     "chainrules_py.primitives.signature": "parameters_of",
-    "chainrules_py.tangents.boundary": "check_cotangent deliver own",
+    "chainrules_py.tangents.boundary": (
+        "check_cotangent deliver leaf_cotangents leaf_tangents own own_all"
+    ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.space": "StructureSpace fit kind_of",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast register_sums",

@@ -214,7 +214,10 @@ from chainrules_py.rules.linalg.solving import (
 from chainrules_py.tangents.boundary import (
     check_cotangent,
     deliver,
+    leaf_cotangents,
+    leaf_tangents,
     own,
+    own_all,
 )
 from chainrules_py.tangents.pytree import (
     Opened,
@@ -428,6 +431,8 @@ __all__ = [
     "kind_of",
     "known_value",
     "later",
+    "leaf_cotangents",
+    "leaf_tangents",
     "opened",
     "makers",
     "manipulation_composites",
@@ -448,6 +453,7 @@ __all__ = [
     "original",
     "outer_standard",
     "own",
+    "own_all",
     "owners",
     "pad",
     "parameters_of",

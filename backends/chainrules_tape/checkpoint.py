@@ -18,18 +18,20 @@ from typing import Any, final
 
 from chainrules_py import MutationError
 from chainrules_py.extend import (
+    LEAF,
     describe,
     find_tracers,
+    flatten,
     highest_tracer,
     is_tracer_type,
     kind_of,
     name_of,
+    unflatten,
 )
 from chainrules_py.extend import frozen as frozen_function
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.results import Tree, flatten, values_of
 from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.view import innermost
 
@@ -153,20 +155,19 @@ class Stored:
     __slots__ = ("leaves", "tree")
 
     def __init__(self, value: Any, tape: BareTape) -> None:
-        leaves: list[Any] = []
-        self.tree: Tree | None = flatten(value, leaves)
+        leaves, self.tree = flatten(value)
         self.leaves: list[tuple[Any, int | None]] = []
         for x in leaves:
             x = frozen(x) if is_tracer_type(type(x)) else x
             mine = isinstance(x, BareVariable) and x.tape is tape
             self.leaves.append((x.payload, x.index) if mine else (x, None))
-        if self.tree is not None:
-            self.tree = flatten(values_of(self.tree, [x for x, _ in self.leaves]), [])
+        if self.tree is not LEAF:  # the shape of a registered structure may hold its values
+            _, self.tree = flatten(unflatten(self.tree, [x for x, _ in self.leaves]))
 
     def value(self, tape: BareTape) -> Any:
         """Return the value again, with variables of its own."""
         leaves = [x if i is None else tape.classes[type(x)](x, tape, i) for x, i in self.leaves]
-        return values_of(self.tree, leaves)
+        return unflatten(self.tree, leaves)
 
 
 @final
@@ -307,8 +308,7 @@ _SAMPLES = 16
 
 def samples(y: Any) -> list[Any]:
     """Pick some of the numbers in a value, to tell whether another value is the same."""
-    leaves: list[Any] = []
-    flatten(y, leaves)
+    leaves, _ = flatten(y)
     found: list[Any] = []
     for x in leaves:
         x = innermost(x)

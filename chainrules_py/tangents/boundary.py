@@ -1,43 +1,95 @@
-"""Boundary to people: tangents are checked on their way in, and owned on their way out."""
+"""Boundary to people: what they hand in is checked here alone, what they get is their own."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, ProjectionError
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.space import Space, kind_of, project, space
+from chainrules_py.tangents.pytree import flatten_tangent
+from chainrules_py.tangents.space import Space, kind_of, project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values import arrays
-from chainrules_py.values.library import owners
-from chainrules_py.values.pytree import flatten
+from chainrules_py.values.library import is_mutable_destination, owners
+from chainrules_py.values.memory import memory_of
+from chainrules_py.values.pytree import LEAF, TreeDef, flatten
 
 __all__ = [
     "check_cotangent",
     "check_tangent_of",
     "deliver",
+    "leaf_cotangents",
+    "leaf_tangents",
     "own",
+    "own_all",
     "project_exactly",
 ]
 
 
 def check_tangent_of(x: Any, t: Any) -> Any:
     """Check a tangent that a person gave against its operand, and bring it to its space."""
-    if type(t) is type(x) and kind_of(x) in ("real", "complex") and _agree(x, t):
+    if _fits(x, t):
         return t
     t = canonicalize(x, t)
-    if isinstance(t, (Tangent, AbstractTangent)):
+    if isinstance(t, AbstractTangent):
         return t
     of = space(x)
     return of if is_zero(of) else project_exactly(t, of)
 
 
-def _agree(x: Any, t: Any) -> bool:
-    """Tell whether two arrays or numbers of one type agree in dtype and shape."""
-    same_dtype = getattr(x, "dtype", None) is getattr(t, "dtype", None)
-    return same_dtype and getattr(x, "shape", ()) == getattr(t, "shape", ())
+def _fits(x: Any, t: Any) -> bool:
+    """Tell whether two real or complex arrays or numbers agree in type, dtype and shape."""
+    return (
+        type(t) is type(x)
+        and kind_of(x) in ("real", "complex")
+        and getattr(x, "dtype", None) is getattr(t, "dtype", None)
+        and getattr(x, "shape", ()) == getattr(t, "shape", ())
+    )
+
+
+def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
+    """Check the tangents of a function's arguments that a person gave, and list those of leaves.
+
+    Raises
+    ------
+    ProjectionError
+        If there is not one for each primal, or one does not belong to it.
+    """
+    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
+        msg = (
+            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
+            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
+        )
+        raise ProjectionError(msg)
+    leaves, treedef = flatten(primals)
+    ts: list[Any] = []
+    for x, t, child in zip(primals, tangents, treedef.children, strict=True):
+        if (
+            child is LEAF
+            and _fits(x, t)
+            and (
+                not arrays.has_device(type(x)) or getattr(x, "device", 0) == getattr(t, "device", 0)
+            )
+        ):
+            ts.append(t)
+        else:
+            given = flatten_tangent(child, canonicalize(x, t))
+            ts += map(_leaf_tangent, leaves[len(ts) :], given)
+    return ts
+
+
+def _leaf_tangent(x: Any, t: Any) -> Any:
+    if is_zero(t):
+        return t
+    of = space(x)
+    if is_zero(of):
+        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+        raise ProjectionError(msg)
+    return t if type(of) is Space and of.kind == "int" else project(t, of)
 
 
 def project_exactly(t: Any, of: Space) -> Any:
@@ -75,15 +127,36 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
         and y.shape == y_bar.shape
     ):
         return y_bar
-    y_bar = unthunk(canonicalize(y, y_bar))
+    y_bar = canonicalize(y, y_bar)
     if isinstance(y_bar, AbstractTangent):
-        if isinstance(y_bar, Tangent):
-            return project(y_bar, y)
-        return y_bar
+        return project(y_bar, y) if isinstance(y_bar, Tangent) else y_bar
     of = space(y)
     if type(of) is not Space:
         return of if is_zero(of) else y_bar
     return project_exactly(y_bar, of)
+
+
+def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
+    """Check a cotangent of a result that a person gave, and list those of the result's leaves.
+
+    Raises
+    ------
+    ProjectionError
+        If it does not belong to the result. The cotangent of a gradient has the gradient's form.
+    """
+    if not _holds_tangents(treedef):
+        return flatten_tangent(treedef, check_cotangent(y, y_bar))
+    y_bar = unthunk(y_bar)
+    like = treedef.like
+    if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
+        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
+        raise ProjectionError(msg)
+    pairs = zip(flatten(y)[0], flatten_tangent(treedef, y_bar), strict=True)
+    return [t if is_zero(t) else check_cotangent(x, t) for x, t in pairs]
+
+
+def _holds_tangents(treedef: TreeDef) -> bool:
+    return isinstance(treedef.like, Tangent) or any(map(_holds_tangents, treedef.children))
 
 
 def deliver(t: Any) -> Any:
@@ -127,3 +200,56 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
         return arrays.namespace(x).asarray(x, copy=True)
     return x
+
+
+def own_all(
+    xs: Iterable[Any],
+    ts: Sequence[Any],
+    theirs: tuple[Any, ...],
+    *,
+    views: bool = False,
+    dense: bool = True,
+) -> list[Any]:
+    """Give each leaf's tangent memory of its own, so that users may keep and write to it.
+
+    Zeros are written out, unless they are not to be ``dense``, and there is nothing where there can
+    be none. With ``views``, what can be written to is known to be nobody else's, though it be a
+    view.
+    """
+    found: list[Any] = []
+    for i, x in enumerate(xs):
+        t = ts[i]
+        cls = type(t)
+        if cls in owners:
+            # A view holds what it is a view of: memory that nobody else has needs no comparing.
+            if sys.getrefcount(t) <= _ALONE and memory_of(cls) is not None:
+                others: tuple[Any, ...] = ()
+            else:
+                others = (*theirs, *found)
+            if not (views and is_mutable_destination(t)):
+                t = owners[cls](t, others)
+        elif isinstance(t, AbstractTangent):
+            t = deliver(t)
+            if not is_zero(t):
+                t = own(t, (*theirs, *found))
+            elif dense:
+                t = zero_tangent(x)
+        elif cls not in _unwritable:
+            t = own(t, (*theirs, *found))
+            if arrays.is_number_type(cls):
+                _unwritable.add(cls)
+        found.append(t)
+    return found
+
+
+_unwritable: set[type] = {float, complex}
+"""Classes of numbers, which are handed out as they are."""
+
+
+def _references(ts: Sequence[Any], i: int) -> int:
+    """Count the references to an element of a sequence, with those made here."""
+    t = ts[i]
+    return sys.getrefcount(t)
+
+
+_ALONE = _references((object(),), 0)  # which depends on how Python counts its own

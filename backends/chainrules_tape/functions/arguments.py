@@ -1,4 +1,4 @@
-"""What people hand in: the choice of arguments, tangents and cotangents; checked here alone."""
+"""Arguments of a call that a derivative is taken in, chosen by position or by name."""
 
 from __future__ import annotations
 
@@ -7,21 +7,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
-from chainrules_py import (
-    NotDifferentiableError,
-    ProjectionError,
-    Space,
-    Tangent,
-    canonicalize,
-    is_zero,
-    project,
-    space,
-    unthunk,
-)
-from chainrules_py.extend import check_cotangent, describe, name_of
-from chainrules_tape.functions.results import Tree, flatten, flatten_tangent
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import name_of
 
-__all__ = ["Arguments", "Names", "Numbers", "entering_cotangent", "entering_tangents"]
+__all__ = ["Arguments", "Names", "Numbers"]
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -167,71 +156,3 @@ def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:
         return False
     keywords[parameter.name] = parameter.default
     return True
-
-
-# --------------------------------------------------------------------- what people hand in
-
-
-def entering_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
-    """Check the tangents that a user gave, and take them apart, leaf by leaf."""
-    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
-        msg = (
-            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
-            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
-        )
-        raise ProjectionError(msg)
-    ts: list[Any] = []
-    for x, t in zip(primals, tangents, strict=True):
-        if _fits(x, t):
-            ts.append(t)
-            continue
-        leaves: list[Any] = []
-        given: list[Any] = []
-        flatten_tangent(flatten(x, leaves), canonicalize(x, t), given)
-        ts += map(_entering, leaves, given)
-    return ts
-
-
-def _fits(x: Any, t: Any) -> bool:
-    """Tell whether an array is in the tangent space of another, of real or complex numbers."""
-    if type(t) is not type(x) or getattr(x, "dtype", None) is not getattr(t, "dtype", 0):
-        return False
-    of = space(x)
-    if type(of) is not Space or of.kind == "int" or t.shape != of.shape:
-        return False
-    return of.device is None or bool(t.device == of.device)
-
-
-def _entering(x: Any, t: Any) -> Any:
-    t = unthunk(t)
-    if is_zero(t):
-        return t
-    of = space(x)
-    if is_zero(of):
-        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
-        raise ProjectionError(msg)
-    return t if type(of) is Space and of.kind == "int" else project(t, of)
-
-
-def entering_cotangent(tree: Tree | None, y: Any, y_bar: Any) -> list[Any]:
-    """Check a cotangent that a user gave, and take it apart."""
-    found: list[Any] = []
-    if not _holds_tangents(tree):
-        flatten_tangent(tree, check_cotangent(y, y_bar), found)
-        return found
-    # The cotangent of a gradient has its form.
-    leaves: list[Any] = []
-    flatten(y, leaves)
-    y_bar = unthunk(y_bar)
-    like = tree.like if tree is not None else None
-    if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
-        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
-        raise ProjectionError(msg)
-    flatten_tangent(tree, y_bar, found)
-    return [t if is_zero(t) else check_cotangent(x, t) for x, t in zip(leaves, found, strict=True)]
-
-
-def _holds_tangents(tree: Tree | None) -> bool:
-    if tree is None:
-        return False
-    return isinstance(tree.like, Tangent) or any(map(_holds_tangents, tree.children))

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import ZeroTangent, ignore_derivatives
-from chainrules_py.extend import find_tracers
+from chainrules_py.extend import find_tracers, flatten, leaf_tangents, unflatten
 from chainrules_tape.config import config
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers, entering_tangents
-from chainrules_tape.functions.results import flatten, values_of
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
@@ -110,7 +109,7 @@ def jvp(
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    ts = entering_tangents("jvp", primals, tangents)
+    ts = leaf_tangents("jvp", primals, tangents)
     run = ForwardRun(f, primals, ts, has_aux)
     dots = [ZeroTangent() if t is None else t for t in run.outputs]
     y_dot = run.delivered(run.y_tree, run.y_leaves, dots, ts)
@@ -156,7 +155,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     run = LinearRun(f, primals, has_aux=has_aux)
 
     def push(*tangents: Any) -> Any:
-        ts = entering_tangents("push", primals, tangents)
+        ts = leaf_tangents("push", primals, tangents)
         return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
 
     return (run.y, push, run.aux) if has_aux else (run.y, push)
@@ -273,11 +272,10 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
     6.0
     """
-    leaves: list[Any] = []
-    tree = flatten(x, leaves)
+    leaves, treedef = flatten(x)
     if not find_tracers(leaves):
         return x
-    return values_of(tree, [ignore_derivatives(v) if find_tracers(v) else v for v in leaves])
+    return unflatten(treedef, [ignore_derivatives(v) if find_tracers(v) else v for v in leaves])
 
 
 config.vjp, config.jvp = vjp, jvp  # what rules call back into

@@ -27,18 +27,22 @@ from chainrules_py.extend import (
     column,
     conjugate,
     describe,
+    flatten,
     kind_of,
+    leaf_tangents,
     name_of,
+    own_all,
     row,
+    unflatten_tangent,
     zero_block,
 )
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers, entering_tangents
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.grad import jvp, vjp
-from chainrules_tape.functions.results import can_vary, flatten, own_all, tangents_of
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
     ReverseRun,
+    can_vary,
     check_scalar,
     one,
 )
@@ -108,7 +112,7 @@ def jacobian(
     def jacobian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         run, rows = _jacobian(of_chosen, xs, mode, f, has_aux=has_aux, holomorphic=holomorphic)
-        whole = tangents_of(run.y_tree, _delivered(run, rows, arguments))
+        whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, run.aux) if has_aux else whole
 
     return jacobian_of
@@ -158,9 +162,7 @@ def hessian(
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
-        leaves: list[Any] = []
-        flatten(xs, leaves)
-        if any([kind_of(x) == "complex" for x in leaves]):
+        if any([kind_of(x) == "complex" for x in flatten(xs)[0]]):
             msg = (
                 f"hessian of {name_of(f)} in {describe(xs)}: in complex numbers the second "
                 f"derivative is a map over the real ones, and no complex matrix; hvp multiplies "
@@ -179,7 +181,7 @@ def hessian(
         run, first = inner
         values = iter(_delivered(outer, second, arguments))
         rows = [row if is_zero(row) else [next(values) for _ in row] for row in first]
-        whole = tangents_of(run.y_tree, _delivered(run, rows, arguments))
+        whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, outer.aux) if has_aux else whole
 
     return hessian_of
@@ -224,7 +226,7 @@ def hvp(
     >>> hvp(lambda x, y: x * x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 4.0)
     """
-    ts = entering_tangents("hvp", primals, tangents)
+    ts = leaf_tangents("hvp", primals, tangents)
 
     def along(*xs: Any) -> Any:
         """Compute the derivative of f in the direction, whose gradient is the product."""
@@ -292,9 +294,7 @@ def _jacobian(
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
     """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
-    leaves: list[Any] = []
-    flatten(xs, leaves)
-    spaces = [space(x) if can_vary(x) else NoTangent() for x in leaves]
+    spaces = [space(x) if can_vary(x) else NoTangent() for x in flatten(xs)[0]]
     n = _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):
         try:
@@ -340,7 +340,7 @@ def _delivered(run: LinearRun | ReverseRun, rows: Rows, arguments: Arguments) ->
             found.append(blocks)
             continue
         mine = own_all(blocks, blocks, theirs, views=alone)
-        found.append(arguments.deliver(tangents_of(run.tree, mine)))
+        found.append(arguments.deliver(unflatten_tangent(run.tree, mine, plain=True)))
     return found
 
 

@@ -8,6 +8,7 @@ back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so alre
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
@@ -22,15 +23,25 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     DEEP,
+    LEAF,
+    TreeDef,
     batched,
     count,
     describe,
     direction,
     explain_error,
+    flatten,
     gather,
     is_number_type,
     is_tracer_type,
+    kind_of,
+    leaf_cotangents,
+    name_of,
     new_level,
+    own,
+    own_all,
+    unflatten,
+    unflatten_tangent,
 )
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
@@ -39,18 +50,6 @@ from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual
 from chainrules_tape.forward.linear_tape import LinearTape
-from chainrules_tape.functions.arguments import entering_cotangent
-from chainrules_tape.functions.results import (
-    Tree,
-    can_vary,
-    flatten,
-    lowered,
-    own_all,
-    paths_of,
-    split_aux,
-    tangents_of,
-    values_of,
-)
 from chainrules_tape.memory.guard import Mode
 from chainrules_tape.memory.write import check_unwritten, handed_out, settled
 
@@ -60,6 +59,7 @@ __all__ = [
     "Recorded",
     "ReverseRun",
     "Run",
+    "can_vary",
     "check_scalar",
     "one",
     "unit",
@@ -88,9 +88,9 @@ class Run:
     aux: Any
     leaves: list[Any]
     outputs: list[Any]
-    tree: Tree | None
+    tree: TreeDef
     y_leaves: list[Any]
-    y_tree: Tree | None
+    y_tree: TreeDef
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         """Return the leaves of the primals as the function gets them: traced, where they vary."""
@@ -108,8 +108,7 @@ class Run:
         close: Callable[[], object] = bool,
     ) -> None:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
-        given: list[Any] = []
-        self.tree = flatten(primals, given)
+        given, self.tree = flatten(primals)
         self.leaves = given
         for x in given:
             if issubclass(type(x), Tracer):
@@ -117,7 +116,7 @@ class Run:
                 break
         traced = self._enter(self.leaves)
         try:
-            y = settled(f(*values_of(self.tree, traced)))
+            y = settled(f(*unflatten(self.tree, traced)))
         except DEEP as error:
             explain_error(error)
             raise
@@ -128,28 +127,37 @@ class Run:
         y, self.aux = split_aux(f, y) if has_aux else (y, None)
         self._leave(y)
         if has_aux:
-            self.aux = lowered(self.aux, self._payload, self.leaves)
+            self.aux = self._plain(self.aux)
 
     def _leave(self, y: Any) -> None:
         """Take a result apart, with plain values for the tracers of this run."""
         link = self.link_of(y)
         if link is not None:  # as most functions give
             self.y = handed_out(y)
-            self.y_tree, self.y_leaves, self.outputs = None, [self.y], [link]
+            self.y_tree, self.y_leaves, self.outputs = LEAF, [self.y], [link]
             return
-        leaves: list[Any] = []
-        self.y_tree = flatten(y, leaves)
+        leaves, self.y_tree = flatten(y)
         self.outputs = list(map(self.link_of, leaves))
         if any([link is not None for link in self.outputs]):
             leaves = list(map(self._payload, leaves))
-            y = values_of(self.y_tree, leaves)
-            self.y_tree = flatten(y, [])  # the other one holds tracers, and may be of other classes
+            y = unflatten(self.y_tree, leaves)
+            _, self.y_tree = flatten(y)  # the other one may hold tracers, and be of other classes
         self.y, self.y_leaves = y, leaves
+
+    def _plain(self, aux: Any) -> Any:
+        """Make an auxiliary result plain: nothing is traced, or shares the primals' memory."""
+        leaves, treedef = flatten(aux)
+        plain = list(map(self._payload, leaves))
+        if all(map(operator.is_, plain, leaves)):
+            return aux
+        theirs = tuple(self.leaves)
+        pairs = zip(plain, leaves, strict=True)
+        return unflatten(treedef, [x if x is y else own(x, theirs) for x, y in pairs])
 
     def _payload(self, x: Any) -> Any:
         return x if self.link_of(x) is None else handed_out(x)
 
-    def delivered(self, tree: Tree | None, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
+    def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
         """Hand derivatives out: dense, in the form of a tree, each array the person's own.
 
         Parameters
@@ -161,7 +169,8 @@ class Run:
         given : list
             What they were made of, which is the person's already.
         """
-        return tangents_of(tree, own_all(xs, ts, (*given, *self.y_leaves, *self.leaves)))
+        mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves))
+        return unflatten_tangent(tree, mine, plain=True)
 
 
 class Recorded(Run):
@@ -189,7 +198,7 @@ class Recorded(Run):
 
     def seeds(self, y_bar: Any) -> list[Any]:
         """Check a cotangent of y that a user gave, and take it apart, leaf by leaf."""
-        return entering_cotangent(self.y_tree, self.y, y_bar)
+        return leaf_cotangents(self.y_tree, self.y, y_bar)
 
     def pull(
         self,
@@ -312,7 +321,7 @@ class ReverseRun(Recorded):
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an argument has in messages."""
-        for leaf, (number, *rest) in zip(self.leaves, paths_of(self.tree), strict=True):
+        for leaf, (number, *rest) in zip(self.leaves, self.tree.paths(), strict=True):
             if leaf is x:
                 name = number if self.names is None else self.names[number]
                 return f"argument {name!r}" + "".join([f"[{key!r}]" for key in rest])
@@ -330,7 +339,7 @@ class ForwardRun(Run):
     primals : tuple
         Where to run it.
     ts : list
-        The tangents of their leaves, as `entering_tangents` gives them.
+        The tangents of their leaves, as `leaf_tangents` gives them.
     has_aux : bool
         Whether f returns ``(result, aux)``.
 
@@ -413,6 +422,38 @@ class LinearRun(Run):
         dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
         outputs = [-1 if i is None else i for i in self.outputs]
         return self.tape.push(dots, outputs, many=many)
+
+
+_NUMBERS = frozenset((float, int, complex))
+"""What programs of scalars have thousands of, so that they are recognised first."""
+
+
+def can_vary(x: Any) -> bool:
+    """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
+    cls = type(x)
+    if cls in _NUMBERS:
+        return True
+    key = (cls, getattr(x, "dtype", None))
+    if key in _varying:
+        return True
+    if kind_of(x) not in ("real", "complex", "int"):
+        return False
+    _varying.add(key)
+    return True
+
+
+_varying: set[tuple[type, Any]] = set()
+
+
+def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
+    """Split the answer of a function said to return ``(result, aux)`` into these two."""
+    if type(answer) is tuple and len(answer) == 2:
+        return answer
+    msg = (
+        f"has_aux says that {name_of(f)} returns (result, aux), and it returned "
+        f"{describe(answer)}; return a tuple of these two"
+    )
+    raise NotDifferentiableError(msg)
 
 
 def check_scalar(y: Any) -> None:

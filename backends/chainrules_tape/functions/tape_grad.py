@@ -6,10 +6,17 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py import TracerError, is_zero, project, space, unthunk
-from chainrules_py.extend import deliver, find_tracers, memory_of
+from chainrules_py.extend import (
+    deliver,
+    find_tracers,
+    flatten,
+    flatten_tangent,
+    memory_of,
+    own_all,
+    unflatten,
+)
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.results import flatten, flatten_tangent, own_all, values_of
 from chainrules_tape.functions.run import Recorded, check_scalar, one
 from chainrules_tape.inspect.replay import replayed
 
@@ -69,8 +76,7 @@ def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
         check_scalar(asked.y)
         seeds = [one(asked.y)]
     elif find_tracers(seed):
-        seeds = []
-        flatten_tangent(asked.y_tree, seed, seeds)
+        seeds = flatten_tangent(asked.y_tree, seed)
     else:
         seeds = asked.seeds(seed)
     fetch = replayed(tape) if differentiable else None
@@ -83,7 +89,7 @@ def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
         bars = [x if is_zero(x) or find_tracers(x) else tape.leaf(x) for x in map(unthunk, bars)]
     else:
         bars = own_all(asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False)
-    return values_of(asked.tree, bars)
+    return unflatten(asked.tree, bars)
 
 
 @final
@@ -98,8 +104,7 @@ class Asked(Recorded):
             raise TracerError(msg)
         self.tape = tape
         self._leave(loss)
-        found: list[Any] = []
-        self.tree = flatten(sources, found)
+        found, self.tree = flatten(sources)
         for x in found:
             if self.link_of(x) is None:
                 msg = (
