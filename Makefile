@@ -3,6 +3,7 @@
 #   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
 #   make test-all    the slow ones too                       make bench      the benchmarks
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
+#   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-nightly   every sample in twenty more draws, 20,000 random programs
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
 #                    every rule in every library, and `make adapters`, of rules in other engines
@@ -25,10 +26,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-nightly test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-plain test-nightly test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,9s/^# *//p' Makefile
+	@sed -n '2,10s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -78,6 +79,11 @@ test-all: $(VENV)/.stamp-test
 
 test-nightly: $(VENV)/.stamp-test
 	$(PYTEST) -n $(JOBS) -m nightly $(ARGS)
+
+test-plain: $(VENV)/.stamp-test
+	CHAINRULES_WITHOUT=all $(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" \
+		tests/tape tests/programs $(ARGS)
+	CHAINRULES_WITHOUT=all $(ONE_THREAD) $(BIN)/python -m tests.fuzz.hashes tests/fuzz/hashes.json
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)

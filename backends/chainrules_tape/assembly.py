@@ -22,15 +22,15 @@ from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
-from chainrules_tape.memory.add_into import AddsInPlace
 from chainrules_tape.memory.guard import Guard, Mode
+from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.record_write import WritableOnTape
 
 __all__ = ["KeptVariable", "Tape", "Variable"]
 
 
 class Variable(
-    FastSteps, FastSlices, FastJoins, FastRules, FastCalls, Named, WritableOnTape, AddsInPlace
+    FastSteps, FastSlices, FastJoins, FastRules, FastCalls, Named, WritableOnTape, AddsRows
 ):
     """Value on a tape. It has a subclass for each type of payload."""
 

@@ -27,6 +27,7 @@ from chainrules_tape import value_and_grad
 from tests.fuzz.calls import CALLS
 from tests.fuzz.programs import programs
 from tests.fuzz.tables import LINES
+from tests.plain import unplug_as_asked
 
 BLOCK = 50
 """Programs to a hash."""
@@ -42,6 +43,7 @@ def parts(x: Any) -> bytes:
 
 def of_block(block: int) -> tuple[str, str, int]:
     """Return the hashes of a block of programs and of its answers, and how many there are."""
+    unplug_as_asked()
     # hypothesis takes some numbers from the code that is loaded, which is not the same tomorrow.
     none = providers.Constants()  # type: ignore[attr-defined]
     providers._get_local_constants = lambda: none

@@ -11,23 +11,19 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from weakref import ref
 
-from chainrules_py import Space, space
 from chainrules_py.extend import Bound, annotate, batched, fit
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,
-    joining,
     read,
-    read_rows_by,
     read_whole,
     reshaping,
     shape_back,
     subscripts,
 )
-from chainrules_tape.core.links import LEAF
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.fast.slice_links import RowsOf, SliceOf
 from chainrules_tape.memory.add_into import AddInto
+from chainrules_tape.memory.parts import link_of, linked, rows_reader
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
 
 __all__ = ["FastSlices", "Reader", "general", "reader"]
@@ -82,7 +78,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)
-    read_rows, read_beside = _readers_by_arrays(own, bound_for, classes)
+    read_rows, read_beside = rows_reader(cls), _reader_beside(own, bound_for, classes)
 
     def read_part(x: Any, where: Any) -> Any:  # noqa: C901
         kind, whole = type(where), False
@@ -128,7 +124,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
             view = view_of(x)
         link = view.link
         if link.index != x.index:
-            link = _linked(x, view)
+            link = linked(x, view)
             if link is None:
                 return general(x, where)
         index = len(tape)
@@ -159,19 +155,8 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
     return read_part
 
 
-def _linked(x: Any, view: View) -> SliceOf | None:
-    """Return what records of an array's parts share; None if its elements are no real numbers."""
-    of = space(x.payload)
-    if type(of) is not Space or of.kind not in ("real", "complex"):
-        return None
-    link = view.link = SliceOf(x.index, of)
-    view.children = view.children or []
-    return link
-
-
-def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Reader, Reader]:
-    """Build the readers of rows that an array counts, and of an index with arrays in it."""
-    join = joining(own)
+def _reader_beside(own: type, bound_for: Binder, classes: Any) -> Reader:
+    """Build the reader by an index with arrays in it."""
     found: dict[int, tuple[Any, Any]] = {}
 
     def find(payload: Any, pattern: Index, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -184,24 +169,6 @@ def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Read
         found[len(arrays)] = pulls
         return pulls
 
-    def read_rows(x: Any, where: Any) -> Any:
-        payload, tape = x.payload, x.tape
-        y = payload[where]
-        pull, pull_into = found.get(1) or find(payload, read_rows_by["index"], (where,))
-        link = _link_of(x) if pull is not None else None
-        if link is None:
-            return general(x, where)
-        rows = link.rows
-        if rows is None:
-            waits = tape[x.index][1] is LEAF
-            rows = link.rows = RowsOf(x.index, pull_into, join if waits else None)
-        index = len(tape)
-        record = (pull, rows, read_rows_by, link.of, where)
-        tape.append(record)
-        if id(where) not in tape.held:
-            tape.guard.capture(where, record)
-        return classes[type(y)](y, tape, index)
-
     def read_beside(x: Any, where: Any) -> Any:
         pattern, arrays = Index.split(where)
         for array in arrays:
@@ -210,7 +177,7 @@ def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Read
         payload, tape = x.payload, x.tape
         y = payload[where]
         pull, pull_into = found.get(len(arrays)) or find(payload, pattern, arrays)
-        link = _link_of(x) if pull is not None else None
+        link = link_of(x) if pull is not None else None
         if link is None:
             return x._read(pattern, arrays)
         index = len(tape)
@@ -221,13 +188,7 @@ def _readers_by_arrays(own: type, bound_for: Binder, classes: Any) -> tuple[Read
                 tape.guard.capture(array, record)
         return classes[type(y)](y, tape, index)
 
-    return read_rows, read_beside
-
-
-def _link_of(x: Any) -> SliceOf | None:
-    view = view_of(x)
-    link: SliceOf = view.link
-    return link if link.index == x.index else _linked(x, view)
+    return read_beside
 
 
 def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:

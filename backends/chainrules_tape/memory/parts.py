@@ -1,21 +1,104 @@
-"""Links of records that read parts, and rows, of one array: they share its buffer."""
+"""Parts and rows of one array: the records that read them share a link, and its buffer.
+
+What goes to the rows of an input waits, and is added in one call.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import Space, space
 from chainrules_py.extend import kind_of
+from chainrules_py.vocabulary.views import (
+    Index,
+    adds_in_place,
+    joining,
+    read,
+    read_rows_by,
+    subscripts,
+)
 from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.links import LEAF
 from chainrules_tape.memory.add_into import (
     AddInto,
+    AddsInPlace,
     add_pulled,
     adds_traced,
     has_buffer,
     is_dense,
 )
+from chainrules_tape.memory.view import View, view_of
 
-__all__ = ["RowsOf", "SliceOf"]
+__all__ = ["AddsRows", "RowsOf", "SliceOf", "link_of", "linked", "rows_reader"]
+
+
+class AddsRows(AddsInPlace):
+    """Variables whose rows, read by an array, send back what can wait."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Callable[[Any, Any], Any]:
+        """Return what reads variables of its class by an index."""
+        cls = type(self)
+        own, read_rows = cls.payload_type, rows_reader(cls)
+
+        def read_any(x: Any, where: Any) -> Any:
+            return read_rows(x, where) if type(where) is own else x._read(*Index.split(where))
+
+        return read_any
+
+
+def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
+    """Build the function that reads variables of a class by an array of their own library."""
+    own, classes = cls.payload_type, cls.results
+    join = joining(own)
+    found: list[tuple[Any, Any]] = []
+
+    def find(payload: Any, where: Any) -> tuple[Any, Any]:
+        bound = cls.tracing.find(read, None, (own, own), (True, False))[1]
+        pulls: tuple[Any, Any] = None, None
+        if bound is not None and subscripts(own) and adds_in_place(bound.statement.recipe):
+            pulls = bound.run(None, payload, where, **read_rows_by)[1][0], bound.pull_into
+        found.append(pulls)
+        return pulls
+
+    def read_rows(x: Any, where: Any) -> Any:
+        payload, tape = x.payload, x.tape
+        pull, pull_into = found[0] if found else find(payload, where)
+        link = link_of(x) if pull is not None else None
+        if link is None:
+            return x._read(*Index.split(where))
+        y = payload[where]
+        rows = link.rows
+        if rows is None:
+            waits = tape[x.index][1] is LEAF
+            rows = link.rows = RowsOf(x.index, pull_into, join if waits else None)
+        index = len(tape)
+        record = (pull, rows, read_rows_by, link.of, where)
+        tape.append(record)
+        if id(where) not in tape.held:
+            tape.guard.capture(where, record)
+        return classes[type(y)](y, tape, index)
+
+    return read_rows
+
+
+def linked(x: Any, view: View) -> SliceOf | None:
+    """Return what records of an array's parts share; None if its elements are no real numbers."""
+    of = space(x.payload)
+    if type(of) is not Space or of.kind not in ("real", "complex"):
+        return None
+    link = view.link = SliceOf(x.index, of)
+    view.children = view.children or []
+    return link
+
+
+def link_of(x: Any) -> SliceOf | None:
+    """Return what records of an array's parts share, made now if there is none yet."""
+    view = view_of(x)
+    link: SliceOf = view.link
+    return link if link.index == x.index else linked(x, view)
 
 
 class SliceOf:
