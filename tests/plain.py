@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from chainrules_py.extend import Classes
 from chainrules_tape import assembly
 
@@ -48,8 +50,13 @@ def without(*files: str) -> Iterator[None]:
         assembly.Variable.results = plugged
 
 
+ASKED = os.environ.get("CHAINRULES_WITHOUT", "")
+"""What the environment names."""
+
+needs_short_ways: Any = pytest.mark.skipif(bool(ASKED), reason="it is what the short ways are for")
+
+
 def unplug_as_asked() -> None:
     """Unplug what the environment names."""
-    asked = os.environ.get("CHAINRULES_WITHOUT")
-    if asked:
-        unplug(*([] if asked == "all" else asked.split(",")))
+    if ASKED:
+        unplug(*([] if ASKED == "all" else ASKED.split(",")))

@@ -406,6 +406,7 @@ TOPICS = {
     "tests/testing/test_planted.py": "what can be asked besides one default call",
     "tests/testing/test_plugin.py": "chainrules_pytest",
     "tests/tape/test_counts.py": "what operations cost, counted",
+    "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
     "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_inplace.py": "whole programs that write",

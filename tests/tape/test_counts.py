@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_tape import Tape, value_and_grad
+from tests.plain import needs_short_ways
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -20,6 +21,7 @@ try:
 finally:
     sys.path.remove(str(ROOT))
 
+pytestmark = needs_short_ways
 LIMITS = {  # calls of the project's functions, forward and backward, and of rules among the latter
     "x * w": (4, 1, 0),
     "x + b, broadcast": (5, 3, 0),

@@ -20,6 +20,7 @@ from chainrules_py import (
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
 from chainrules_tape.core.links import OneMaybeZero, Structured
+from tests.plain import needs_short_ways
 from chainrules_tape.fast.general_rules import may_read
 
 RNG = np.random.default_rng(11)
@@ -215,6 +216,7 @@ def test_what_a_half_knows_by_a_name_of_its_module_is_watched():
         tape.grad(loss, a)
 
 
+@needs_short_ways
 def test_what_no_pull_reads_may_be_written_to():
     """The right side of equations whose matrix is differentiated in: the solution is saved."""
     a, b = fresh(3, 3) + 3 * np.eye(3), fresh(3)
