@@ -20,8 +20,8 @@ from chainrules_py import (
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
 from chainrules_tape.core.links import OneMaybeZero, Structured
-from tests.plain import needs_short_ways
 from chainrules_tape.fast.general_rules import may_read
+from tests.plain import needs_short_ways
 
 RNG = np.random.default_rng(11)
 
