@@ -49,19 +49,16 @@ from chainrules_py.tangents.zeros import (
     ZeroTangent,
     is_zero,
 )
-from chainrules_py.values.arrays import (
-    Array,
-    Numeric,
-    Scalar,
-    Tracer,
-    lazy_array_type,
+from chainrules_py.values.arrays import Array, Numeric, Scalar, Tracer, lazy_array_type
+from chainrules_py.values.library import Library
+from chainrules_py.values.structure import register_structure
+from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import (
+    is_mutable_destination,
     namespace,
     register_array_type,
     register_scalar_type,
 )
-from chainrules_py.values.library import is_mutable_destination
-from chainrules_py.values.structure import register_structure
-from chainrules_py.values.tracers import ignore_derivatives
 
 __all__ = [
     "AbstractTangent",
@@ -75,6 +72,7 @@ __all__ = [
     "ConvergenceError",
     "DegeneracyWarning",
     "ForwardMode",
+    "Library",
     "LinearMap",
     "Mutation",
     "MutationError",

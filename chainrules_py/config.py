@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.values.arrays import is_hidden
 from chainrules_py.values.pytree import flatten
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["Capability", "Config", "ForwardMode", "Mutation", "ReverseMode"]
 
@@ -60,7 +60,7 @@ class Config:
 
         There a rule leaves out what it would only check.
         """
-        return not any([is_hidden(type(leaf)) for leaf in flatten(x)[0]])
+        return not any([type_info(type(leaf)).is_hidden for leaf in flatten(x)[0]])
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

@@ -13,28 +13,22 @@ from typing import Any
 
 _HOMES: dict[str, str] = {
     "chainrules_py.errors": "describe register_adviser",
-    "chainrules_py.values.arrays": (
-        "beside dispatch_type is_array_type is_number_type is_python_number is_tracer_type "
-        "namespace_of number_home refuse_type register_host register_number_home"
-    ),
-    "chainrules_py.values.library": (
-        "owners register_finite register_fuser register_mutable register_owner"
-    ),
-    "chainrules_py.values.memory": (
-        "Memory has_known_layout makers memory_of refuse_plain register_memory share_memory viewers"
-    ),
+    "chainrules_py.values.arrays": "beside number_home number_homes",
+    "chainrules_py.values.library": "Memory",
+    "chainrules_py.values.memory": "has_known_layout makers refuse_plain share_memory viewers",
     "chainrules_py.values.pytree": ("LEAF TreeDef exactly flatten map_leaves partition unflatten"),
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of when_registered"
     ),
     "chainrules_py.values.tracers": "find_tracers highest_tracer",
+    "chainrules_py.values.type_info": "namespace_of refuse_type register_host type_info",
     "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
     "chainrules_py.primitives.closures.freeze": "CapturedValues frozen global_names",
     "chainrules_py.primitives.closures.search": "attributes content",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
     "chainrules_py.primitives.plugins": ("Layer default_engine hosted later see see_all see_roots"),
-    "chainrules_py.primitives.primitive": "is_static register_static",
+    "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.rows.alias": (
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS aliases"
     ),
@@ -45,14 +39,12 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.space": "StructureSpace fit kind_of",
-    "chainrules_py.tangents.sum_to_shape": "Unbroadcast register_sums",
+    "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
     ),
     "chainrules_py.registry.bind.bind": "Bound annotate part shares_a_run",
     "chainrules_py.registry.bind.entries": ("assembled canonical dense densely flat opened"),
-    "chainrules_py.registry.bind.general": "register_half",
-    "chainrules_py.registry.bind.linear": "register_adjoint",
     "chainrules_py.registry.explain": "demand_rule",
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",

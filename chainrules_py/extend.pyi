@@ -132,7 +132,7 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.primitive import (
     is_static,
-    register_static,
+    static_types,
 )
 from chainrules_py.primitives.rows.alias import (
     UFUNC_KEYWORDS,
@@ -175,12 +175,6 @@ from chainrules_py.registry.bind.entries import (
     densely,
     flat,
     opened,
-)
-from chainrules_py.registry.bind.general import (
-    register_half,
-)
-from chainrules_py.registry.bind.linear import (
-    register_adjoint,
 )
 from chainrules_py.registry.explain import (
     demand_rule,
@@ -231,7 +225,6 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
-    register_sums,
 )
 from chainrules_py.tracing.array_like import (
     ArrayLike,
@@ -265,31 +258,16 @@ from chainrules_py.tracing.trace import (
 )
 from chainrules_py.values.arrays import (
     beside,
-    dispatch_type,
-    is_array_type,
-    is_number_type,
-    is_python_number,
-    is_tracer_type,
-    namespace_of,
     number_home,
-    refuse_type,
-    register_host,
-    register_number_home,
+    number_homes,
 )
 from chainrules_py.values.library import (
-    owners,
-    register_finite,
-    register_fuser,
-    register_mutable,
-    register_owner,
+    Memory,
 )
 from chainrules_py.values.memory import (
-    Memory,
     has_known_layout,
     makers,
-    memory_of,
     refuse_plain,
-    register_memory,
     share_memory,
     viewers,
 )
@@ -313,6 +291,12 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.tracers import (
     find_tracers,
     highest_tracer,
+)
+from chainrules_py.values.type_info import (
+    namespace_of,
+    refuse_type,
+    register_host,
+    type_info,
 )
 
 __all__ = [
@@ -396,7 +380,6 @@ __all__ = [
     "derive",
     "describe",
     "direction",
-    "dispatch_type",
     "dot_standard",
     "elementwise_composites",
     "exactly",
@@ -421,25 +404,19 @@ __all__ = [
     "inner_standard",
     "interp_standard",
     "invalidate",
-    "is_array_type",
-    "is_number_type",
-    "is_python_number",
     "is_static",
     "is_structure_type",
-    "is_tracer_type",
     "joining_composites",
     "kind_of",
     "known_value",
     "later",
     "leaf_cotangents",
     "leaf_tangents",
-    "opened",
     "makers",
     "manipulation_composites",
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
-    "memory_of",
     "mirrored",
     "name_of",
     "namespace_of",
@@ -450,11 +427,12 @@ __all__ = [
     "new_level",
     "note_rule",
     "number_home",
+    "number_homes",
+    "opened",
     "original",
     "outer_standard",
     "own",
     "own_all",
-    "owners",
     "pad",
     "parameters_of",
     "parameters_of_imported",
@@ -472,21 +450,11 @@ __all__ = [
     "refuse_exchange",
     "refuse_plain",
     "refuse_type",
-    "register_adjoint",
     "register_adviser",
-    "register_finite",
     "register_frule",
-    "register_fuser",
-    "register_half",
     "register_host",
     "register_leaf",
-    "register_memory",
-    "register_mutable",
-    "register_number_home",
-    "register_owner",
     "register_rrule",
-    "register_static",
-    "register_sums",
     "resolved",
     "roots_standard",
     "row",
@@ -502,8 +470,10 @@ __all__ = [
     "started",
     "state_imported",
     "stated",
+    "static_types",
     "statistics_composites",
     "structure_of",
+    "type_info",
     "unbind",
     "unflatten",
     "unflatten_tangent",

@@ -20,13 +20,12 @@ from chainrules_py.extend import (
     aliases,
     describe,
     flatten,
-    is_array_type,
-    is_number_type,
     is_structure_type,
     map_leaves,
     rebuild,
     register_host,
     see,
+    type_info,
 )
 from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
 
@@ -129,7 +128,7 @@ def _binary(word: Any) -> Any:
 
 def _is_operand(x: Any) -> bool:
     cls = type(x)
-    return isbox(x) or is_array_type(cls) or is_number_type(cls)
+    return isbox(x) or type_info(cls).is_array or type_info(cls).is_number
 
 
 def _power(self: Any, other: Any) -> Any:

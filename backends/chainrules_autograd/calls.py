@@ -43,9 +43,9 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     hosted,
-    is_python_number,
     is_structure_type,
     partition,
+    type_info,
     unflatten,
     unflatten_tangent,
 )
@@ -263,7 +263,7 @@ class Result:
     def __init__(self, y: Any) -> None:
         self.found, self.treedef = partition(y, moves)
         self.count = len(self.found)
-        self.python = [is_python_number(type(x)) for x in self.found]
+        self.python = [type_info(type(x)).is_python_number for x in self.found]
 
     @property
     def is_one(self) -> bool:

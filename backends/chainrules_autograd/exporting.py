@@ -23,9 +23,6 @@ from chainrules_py.extend import (
     Support,
     aliases,
     exactly,
-    is_array_type,
-    is_number_type,
-    is_python_number,
     is_static,
     name_of,
     number_home,
@@ -33,6 +30,7 @@ from chainrules_py.extend import (
     scalar_at_home,
     see,
     stated,
+    type_info,
 )
 
 __all__ = ["export", "supports"]
@@ -141,7 +139,11 @@ def _called(
     operands = opened(operands)
     options = {name: boxed(value) for name, value in options.items()}
     home = number_home(f)
-    if home is not None and operands and all([is_python_number(type(x)) for x in operands]):
+    if (
+        home is not None
+        and operands
+        and all([type_info(type(x)).is_python_number for x in operands])
+    ):
         operands = tuple([scalar_at_home(x, home) for x in operands])
         given = ()
     call = resolved(f, operands, options)
@@ -181,7 +183,7 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
             flag = False
         else:
             break
-    plain = [is_array_type(cls) or is_number_type(cls) for cls in classes]
+    plain = [type_info(cls).is_array or type_info(cls).is_number for cls in classes]
     rule = find_rule(word, tuple(classes), config)
     if mode is None or not all(plain) or rule is None or rule.statement(mode) is None:
         return

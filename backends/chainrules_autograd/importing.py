@@ -17,12 +17,12 @@ from chainrules_py.extend import (
     declared,
     flatten,
     flatten_tangent,
-    is_array_type,
     kind_of,
     name_of,
     parameters_of_imported,
     partition,
     state_imported,
+    type_info,
     unflatten,
     unflatten_tangent,
     without_rule,
@@ -104,7 +104,7 @@ class _Imported:
         """Compute the value, in arrays of the library that was given."""
         if any(map(isbox, xs)):
             return self.f(*xs, **options)
-        like = next((x for x in xs if is_array_type(type(x))), None)
+        like = next((x for x in xs if type_info(type(x)).is_array), None)
         y = self.f(*map(_entered, xs), **options)
         return y if like is None or _is_numpy(like) else _left(y, like)
 
@@ -186,7 +186,7 @@ def _is_numpy(x: Any) -> bool:
 
 def _entered(x: Any) -> Any:
     """Convert an array of another library to NumPy's, sharing memory where that is possible."""
-    if not is_array_type(type(x)) or _is_numpy(x):
+    if not type_info(type(x)).is_array or _is_numpy(x):
         return x
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
 

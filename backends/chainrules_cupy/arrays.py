@@ -8,13 +8,11 @@ from typing import Any
 import cupy
 
 from chainrules_cupy import namespace
-from chainrules_py import register_array_type
-from chainrules_py.extend import makers, register_memory, register_mutable, register_owner
+from chainrules_cupy.lazy import Fuser
+from chainrules_py import Library, register_array_type
+from chainrules_py.extend import Memory, makers
 
 __all__: list[str] = []
-
-register_array_type(cupy.ndarray, namespace)
-register_mutable(cupy.ndarray, lambda x: 0 not in x.strides)
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
@@ -23,9 +21,6 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     if whole and not any([x is y or x is getattr(y, "base", None) for y in theirs]):
         return x
     return x.copy()
-
-
-register_owner(cupy.ndarray, own)
 
 
 # ------------------------------------------------------------------------------------- memory
@@ -56,9 +51,17 @@ def fingerprint(x: Any, full: bool) -> Any:
     return zlib.crc32(x.tobytes()) if full else None
 
 
-# CuPy's arrays have no flag that would lock them.
-register_memory(
-    cupy.ndarray, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+register_array_type(
+    cupy.ndarray,
+    Library(
+        namespace,
+        mutable=lambda x: 0 not in x.strides,
+        own=own,
+        memory=Memory(  # no flag would lock them
+            owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+        ),
+        fuser=Fuser(),
+    ),
 )
 
 makers |= {cupy.zeros_like, cupy.ones_like, cupy.empty_like, cupy.full_like}

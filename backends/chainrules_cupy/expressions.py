@@ -11,9 +11,9 @@ from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 
-from chainrules_py import RuleError, register_array_type
+from chainrules_py import Library, RuleError, register_array_type
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import aliases, register_owner
+from chainrules_py.extend import aliases
 
 __all__ = ["Expression", "Program", "trace"]
 
@@ -303,8 +303,7 @@ for _name in _UNARY_REAL:
     setattr(_Words, _name, staticmethod(_operation(f"{_name}({{0}})", real=True)))
 
 words = _Words()
-register_array_type(Expression, words)
-register_owner(Expression, lambda x, theirs: x)  # nobody writes to one
+register_array_type(Expression, Library(words, own=lambda x, theirs: x))  # nobody writes to one
 
 
 @v.full_like.implement

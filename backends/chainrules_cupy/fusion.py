@@ -12,7 +12,7 @@ from chainrules_cupy.expressions import trace
 from chainrules_cupy.kernels import fused
 from chainrules_py import RuleError, Scalar, ZeroTangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import default_engine, is_array_type, name_of
+from chainrules_py.extend import default_engine, name_of, type_info
 
 __all__ = ["fuse"]
 
@@ -106,7 +106,7 @@ def _partial(f: Callable[..., Any], i: int) -> Callable[..., Any]:
             msg = "fuse() takes derivatives by an engine; install one, as chainrules_tape"
             raise RuleError(msg)
         tangents: list[Any] = [ZeroTangent()] * len(xs)
-        tangents[i] = v.ones_like(xs[i]) if is_array_type(type(xs[i])) else 1.0
+        tangents[i] = v.ones_like(xs[i]) if type_info(type(xs[i])).is_array else 1.0
         return engine.jvp(f, xs, tuple(tangents))[1]
 
     return partial

@@ -16,11 +16,11 @@ import numpy as np
 from chainrules_cupy import kernels, namespace
 from chainrules_cupy.expressions import Expression, Program, words
 from chainrules_cupy.kernels import Kernel, kernel_for
-from chainrules_py import Primitive, Scalar, register_array_type, vocabulary
+from chainrules_py import Library, Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import aliases, is_tracer_type, register_fuser
+from chainrules_py.extend import aliases
 
-__all__ = ["Waiting", "lazily"]
+__all__ = ["Fuser", "Waiting", "lazily"]
 
 _DTYPES = "fdFD"
 _STATIC = (0, 1, 2, -1, 0.5, -0.5)
@@ -78,7 +78,7 @@ class Waiting:
         return aliases[f].call(operands, keywords)()
 
 
-register_array_type(Waiting, namespace)
+register_array_type(Waiting, Library(namespace))
 
 
 # ----------------------------------------------------------------------------- being computed
@@ -320,7 +320,7 @@ def lazily(half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
         or max([x.size for x in (y_bar, *saved) if type(x) is cupy.ndarray]) < least
         or half in _plain
         or y_bar.dtype.char not in _DTYPES
-        or any([is_tracer_type(type(x)) for x in saved])
+        or any([isinstance(x, Tracer) for x in saved])
     ):
         return half(y_bar, *saved)
     wait = [Waiting(x) if type(x) is cupy.ndarray else x for x in saved]
@@ -333,7 +333,7 @@ def lazily(half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
 
 
 @final
-class _Fuser:
+class Fuser:
     """Fuser for arrays of CuPy's, which the core consults when it binds a rule."""
 
     def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
@@ -347,6 +347,3 @@ class _Fuser:
     def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
         """Run a half of any rule, lazily unless fusing is turned off."""
         return lazily(half, y_bar, *saved) if kernels.on else half(y_bar, *saved)
-
-
-register_fuser(cupy.ndarray, _Fuser())

@@ -8,13 +8,10 @@ from typing import Any
 import dask.array as da
 
 from chainrules_dask import namespace
-from chainrules_py import NotDifferentiableError, register_array_type
-from chainrules_py.extend import kind_of, register_memory, register_owner
+from chainrules_py import Library, NotDifferentiableError, register_array_type
+from chainrules_py.extend import Memory, kind_of
 
 __all__ = ["check_known"]
-
-# Their tasks run wherever the scheduler says, and chunks are on the device of their library.
-register_array_type(da.Array, namespace, devices=False, by_words=True)
 
 
 def check_known(shape: Any) -> None:
@@ -39,9 +36,6 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     return x.copy() if any([x is y for y in theirs]) else x
 
 
-register_owner(da.Array, own)
-
-
 def fingerprint(x: Any, full: bool) -> Any:
     """Its name, which is another one after each write: nothing is computed."""
     check_known(x.shape)
@@ -49,10 +43,19 @@ def fingerprint(x: Any, full: bool) -> Any:
     return x.name
 
 
-register_memory(
+# Their tasks run wherever the scheduler says, and chunks are on the device of their library.
+register_array_type(
     da.Array,
-    owner=lambda x: x,
-    layout=lambda x: None,
-    laid_out=lambda x, like: x,
-    fingerprint=fingerprint,
+    Library(
+        namespace,
+        devices=False,
+        by_words=True,
+        own=own,
+        memory=Memory(
+            owner=lambda x: x,
+            layout=lambda x: None,
+            laid_out=lambda x, like: x,
+            fingerprint=fingerprint,
+        ),
+    ),
 )

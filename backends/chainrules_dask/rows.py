@@ -19,10 +19,10 @@ from chainrules_py.extend import (
     describe,
     find_tracers,
     register_adviser,
-    register_static,
     rows_of,
     see,
     see_all,
+    static_types,
 )
 
 __all__ = ["left_out", "rechunk"]
@@ -83,7 +83,7 @@ class Chunks:
         return hash(repr(self))
 
 
-register_static(Chunks)
+static_types.add(Chunks)
 
 
 @primitive

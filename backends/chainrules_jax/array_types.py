@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
 
-from chainrules_py import Scalar, lazy_array_type, register_array_type
+from chainrules_py import Library, Scalar, lazy_array_type, register_array_type
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import register_owner
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__ = ["Concrete", "JaxArray", "is_traced", "silent"]
@@ -36,9 +35,11 @@ Concrete: type = min(_classes, key=lambda cls: not cls.__module__.startswith("ja
 """The class of arrays that are there; tracers stand for those that are not."""
 
 # JAX moves arrays between devices itself, and its tracers are on none.
-register_array_type(Concrete, jnp, kind=_kind, devices=False)
-register_array_type(jax.core.Tracer, jnp, kind=_kind, devices=False)
-register_owner(Concrete, lambda x, theirs: x)  # nobody can write to them
+register_array_type(jax.core.Tracer, Library(jnp, kind=_kind, devices=False))
+register_array_type(
+    Concrete,
+    Library(jnp, kind=_kind, devices=False, own=lambda x, theirs: x),  # nobody can write to them
+)
 
 
 def is_traced(x: Any) -> bool:

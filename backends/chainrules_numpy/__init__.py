@@ -4,14 +4,14 @@ Importing this registers its types, its ufuncs, and the functions that most prog
 when something of it is first seen.
 """
 
-from chainrules_numpy import broadcasting, implementations, linalg, masked, memory, ufuncs
+from chainrules_numpy import broadcasting, library, linalg, masked, memory, ufuncs
 from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
 from chainrules_py.extend import later
 
 __all__ = [
     "broadcasting",
     "elementwise",
-    "implementations",
+    "library",
     "indexing",
     "joining",
     "linalg",

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import library
 from chainrules_numpy.decompositions import cotangent_of_small, solve_again_numpy
 from chainrules_py.extend import cholesky_rules as cholesky
 from chainrules_py.extend import product_rules as products
 from chainrules_py.extend import reduction_rules as reductions
-from chainrules_py.extend import register_adjoint, register_half
 from chainrules_py.extend import solving_rules as solving
 
 __all__: list[str] = []
@@ -20,7 +20,6 @@ _cholesky: Any = cholesky
 _products: Any = products
 _reductions: Any = reductions
 _solving: Any = solving
-_FLOATS = (np.float16, np.float32, np.float64)
 _SMALL = 16384
 
 
@@ -82,15 +81,15 @@ def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
     return _cholesky.cholesky_pull(y_bar, y, upper) if x_bar is None else x_bar
 
 
-register_half(_solving.solve_pull, solve_pull_numpy, np.ndarray)
-register_half(_cholesky.cholesky_pull, cholesky_pull_numpy, np.ndarray)
-
-for _adjoint, _own in (
-    (_reductions.sum_transpose, sum_transpose_numpy),
-    (_reductions.mean_transpose, mean_transpose_numpy),
-    (_products.matmul_left, matmul_left_numpy),
-    (_products.matmul_right, matmul_right_numpy),
-    (_products.dot_left, _products.as_matmul(matmul_left_numpy, _products.dot_left)),
-    (_products.dot_right, _products.as_matmul(matmul_right_numpy, _products.dot_right)),
-):
-    register_adjoint(_adjoint, _own, np.ndarray, *_FLOATS)
+library.half |= {
+    _solving.solve_pull: solve_pull_numpy,
+    _cholesky.cholesky_pull: cholesky_pull_numpy,
+}
+library.adjoint |= {
+    _reductions.sum_transpose: sum_transpose_numpy,
+    _reductions.mean_transpose: mean_transpose_numpy,
+    _products.matmul_left: matmul_left_numpy,
+    _products.matmul_right: matmul_right_numpy,
+    _products.dot_left: _products.as_matmul(matmul_left_numpy, _products.dot_left),
+    _products.dot_right: _products.as_matmul(matmul_right_numpy, _products.dot_right),
+}

@@ -13,13 +13,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrules_numpy.implementations import vdot
-from chainrules_py.extend import register_sums
-
-__all__: list[str] = []
+__all__ = ["dots", "sums", "vdot"]
 
 Shape: TypeAlias = tuple[int, ...]
 
+# The function itself, that does not look for arrays of other libraries first.
+vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 _add: Any = np.add.reduce
 _LONG = 4096
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -118,6 +117,3 @@ def _in_order(
 def _ones(n: int, shape: Shape) -> dict[Any, Any]:
     """So many ones, by their dtype."""
     return {ones.dtype: ones[:n].reshape(shape) for ones in _ONES}
-
-
-register_sums(np.ndarray, sums, dots)

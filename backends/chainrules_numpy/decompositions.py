@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.implementations import finite
+from chainrules_numpy.library import finite
 from chainrules_numpy.triangles import (
     has_triangles,
     inverted,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.implementations import vdot
+from chainrules_numpy.broadcasting import vdot
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 

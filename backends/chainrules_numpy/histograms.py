@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, ignore_derivatives
+from chainrules_py import NotDifferentiableError, Tracer, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import array_of, find_tracers, is_array_type, is_tracer_type
+from chainrules_py.extend import array_of, find_tracers, type_info
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -91,7 +91,7 @@ def histogramdd(
 
 def _columns(sample: Any) -> list[Any]:
     """Return the coordinates of the points, one array for each axis."""
-    if not (is_tracer_type(type(sample)) or is_array_type(type(sample))):
+    if not (isinstance(sample, Tracer) or type_info(type(sample)).is_array):
         return [array_of(x, np.zeros(0)) for x in sample]
     if sample.ndim < 2:
         return [v.reshape(sample, shape=(-1,))]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Primitive, UnsupportedKeywordError
+from chainrules_py import Primitive, Tracer, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     AsOperand,
@@ -21,10 +21,8 @@ from chainrules_py.extend import (
     Lowering,
     beside,
     find_tracers,
-    is_array_type,
-    is_python_number,
-    is_tracer_type,
     parameters_of,
+    type_info,
 )
 
 __all__ = [
@@ -73,9 +71,9 @@ def array_of(value: Any) -> Any:
     cls = type(value)
     if cls in (list, tuple) and _holds_arrays(value):
         return v.stack(*[array_of(x) for x in value])
-    if is_tracer_type(cls) and is_python_number(cls):
+    if issubclass(cls, Tracer) and type_info(cls).is_python_number:
         return v.lift(value, to=beside() or np)
-    if is_tracer_type(cls) or is_array_type(cls):
+    if issubclass(cls, Tracer) or type_info(cls).is_array:
         return value
     return moved_beside(np.asarray(value))
 
@@ -85,8 +83,8 @@ def _holds_arrays(value: Any) -> bool:
     cls = type(value)
     if cls in (list, tuple):
         return any(map(_holds_arrays, value))
-    foreign = is_array_type(cls) and not issubclass(cls, (np.ndarray, np.generic))
-    return foreign or is_tracer_type(cls) or bool(find_tracers(value))
+    foreign = type_info(cls).is_array and not issubclass(cls, (np.ndarray, np.generic))
+    return foreign or issubclass(cls, Tracer) or bool(find_tracers(value))
 
 
 def numpy_dtype(x: Any) -> Any:
@@ -122,7 +120,7 @@ def as_keyword(
     """
 
     def operand(value: Any) -> Any:
-        weak = not numbers and is_python_number(type(value))
+        weak = not numbers and type_info(type(value)).is_python_number
         return value if weak else array_of(value)
 
     def place(call: Call, name: str, value: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import makers, register_memory, viewers
+from chainrules_py.extend import Memory, makers, viewers
 
-__all__: list[str] = []
+__all__ = ["MEMORY"]
 
 SMALL, SAMPLE = 1 << 15, 1 << 11
 """Up to so many bytes are kept as they are; of more a sample of that size, or a checksum of all."""
@@ -107,8 +107,7 @@ def read_only(x: np.ndarray) -> np.ndarray:
     return view
 
 
-register_memory(
-    np.ndarray,
+MEMORY = Memory(
     owner=owner,
     layout=layout,
     laid_out=laid_out,

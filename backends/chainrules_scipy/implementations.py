@@ -11,12 +11,12 @@ import scipy.special
 
 from chainrules_py import Primitive, Scalar
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import register_number_home
+from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 
 __all__ = ["FUNCTIONS"]
 
-register_number_home("scipy", np)
+number_homes["scipy"] = np
 
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.beta,

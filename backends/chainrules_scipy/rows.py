@@ -7,16 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_py import alias, ignore_derivatives
+from chainrules_py import Tracer, alias, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    advise,
-    find_tracers,
-    is_array_type,
-    is_python_number,
-    is_tracer_type,
-    kind_of,
-)
+from chainrules_py.extend import advise, find_tracers, kind_of, type_info
 
 __all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
 
@@ -53,9 +46,9 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     cls = type(x)
     if cls in (list, tuple) and find_tracers(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])
-    if is_tracer_type(cls) and is_python_number(cls):
+    if issubclass(cls, Tracer) and type_info(cls).is_python_number:
         x = v.lift(x, to=np)
-    elif not (is_tracer_type(cls) or is_array_type(cls)):
+    elif not (issubclass(cls, Tracer) or type_info(cls).is_array):
         x = np.asarray(x)
     if not floating or kind_of(x) in ("real", "complex"):
         return x

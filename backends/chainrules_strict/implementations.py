@@ -15,21 +15,16 @@ import array_api_strict as xp
 import numpy as np
 from array_api_strict._array_object import Array as Strict
 
-from chainrules_py import Primitive, Scalar, Tracer, register_array_type, vocabulary
+from chainrules_py import Library, Primitive, Scalar, Tracer, register_array_type, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
+    Memory,
     map_leaves,
-    memory_of,
-    register_memory,
-    register_mutable,
-    register_owner,
     see,
+    type_info,
 )
 
 __all__ = ["Strict", "borrow", "is_of_the_standard"]
-
-register_array_type(Strict, xp)
-register_mutable(Strict, lambda x: x._array.flags.writeable and 0 not in x._array.strides)
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
@@ -45,28 +40,31 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     return xp.asarray(x, copy=True)
 
 
-register_owner(Strict, own)
-
-
 def _inside(name: str) -> Callable[..., Any]:
     """Make a function that asks NumPy's backend about the memory of the buffers inside."""
 
     def of_buffers(*operands: Any) -> Any:
         see(None, (np.ndarray,))
-        memory = memory_of(np.ndarray)
+        memory = type_info(np.ndarray).memory
         buffers = [x._array if isinstance(x, Strict) else x for x in operands]
         return getattr(memory, name)(*buffers)
 
     return of_buffers
 
 
-# The standard has no flag that would lock an array.
-register_memory(
+register_array_type(
     Strict,
-    owner=_inside("owner"),
-    layout=_inside("layout"),
-    laid_out=lambda x, like: x,
-    fingerprint=_inside("fingerprint"),
+    Library(
+        xp,
+        mutable=lambda x: x._array.flags.writeable and 0 not in x._array.strides,
+        own=own,
+        memory=Memory(  # the standard has no flag that would lock an array
+            owner=_inside("owner"),
+            layout=_inside("layout"),
+            laid_out=lambda x, like: x,
+            fingerprint=_inside("fingerprint"),
+        ),
+    ),
 )
 
 

@@ -16,14 +16,13 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import MutationError
+from chainrules_py import MutationError, Tracer
 from chainrules_py.extend import (
     LEAF,
     describe,
     find_tracers,
     flatten,
     highest_tracer,
-    is_tracer_type,
     kind_of,
     name_of,
     unflatten,
@@ -158,7 +157,7 @@ class Stored:
         leaves, self.tree = flatten(value)
         self.leaves: list[tuple[Any, int | None]] = []
         for x in leaves:
-            x = frozen(x) if is_tracer_type(type(x)) else x
+            x = frozen(x) if isinstance(x, Tracer) else x
             mine = isinstance(x, BareVariable) and x.tape is tape
             self.leaves.append((x.payload, x.index) if mine else (x, None))
         if self.tree is not LEAF:  # the shape of a registered structure may hold its values

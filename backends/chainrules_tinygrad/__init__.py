@@ -17,6 +17,7 @@ from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
 from chainrules_py import (
+    Library,
     NotDifferentiableError,
     ZeroTangent,
     add_tangents,
@@ -130,7 +131,7 @@ words = types.SimpleNamespace(
 )
 """What tinygrad computes, under the names and with the parameters of the array-API standard."""
 
-register_array_type(Tensor, words, devices=False)
+register_array_type(Tensor, Library(words, devices=False))
 
 
 # -------------------------------------------------------------------------------------- exporting

@@ -9,8 +9,8 @@ import array_api_compat.torch as xp
 import numpy as np
 import torch
 
-from chainrules_py import Scalar, register_array_type
-from chainrules_py.extend import register_leaf, register_memory, register_mutable, register_owner
+from chainrules_py import Library, Scalar, register_array_type
+from chainrules_py.extend import Memory, register_leaf
 
 __all__ = [
     "TENSOR",
@@ -22,7 +22,6 @@ __all__ = [
     "with_numbers",
 ]
 
-register_array_type(torch.Tensor, xp)
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
 TENSOR: Any = torch.Tensor
@@ -34,9 +33,6 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
     return not x.requires_grad and 0 not in x.stride() and not x.is_inference()
 
 
-register_mutable(torch.Tensor, _is_plain_buffer)
-
-
 def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
     """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
     if x._is_view() or 0 in x.stride():
@@ -45,9 +41,6 @@ def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
         if y is x or (isinstance(y, torch.Tensor) and y._base is x):
             return x.clone()
     return x
-
-
-register_owner(torch.Tensor, own)
 
 
 def owner(x: torch.Tensor) -> Any:
@@ -74,8 +67,14 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     return x._version
 
 
-register_memory(
-    torch.Tensor, owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
+register_array_type(
+    torch.Tensor,
+    Library(
+        xp,
+        mutable=_is_plain_buffer,
+        own=own,
+        memory=Memory(owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint),
+    ),
 )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array, Numeric, namespace
+from chainrules_py.values.arrays import Array, Numeric
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import namespace
 
 __all__ = [
     "angle",

@@ -13,8 +13,8 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.values.arrays import is_array_type, namespace_of
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
@@ -126,7 +126,7 @@ def _conditions(given: Any, x: Any) -> list[Any]:
     if not one and x.ndim and len(given):
         first = given[0]
         one = not isinstance(first, (list, tuple)) and not (
-            is_array_type(type(first)) and hasattr(first, "ndim") and first.ndim
+            type_info(type(first)).is_array and hasattr(first, "ndim") and first.ndim
         )
     return [xp.asarray(c, dtype=xp.bool) for c in ([given] if one else given)]
 

@@ -8,8 +8,8 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.indexing import trim_zeros
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import namespace_of
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import namespace_of
 
 __all__ = [
     "ascending",

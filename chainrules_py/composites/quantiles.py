@@ -14,8 +14,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import is_python_number, namespace_of
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import namespace_of, type_info
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -120,7 +120,7 @@ def _quantile(
         raise TypeError(msg)
     if skip_nan and not math.prod(x.shape):
         return v.mean(x, axis=axis, keepdims=keepdims)
-    shape = () if is_python_number(type(q)) else q.shape
+    shape = () if type_info(type(q)).is_python_number else q.shape
     if len(shape) > 2:
         msg = "q must be a scalar or 1d"
         raise ValueError(msg)
@@ -159,15 +159,15 @@ def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan:
 
 def _of_precision(t: Any, q: Any, x: Any) -> Any:
     """Weights in the precision of q; where q is Python's, in that of x."""
-    like = x if is_python_number(type(q)) else q
-    if is_python_number(type(t)) or kind_of(like) != "real" or t.dtype == like.dtype:
+    like = x if type_info(type(q)).is_python_number else q
+    if type_info(type(t)).is_python_number or kind_of(like) != "real" or t.dtype == like.dtype:
         return t
     return v.astype(t, dtype=like.dtype)
 
 
 def _whole(places: list[Any], x: Any) -> Any:
     """Places as integers, one group behind the other on the last axis."""
-    if is_python_number(type(places[0])):
+    if type_info(type(places[0])).is_python_number:
         return [int(p) for p in places]
     places = [v.reshape(p, shape=(1,)) if not p.ndim else p for p in places]
     joined = places[0] if len(places) == 1 else v.concat(*places, axis=-1)
@@ -234,7 +234,7 @@ def _weighted(
         raise ValueError(msg)
     q = (
         array_of([ignore_derivatives(q)], x)
-        if is_python_number(type(q))
+        if type_info(type(q)).is_python_number
         else v.reshape(q, shape=(-1,))
     )
     y = v.weighted_quantile(x, q, weights, skip_nan=skip_nan)

@@ -7,8 +7,8 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import host_of, is_python_number, namespace_of
 from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = [
@@ -41,7 +41,7 @@ def array_of(numbers: Any, like: Any) -> Any:
     """
     if not isinstance(numbers, (list, tuple)):
         return numbers
-    if any([host_of(type(n)) is not None for n in numbers]):
+    if any([type_info(type(n)).host is not None for n in numbers]):
         return v.stack(*[_array(n, like) for n in numbers])
     xp, device = namespace_of(type(like)), getattr(like, "device", None)
     given = {} if device is None else {"device": device}
@@ -200,7 +200,9 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
 def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     if not spacings:
         return (1.0,) * n
-    if len(spacings) == 1 and (is_python_number(type(spacings[0])) or spacings[0].ndim == 0):
+    if len(spacings) == 1 and (
+        type_info(type(spacings[0])).is_python_number or spacings[0].ndim == 0
+    ):
         return spacings * n
     if len(spacings) != n:
         msg = f"{len(spacings)} spacings for {n} axes; give none, one number, or one for each axis"
@@ -210,7 +212,7 @@ def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 def _distances(spacing: Any, x: Any, axis: int) -> Any:
     """Return a distance, or the distances between coordinates, shaped to go along an axis."""
-    if is_python_number(type(spacing)) or spacing.ndim == 0:
+    if type_info(type(spacing)).is_python_number or spacing.ndim == 0:
         return spacing
     if spacing.ndim != 1:
         msg = "distances must be either scalars or 1d"
@@ -228,7 +230,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
 
 
 def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
-    equal = is_python_number(type(h)) or h.ndim == 0
+    equal = type_info(type(h)).is_python_number or h.ndim == 0
 
     def at(start: int | None, stop: int | None) -> Any:
         return _part(x, axis, slice(start, stop))

@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, axes_of
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import namespace_of
+from chainrules_py.values.type_info import namespace_of
 
 __all__ = [
     "average",

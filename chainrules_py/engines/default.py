@@ -14,7 +14,7 @@ from chainrules_py.registry.statement import Rule
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, is_zero
-from chainrules_py.values import arrays
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["AnyEngine", "demand", "pull_through", "push_through"]
 
@@ -145,7 +145,7 @@ def _is_literal(x: Any) -> bool:
     if type(x) in (tuple, list):
         return all([_is_literal(item) for item in x])
     cls = type(x)
-    return cls is int or (arrays.is_number_type(cls) and kind_of(x) == "int")
+    return cls is int or (type_info(cls).is_number and kind_of(x) == "int")
 
 
 def _engine() -> Any:

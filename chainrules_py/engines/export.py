@@ -29,6 +29,7 @@ from chainrules_py.primitives.rows.alias import Alias, aliases
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.values import arrays
 from chainrules_py.values.pytree import flatten
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "Kernel",
@@ -256,7 +257,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
         plugins.see(f, ())
         row = _row(f)
     if row is not None:
-        homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+        homes = [type_info(type(x)).home for x in (*operands, *options.values())]
         home = next((home for home in homes if home is not None), None)
         call = arrays.inside(home, row.call, operands, options)
         if not call.after and _row(call.word) is not None:  # np.where(x) is np.nonzero(x)

@@ -18,8 +18,8 @@ from chainrules_py.tangents.space import Space, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.library import owners
 from chainrules_py.values.pytree import flatten
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["Pullback", "frule", "rrule"]
 
@@ -285,8 +285,9 @@ def _nothing(x: Any) -> Any:
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
     cls = type(bar)
-    if cls is type(x) and cls in owners and bar.dtype is x.dtype:  # so x is no boolean
-        return owners[cls](bar, theirs)
+    stated = type_info(cls).library.own
+    if stated is not None and cls is type(x) and bar.dtype is x.dtype:  # so x is no boolean
+        return stated(bar, theirs)
     if bar is None:
         return _nothing(x)
     bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar

@@ -19,7 +19,8 @@ from typing import Any, Generic, TypeVar
 from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
-from chainrules_py.values.arrays import Numeric, dispatch_type, is_foreign, registered_base
+from chainrules_py.values.arrays import Numeric
+from chainrules_py.values.type_info import on_registration, type_info
 
 __all__ = ["Cache", "MethodTable", "invalidate", "operand_types", "where_defined"]
 
@@ -63,7 +64,7 @@ def invalidate() -> None:
         _opened.clear()
 
 
-arrays._on_change.append(invalidate)
+on_registration(invalidate)
 
 
 class MethodTable(Generic[T]):
@@ -111,19 +112,19 @@ class MethodTable(Generic[T]):
         AmbiguousRuleError
             If two signatures fit, neither is more specific, and their layer is the same.
         """
-        target = tuple(map(dispatch_type, operands))
+        target = tuple([type_info(cls).dispatch_type for cls in operands])
         found = self._solve(target)
         if found is None:
-            zero_d = tuple(map(arrays.zero_d_type, target))
+            zero_d = tuple([type_info(cls).zero_d_type for cls in target])
             found = self._solve(zero_d) if zero_d != target else None
-        if found is None or not any(map(is_foreign, target)):
+        if found is None or not any([type_info(cls).is_foreign for cls in target]):
             return None if found is None else found[1]
         # A subclass with arithmetic of its own is served only by what names it.
         signature, value = found
         several = [signature[-1]] * (len(target) - len(signature))  # of a variadic one, the last
         for cls, annotation in zip(target, (*signature, *several), strict=True):
-            if is_foreign(cls):
-                base = registered_base(cls)
+            if type_info(cls).is_foreign:
+                base = type_info(cls).base
                 assert base is not None
                 if issubclass(base, annotation):
                     return None

@@ -30,14 +30,15 @@ from chainrules_py.primitives.dispatch import (
 )
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer
+from chainrules_py.values.type_info import Host, type_info
 
 if TYPE_CHECKING:
     import inspect
 
-__all__ = ["Primitive", "primitive", "register_static"]
+__all__ = ["Primitive", "primitive", "static_types"]
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -49,20 +50,17 @@ def _documented() -> None:
     """Only a docstring."""
 
 
-_STATIC = {type(None), bool, int, str, float}
-"""The classes of options that need no second look; `register_static` adds to them."""
-
-
-def register_static(cls: type) -> None:
-    """Say that instances of a class hold nothing that a derivative is taken in."""
-    _STATIC.add(cls)
+static_types: set[type] = {type(None), bool, int, str, float}
+"""Classes of options that hold nothing a derivative is taken in, and need no second look."""
 
 
 def is_static(*values: Any) -> bool:
     """Tell whether options are plain Python data, or tuples of it."""
     for value in values:
         cls = type(value)
-        if cls not in _STATIC and (cls is not tuple or not _STATIC.issuperset(map(type, value))):
+        if cls not in static_types and (
+            cls is not tuple or not static_types.issuperset(map(type, value))
+        ):
             return False
     return True
 
@@ -171,7 +169,7 @@ class Primitive(Generic[P, R]):
                 msg = f"{self.__name__}() misses {', '.join(missing)}"
                 raise TypeError(msg)
         for name, value in options.items():
-            if type(value) in _STATIC or is_static(value):
+            if type(value) in static_types or is_static(value):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 msg = (
@@ -253,7 +251,7 @@ class Primitive(Generic[P, R]):
         """
         see_about(self.__module__)
         # np.float64 is a float as well: what its library computes comes before what Python does.
-        zero_d = tuple([arrays.zero_d_type(arrays.dispatch_type(cls)) for cls in operands])
+        zero_d = tuple([type_info(cls).zero_d_type for cls in operands])
         found = self._methods.resolve(zero_d)
         if found is None and not self.has_body:
             found = self._native(operands)
@@ -261,25 +259,23 @@ class Primitive(Generic[P, R]):
             found = self._methods.resolve(operands)
         if found is None and self.has_body:
             found = self.__wrapped__
-        if found is None and any([arrays.is_array_type(cls) for cls in operands]):
+        if found is None and any([type_info(cls).is_array for cls in operands]):
             found = self._fallback
         return found
 
     def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function of this name in the namespace of the operands, or None."""
-        for is_kind in (arrays.is_array_type, arrays.is_number_type):
-            for cls in operands:
-                if is_kind(cls):
-                    space = arrays.type_namespace(arrays.dispatch_type(cls))
-                    if space is not None:
-                        return _lookup(space, self.__name__)
-        return None
+        known = [type_info(cls) for cls in operands if type_info(cls).namespace is not None]
+        homes = [i.namespace for i in known if i.is_array]
+        homes = homes or [i.namespace for i in known if i.is_number]
+        return _lookup(homes[0], self.__name__) if homes else None
 
     def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
-        if any(map(arrays.is_tracer_type, classes)) or any(map(is_structure_type, classes)):
+        structured = any(map(is_structure_type, classes))
+        if structured or any([issubclass(cls, Tracer) for cls in classes]):
             table = self._cache.open()
-            traced = self._trace if any(map(is_structure_type, classes)) else self._traced(classes)
+            traced = self._trace if structured else self._traced(classes)
             table[self._key(operands)] = traced
             return traced
         table = self._cache.open()
@@ -287,7 +283,7 @@ class Primitive(Generic[P, R]):
         return implementation
 
     def plain_implementation(
-        self, classes: tuple[type, ...], host: arrays.Host | None = None
+        self, classes: tuple[type, ...], host: Host | None = None
     ) -> Callable[..., Any]:
         """Find an `implementation` for operands that hold no tracer; raise where there is none.
 
@@ -297,7 +293,7 @@ class Primitive(Generic[P, R]):
         implementation = self.implementation(classes)
         if implementation in (None, self._fallback) and see_helpers(classes):
             implementation = self.implementation(classes)
-        hosts = [host] if host is not None else map(arrays.host_of, classes)
+        hosts = [host] if host is not None else [type_info(cls).host for cls in classes]
         for host in hosts:
             if host is not None:
                 implementation = host(self, classes, implementation)
@@ -321,12 +317,12 @@ class Primitive(Generic[P, R]):
         fits = len(classes) == self._n_operands or self.variadic is not None
         if self.has_body or not fits or any(map(is_structure_type, classes)):
             return None
-        cls: Any = next(cls for cls in classes if arrays.is_tracer_type(cls))
+        cls: Any = next(cls for cls in classes if issubclass(cls, Tracer))
         return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
     def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
         """Make the function that traces a call; operands of these classes hold nothing inside."""
-        places = [i for i, cls in enumerate(classes) if arrays.is_tracer_type(cls)]
+        places = [i for i, cls in enumerate(classes) if issubclass(cls, Tracer)]
         written = self.has_body
         step = self.tracing(classes)
         if step is not None and not self.options:
@@ -335,7 +331,7 @@ class Primitive(Generic[P, R]):
             take, names = step, self.options.keys()
 
             def stepped(*operands: Any, **options: Any) -> Any:
-                if options.keys() == names and _STATIC.issuperset(map(type, options.values())):
+                if options.keys() == names and static_types.issuperset(map(type, options.values())):
                     return take(*operands, **options)
                 return take(*operands, **self.normalise(operands, options)[1])
 

@@ -11,7 +11,7 @@ from chainrules_py.primitives.dispatch import signature_text
 from chainrules_py.primitives.plugins import see, see_about, see_all
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import _statements, find_rule, name_of, primal_of, unbind
-from chainrules_py.values import arrays
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["Explanation", "coverage", "demand_rule", "explain", "rules_for"]
 
@@ -32,7 +32,7 @@ def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode:
 
 def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     kind = "frule" if mode == "forward" else "rrule"
-    shown = ", ".join(arrays.dispatch_type(cls).__qualname__ for cls in operands)
+    shown = ", ".join(type_info(cls).dispatch_type.__qualname__ for cls in operands)
     name = name_of(f)
     lines = [f"no {kind} for {name}({shown})"]
     primal = primal_of(f)
@@ -55,14 +55,14 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
                     f"at {s.where}"
                 )
         lines += [
-            f"  {cls.__qualname__} computes otherwise than {arrays.registered_base(cls)!r}, "
+            f"  {cls.__qualname__} computes otherwise than {type_info(cls).base!r}, "
             f"so its rules do not count; "
             + (
-                arrays.refusal_of(cls)
-                or f"if they should, register_array_type({cls.__qualname__}, namespace)"
+                type_info(cls).refusal
+                or f"if they should, register_array_type({cls.__qualname__}, Library(namespace))"
             )
             for cls in operands
-            if arrays.is_foreign(arrays.dispatch_type(cls))
+            if type_info(cls).is_foreign
         ]
         lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
     for module, reason in plugins.failures.items():
@@ -120,7 +120,7 @@ class Explanation:
         self.others = [s for s in rules_for(f) if s not in chosen]
 
     def __repr__(self) -> str:
-        shown = ", ".join(arrays.dispatch_type(c).__qualname__ for c in self.operands)
+        shown = ", ".join(type_info(c).dispatch_type.__qualname__ for c in self.operands)
         primal = primal_of(self.f)
         lines = [f"{name_of(self.f)}({shown})"]
         if primal is not None and primal is not self.f:

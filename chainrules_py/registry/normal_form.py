@@ -10,6 +10,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, Call, aliases
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.values import arrays
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import lift
 
 __all__ = ["normalise_call", "scalar_at_home"]
@@ -27,7 +28,7 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
         plugins.see(f, map(type, operands))
         primal = primal_of(f)
     home = arrays.number_home(f)
-    if home is not None and all(arrays.is_python_number(type(x)) for x in operands):
+    if home is not None and all(type_info(type(x)).is_python_number for x in operands):
         operands = tuple([scalar_at_home(x, home) for x in operands])
     row = _row(f)
     if row is not None:
@@ -49,7 +50,7 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     word, native = row.word, row.native
     if not options and isinstance(word, Primitive) and _is_whole(word, operands):
         return word, operands, options, native
-    homes = [arrays.home_of(type(x)) for x in (*operands, *options.values())]
+    homes = [type_info(type(x)).home for x in (*operands, *options.values())]
     home = next((h for h in homes if h is not None), None)
     call = arrays.inside(home, row.call, operands, options)
     words = isinstance(word, Primitive) and isinstance(call.word, Primitive)

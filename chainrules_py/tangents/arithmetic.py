@@ -37,7 +37,6 @@ from chainrules_py.tangents.zeros import (
     NoTangent,
     NotImplementedTangent,
 )
-from chainrules_py.values.library import mutable_tests
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
@@ -45,6 +44,7 @@ from chainrules_py.values.structure import (
     structure_of,
     when_registered,
 )
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["Owned", "accumulate", "add_tangents", "canonicalize", "move", "scale"]
 
@@ -327,7 +327,7 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
         _check_plain(total)
         _check_plain(t)
     if owned is True and type(t) is type(total):
-        test = mutable_tests.get(type(total))
+        test = type_info(type(total)).library.mutable
         # Shape and dtype: otherwise the sum would broadcast or promote, and in place it would not.
         if test is not None and total.shape == t.shape and total.dtype == t.dtype and test(total):
             total += t  # an array that adds in place returns itself

@@ -13,10 +13,9 @@ from chainrules_py.tangents.space import Space, kind_of, project, space, zero_ta
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
-from chainrules_py.values import arrays
-from chainrules_py.values.library import is_mutable_destination, owners
-from chainrules_py.values.memory import memory_of
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten
+from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 
 __all__ = [
     "check_cotangent",
@@ -72,7 +71,8 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
             child is LEAF
             and _fits(x, t)
             and (
-                not arrays.has_device(type(x)) or getattr(x, "device", 0) == getattr(t, "device", 0)
+                not type_info(type(x)).has_device
+                or getattr(x, "device", 0) == getattr(t, "device", 0)
             )
         ):
             ts.append(t)
@@ -192,13 +192,14 @@ def deliver(t: Any) -> Any:
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Return an array that a user may keep and write to; copy it only if that is needed."""
     cls = type(x)
-    if cls in owners:
-        return owners[cls](x, theirs)
+    info = type_info(cls)
+    if info.library.own is not None:
+        return info.library.own(x, theirs)
     if isinstance(x, Tangent):
         flat = tuple(flatten(theirs)[0])
         return map_fields(lambda field: own(field, flat), x)
-    if arrays.is_array_type(cls) and not arrays.is_tracer_type(cls):
-        return arrays.namespace(x).asarray(x, copy=True)
+    if info.is_array and not issubclass(cls, Tracer):
+        return namespace(x).asarray(x, copy=True)
     return x
 
 
@@ -220,30 +221,25 @@ def own_all(
     for i, x in enumerate(xs):
         t = ts[i]
         cls = type(t)
-        if cls in owners:
+        info = type_info(cls)
+        if info.library.own is not None:
             # A view holds what it is a view of: memory that nobody else has needs no comparing.
-            if sys.getrefcount(t) <= _ALONE and memory_of(cls) is not None:
+            if sys.getrefcount(t) <= _ALONE and info.memory is not None:
                 others: tuple[Any, ...] = ()
             else:
                 others = (*theirs, *found)
             if not (views and is_mutable_destination(t)):
-                t = owners[cls](t, others)
+                t = info.library.own(t, others)
         elif isinstance(t, AbstractTangent):
             t = deliver(t)
             if not is_zero(t):
                 t = own(t, (*theirs, *found))
             elif dense:
                 t = zero_tangent(x)
-        elif cls not in _unwritable:
+        elif not info.is_number:  # numbers are handed out as they are
             t = own(t, (*theirs, *found))
-            if arrays.is_number_type(cls):
-                _unwritable.add(cls)
         found.append(t)
     return found
-
-
-_unwritable: set[type] = {float, complex}
-"""Classes of numbers, which are handed out as they are."""
 
 
 def _references(ts: Sequence[Any], i: int) -> int:

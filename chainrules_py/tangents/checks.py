@@ -6,8 +6,8 @@ import operator
 from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.values.arrays import check_tangent
 from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.type_info import check_tangent
 
 __all__ = [
     "check_is_tangent",

@@ -16,12 +16,19 @@ from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, is_zero
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
     structure_of,
     when_registered,
+)
+from chainrules_py.values.type_info import (
+    as_scalar,
+    check_served,
+    namespace_of,
+    on_registration,
+    type_info,
 )
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.elementwise import real
@@ -55,7 +62,7 @@ def dtype_kind(dtype: Any, like: type) -> str:
         return _kinds[key]
     except KeyError:
         pass
-    isdtype = arrays.namespace_of(like).isdtype
+    isdtype = namespace_of(like).isdtype
     names = {
         "bool": "bool",
         "integral": "int",
@@ -77,13 +84,13 @@ def kind_of(x: Any) -> str:
         return dtype_kind(x.dtype, cls)
     if cls in _NUMBER_KINDS:
         return _NUMBER_KINDS[cls]
-    payload = arrays.dispatch_type(cls)
+    payload = type_info(cls).dispatch_type
     if payload in _NUMBER_KINDS:
         return _NUMBER_KINDS[payload]
-    if arrays.is_array_type(cls) or arrays.is_number_type(cls):
-        if arrays.type_namespace(payload) is None:
+    if type_info(cls).is_array or type_info(cls).is_number:
+        if type_info(payload).namespace is None:
             see(None, (payload,))  # np.float64 is a float before its library is there
-        arrays.check_served(x, payload)
+        check_served(x, payload)
         _with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"
@@ -107,10 +114,10 @@ class Space:
 
     def __init__(self, x: Any) -> None:
         cls = type(x)
-        self.like = arrays.dispatch_type(cls)
+        self.like = type_info(cls).dispatch_type
         self.shape: tuple[int, ...] = getattr(x, "shape", ())
         self.dtype = getattr(x, "dtype", None)
-        self.device = getattr(x, "device", None) if arrays.has_device(cls) else None
+        self.device = getattr(x, "device", None) if type_info(cls).has_device else None
         self.kind = kind_of(x)
 
     @property
@@ -144,7 +151,7 @@ class Space:
         """The dtype of tangents: that of the primal, or the library's default for integers."""
         if self.kind in ("real", "complex"):
             return self.dtype
-        return _default_dtype(arrays.type_namespace(self.like))
+        return _default_dtype(type_info(self.like).namespace)
 
     def __repr__(self) -> str:
         shape = ",".join(map(str, self.shape))
@@ -162,7 +169,7 @@ def _instance(space: Space) -> Any:
 
 
 def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
-    zeros = arrays.namespace_of(space.like).zeros
+    zeros = namespace_of(space.like).zeros
     if space.device is None:
         return zeros(shape, dtype=space.tangent_dtype)
     return zeros(shape, dtype=space.tangent_dtype, device=space.device)
@@ -186,8 +193,8 @@ class StructureSpace:
 
 
 _makers: dict[type, Any] = {}
-arrays.on_registration(_makers.clear)
-arrays.on_registration(lambda: _array_spaces.clear())  # noqa: PLW0108 (made below)
+on_registration(_makers.clear)
+on_registration(lambda: _array_spaces.clear())  # noqa: PLW0108 (made below)
 when_registered("spaces", lambda cls: _makers.clear())
 
 
@@ -208,7 +215,7 @@ def _maker(cls: type, x: Any) -> Any:
         return StructureSpace
     kind = kind_of(x)
     if cls in _with_dtype:  # of arrays each has to be asked
-        return _array_space if arrays.has_device(cls) else _deviceless_space
+        return _array_space if type_info(cls).has_device else _deviceless_space
     return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
 
 
@@ -379,10 +386,10 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     if onto.dtype is None:
         if batch:  # several tangents of one Python number are an array
             return t
-        return float(t) if type(t) in (int, bool) else arrays.as_scalar(t)
+        return float(t) if type(t) in (int, bool) else as_scalar(t)
     if dtype is None:
         number: Any = t
-        if not arrays.is_tracer_type(type(t)):
+        if not isinstance(t, Tracer):
             return full_like(_instance(onto), shape=(), fill=number)
         return full_like(_instance(onto), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):

@@ -1,23 +1,21 @@
 """Sums over the axes that broadcasting made: planned once for two shapes, run for each cotangent.
 
-A library whose sum along axes is not the cheapest way to these sums says so here, for arrays of
-one class of its own.
+A library whose sum along axes is not the cheapest way to these sums states its own, and they are
+for arrays of exactly its class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias, final
 
+from chainrules_py.values.type_info import libraries, on_registration
 from chainrules_py.vocabulary.manipulation import reshape
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Unbroadcast", "planned", "register_sums", "unbroadcasting"]
+__all__ = ["Unbroadcast", "planned", "unbroadcasting"]
 
 Shape: TypeAlias = tuple[int, ...]
-Way: TypeAlias = Callable[[Any], Any]
-Dot: TypeAlias = Callable[[Any, Any], Any]
 
 
 @final
@@ -39,9 +37,9 @@ class Unbroadcast:
         self.result = result
         self.shape = shape
         known = result == tuple([n for n in result if n == n])  # Dask's may be NaN: unknown
-        makers = _makers.items() if known else ()
-        self.ways = {cls: sums(result, shape) for cls, (sums, _) in makers}
-        self.dots = {cls: dots(result, shape) for cls, (_, dots) in makers if dots is not None}
+        stated = libraries.items() if known else ()
+        self.ways = {cls: lib.sums(result, shape) for cls, lib in stated if lib.sums is not None}
+        self.dots = {cls: lib.dots(result, shape) for cls, lib in stated if lib.dots is not None}
 
     def __call__(self, t: Any) -> Any:
         """Sum along the axes that broadcasting made."""
@@ -61,25 +59,6 @@ class Unbroadcast:
     def shaped(self, t: Any) -> Any:
         """Drop the axes that the operand does not have from a sum along the plan's axes."""
         return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
-
-
-_makers: dict[type, tuple[Callable[[Shape, Shape], Way], Callable[[Shape, Shape], Dot] | None]]
-_makers = {}
-
-
-def register_sums(
-    cls: type,
-    sums: Callable[[Shape, Shape], Way],
-    dots: Callable[[Shape, Shape], Dot] | None = None,
-) -> None:
-    """Say what sums arrays of exactly this class, ``sums(result, shape)`` of two shapes.
-
-    What it makes is given arrays of the first shape, and returns new ones of the second. What
-    ``dots`` makes is given two such arrays, whose product it sums.
-    """
-    _makers[cls] = sums, dots
-    _unbroadcasting.cache_clear()
-    _planned.cache_clear()
 
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
@@ -106,3 +85,7 @@ def planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
 @cache
 def _planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
     return unbroadcasting(result, first), unbroadcasting(result, second)
+
+
+on_registration(_unbroadcasting.cache_clear)
+on_registration(_planned.cache_clear)

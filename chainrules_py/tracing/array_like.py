@@ -19,8 +19,9 @@ from chainrules_py.tracing.library_calls import (
     plans,
     steps,
 )
-from chainrules_py.values.arrays import dispatch_type, home_of, inside, is_tracer_type
-from chainrules_py.values.memory import makers, memory_of
+from chainrules_py.values.arrays import Tracer, inside
+from chainrules_py.values.memory import makers
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, read
 
@@ -32,7 +33,7 @@ new_level = itertools.count(1).__next__
 
 def read_only(x: Any) -> Any:
     """Return a view of an array that cannot be written to, where the library has such."""
-    memory = memory_of(type(x))
+    memory = type_info(type(x)).memory
     return x if memory is None or memory.read_only is None else memory.read_only(x)
 
 
@@ -77,11 +78,11 @@ class ArrayLike(PythonProtocols):
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the step of a word that a rule calls."""
-        engines = {getattr(c, "engine", None) for c in classes if is_tracer_type(c)}
+        engines = {getattr(c, "engine", None) for c in classes if issubclass(c, Tracer)}
         if engines != {cls.engine}:
             return None
         site = Site(primitive)
-        rule = site.rule(tuple([dispatch_type(c) for c in classes]), cls.config)
+        rule = site.rule(tuple([type_info(c).dispatch_type for c in classes]), cls.config)
         statement = rule and (rule.reverse or rule.forward)
         if statement is not None and not statement.recipe.may_view(primitive):
             step = cls.make_step(site, classes)
@@ -160,8 +161,8 @@ class ArrayLike(PythonProtocols):
                 y = plan(operands, keywords)
         else:  # lists beside CuPy's arrays become CuPy's, though the function is NumPy's
             y = inside(self.home, call_native, function, operands, keywords)
-        if function in makers and not is_tracer_type(type(y)):
-            if self.home is not None and home_of(type(y)) is not self.home:
+        if function in makers and not isinstance(y, Tracer):
+            if self.home is not None and type_info(type(y)).home is not self.home:
                 y = self.home.asarray(y)
             return self._constant(y)  # np.zeros(n, like=x), which will be written to
         return y

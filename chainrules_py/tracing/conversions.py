@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.hints import advice_at
-from chainrules_py.values.arrays import Tracer, is_array_type
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.memory import refuse_plain
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
 __all__ = ["PythonProtocols", "refuse_exchange"]
@@ -65,7 +66,7 @@ class PythonProtocols(Tracer):
 
     def __copy__(self) -> Any:
         x: Any = self
-        return duplicate(x) if is_array_type(type(x)) else x
+        return duplicate(x) if type_info(type(x)).is_array else x
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()

@@ -10,8 +10,8 @@ import importlib
 from typing import Any
 
 from chainrules_py.tracing.library_calls import call_native
-from chainrules_py.values.arrays import dispatch_type, is_array_type, type_namespace
 from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["asarray", "full"]
 
@@ -87,6 +87,6 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
 def _library(tracers: list[Any]) -> Any:
     """Find the library of the first tracer of an array; NumPy, if there is none."""
     for x in tracers:
-        if is_array_type(type(x)):
-            return type_namespace(dispatch_type(type(x)))
+        if type_info(type(x)).is_array:
+            return type_info(type(x)).namespace
     return importlib.import_module("numpy")

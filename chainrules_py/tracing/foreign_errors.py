@@ -13,8 +13,8 @@ from typing import Any
 from chainrules_py.errors import ChainRulesError, NotDifferentiableError, advise, describe
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.values.arrays import dispatch_type
 from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["DEEP", "explain_error"]
 
@@ -69,7 +69,10 @@ def _is_of_library(frame: Any) -> bool:
 def _foreign(call: dict[str, Any]) -> Any:
     """Find a traced array of a library other than NumPy; None where there is none."""
     for x in find_tracers((call["operands"], call["keywords"])):
-        if dispatch_type(type(x)).__module__.partition(".")[0] not in ("numpy", "builtins"):
+        if type_info(type(x)).dispatch_type.__module__.partition(".")[0] not in (
+            "numpy",
+            "builtins",
+        ):
             while hasattr(x, "__payload__"):
                 x = x.__payload__
             return x

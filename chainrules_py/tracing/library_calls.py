@@ -20,19 +20,10 @@ from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import find_rule, name_of
-from chainrules_py.values.arrays import (
-    dispatch_type,
-    home_of,
-    is_array_type,
-    is_foreign,
-    is_python_number,
-    is_tracer_type,
-    number_home,
-    refusal_of,
-    registered_base,
-)
+from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import viewers
 from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "SEQUENCES",
@@ -78,12 +69,12 @@ class Site:
         operands = tuple(map(fresh, operands))
         table = self.cache.open()
         classes = tuple(map(type, operands))
-        tracers = [x for x in operands if is_tracer_type(type(x))]
+        tracers = [x for x in operands if isinstance(x, Tracer)]
         step = None
         if (
             self.primal is not None
             and number_home(self.primal)
-            and all(map(is_python_number, classes))
+            and all([type_info(cls).is_python_number for cls in classes])
         ):
             step = self.lifted
         elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:
@@ -118,8 +109,12 @@ SEQUENCES = (list, tuple)
 
 def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
     """Turn lists of numbers into arrays, where the function, or an array beside them, does so."""
-    tracers = [dispatch_type(type(x)) for x in operands if is_tracer_type(type(x))]
-    homes = [*map(home_of, tracers), number_home(primal), *map(number_home, tracers)]
+    tracers = [type_info(type(x)).dispatch_type for x in operands if isinstance(x, Tracer)]
+    homes = [
+        *[type_info(cls).home for cls in tracers],
+        number_home(primal),
+        *map(number_home, tracers),
+    ]
     home = next((home for home in homes if home is not None), None)
     if home is None:
         return operands
@@ -249,7 +244,7 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
     places, stated = direct
     xs = [operands[p] for p in places]
     word, classes = row.word, tuple(map(type, xs))
-    tracers: list[Any] = [cls for cls in classes if is_tracer_type(cls)]
+    tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
     engines = {getattr(cls, "engine", None) for cls in tracers}
     if len(engines) != 1 or None in engines:
         return slow
@@ -341,21 +336,21 @@ def _find_joiner(word: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
         return None
     (cls,) = kinds
     make: Any = getattr(cls, "make_join", None)
-    return make(word) if make is not None and is_tracer_type(cls) else None
+    return make(word) if make is not None and issubclass(cls, Tracer) else None
 
 
 def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
     """Raise for arrays of a class with arithmetic of its own: a composite would mix the two."""
     for x in operands:
-        cls = dispatch_type(type(x))
-        if is_foreign(cls):
-            instead = refusal_of(cls) or (
-                f"convert it before, or register_array_type({cls.__qualname__}, namespace) if its "
-                f"rules should count"
+        cls = type_info(type(x)).dispatch_type
+        if type_info(cls).is_foreign:
+            instead = type_info(cls).refusal or (
+                f"convert it before, or register_array_type({cls.__qualname__}, "
+                f"Library(namespace)) if its rules should count"
             )
             msg = (
                 f"no rule for {name_of(f)} with a {cls.__qualname__}, which computes otherwise "
-                f"than {registered_base(cls)!r}; {instead}"
+                f"than {type_info(cls).base!r}; {instead}"
             )
             raise NoRuleError(msg)
 
@@ -395,7 +390,7 @@ def call_method(
     """Call a ufunc's method by a row of its own; raise if it has none."""
     native = getattr(ufunc, method)
     if native not in aliases:
-        see(ufunc, [dispatch_type(type(x)) for x in operands])
+        see(ufunc, [type_info(type(x)).dispatch_type for x in operands])
     if native in aliases:
         return call_native(native, operands, keywords)
     instead = _INSTEAD.get(method, f"write it with {ufunc.__name__}, slice by slice")
@@ -406,7 +401,7 @@ def call_method(
 def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
     """Find a function's row, and its library, if that makes scalars of Python's numbers."""
     if f not in aliases:
-        see(f, [dispatch_type(type(x)) for x in operands])
+        see(f, [type_info(type(x)).dispatch_type for x in operands])
     table = _natives.open()
     found = table[f] = aliases.get(f), number_home(f)
     return found
@@ -415,8 +410,8 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     """Traced Python numbers as the library's scalars, if there is no array among them."""
     classes = [type(x) for x in operands]
-    traced = [is_tracer_type(cls) and is_python_number(cls) for cls in classes]
-    if not any(traced) or any(map(is_array_type, classes)):
+    traced = [issubclass(cls, Tracer) and type_info(cls).is_python_number for cls in classes]
+    if not any(traced) or any([type_info(cls).is_array for cls in classes]):
         return operands
     return tuple(
         [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]

@@ -17,18 +17,10 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
-from chainrules_py.values.arrays import (
-    dispatch_type,
-    home_of,
-    inside,
-    is_array_type,
-    is_number_type,
-    is_tracer_type,
-    number_home,
-    on_registration,
-)
+from chainrules_py.values.arrays import Tracer, inside, number_home
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.type_info import on_registration, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded
 
@@ -110,8 +102,8 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     found: dict[str, Any] = {
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
-    found["home"] = home_of(payload)
-    return found | _of_arrays | tracer.array_members if is_array_type(payload) else found
+    found["home"] = type_info(payload).home
+    return found | _of_arrays | tracer.array_members if type_info(payload).is_array else found
 
 
 class Classes(dict[type, Any]):
@@ -135,8 +127,8 @@ class Classes(dict[type, Any]):
     def __missing__(self, cls: type) -> Any:
         see(None, (cls,))
         made: Any = lambda value, *_: value
-        payload = dispatch_type(cls)
-        if (is_array_type(cls) or is_number_type(cls)) and payload is not bool:
+        payload = type_info(cls).dispatch_type
+        if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
             state = {"__slots__": (), "__module__": self.base.__module__, "payload_type": cls}
             made = type(
                 f"{self.base.__name__}[{payload.__name__}]",
@@ -215,10 +207,10 @@ def _defers(self: Any, other: Any) -> bool:
     """Tell whether the other operand is no array, number or tracer: its class may know more."""
     cls = type(other)
     if cls in SEQUENCES:
-        return number_home(dispatch_type(type(self))) is None
+        return number_home(type_info(type(self)).dispatch_type) is None
 
     def is_known() -> bool:
-        return is_tracer_type(cls) or is_array_type(cls) or is_number_type(cls)
+        return issubclass(cls, Tracer) or type_info(cls).is_array or type_info(cls).is_number
 
     return not (is_known() or (see(None, (cls,)) and is_known()))
 

@@ -23,10 +23,10 @@ from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
-from chainrules_py.values.arrays import is_tracer_type
-from chainrules_py.values.memory import memory_of
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import read
 
 __all__ = ["Recorder", "Settled", "SettledCalls", "Trace", "note_rule"]
@@ -110,7 +110,7 @@ class Trace(ABC):
     def open(self, x: Any, at: Any) -> tuple[Any, Any]:
         """Return the payload of an operand, and its link; None where it is constant."""
         cls = type(x)
-        if is_tracer_type(cls):
+        if issubclass(cls, Tracer):
             if isinstance(x, self.tracer) and self.at(x) is at:
                 return x.payload, self.link(x)
             return (x.frozen() if self.keeps else x), None
@@ -283,8 +283,8 @@ class Settled:
         self.payloads = payloads
         self.mine = mine
         self.places = [i for i, m in enumerate(mine) if m]
-        self.others = [i for i, c in enumerate(classes) if not mine[i] and is_tracer_type(c)]
-        self.plain = [i for i, c in enumerate(classes) if not mine[i] and memory_of(c)]
+        self.others = [i for i, c in enumerate(classes) if not mine[i] and issubclass(c, Tracer)]
+        self.plain = [i for i, c in enumerate(classes) if not mine[i] and type_info(c).memory]
         self.bound = bound
         self.views = bound is not None and mine[0] and bound.may_view
 
@@ -321,7 +321,7 @@ class SettledCalls(ArrayLike):
             record = trace.cache.table[key]
         except KeyError:
             others = [type(a) for a in arrays]
-            if not all(map(memory_of, others)):
+            if not all([type_info(cls).memory for cls in others]):
                 return super()._read(pattern, arrays)
             table = trace.cache.open()
             record = table[key] = cls.recorder(read, None, (cls, *others))
@@ -343,7 +343,7 @@ class SettledCalls(ArrayLike):
         """Return what traces a call with options of arrays, numbers and tracers of its mode."""
         for c in classes:
             if is_structure_type(c) or (
-                is_tracer_type(c) and not issubclass(c, cls.tracing.tracer)
+                issubclass(c, Tracer) and not issubclass(c, cls.tracing.tracer)
             ):
                 return None
         return cls.recorder(site.primitive, site.primal, classes)
@@ -363,7 +363,7 @@ def plain_arrays(x: Any) -> list[Any]:
     cls = type(x)
     if is_structure_type(cls):
         return [array for _, field in fields_of(x) for array in plain_arrays(field)]
-    return [x] if memory_of(cls) is not None else []
+    return [x] if type_info(cls).memory is not None else []
 
 
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:

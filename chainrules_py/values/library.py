@@ -1,53 +1,78 @@
-"""Library facts: what an array library states about itself, class by class.
+"""Library facts: what an array library states about the arrays of one class, in one object.
 
-- Which function says *at once* whether all elements are finite. On a device the answer would have
-  to be waited for, and of a graph there is none yet: of these nobody asks.
-- What makes one launch of several calls. An element-by-element rule multiplies a cotangent by what
-  it computes of saved values: in NumPy a few calls, on a device as many launches. A library that
-  can compile such a function is asked when a rule is bound.
-- Which arrays an engine may add into, and how an array becomes one that a person may write to.
+The core knows no library. Whoever brings one says with `Library` where its functions are found;
+all else is optional, and without it derivatives are the same and cost more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+import abc
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
-from chainrules_py.values.arrays import dispatch_type, is_array_type, is_tracer_type
+from chainrules_py.errors import RuleError, describe
+from chainrules_py.values.arrays import Array
 
-__all__ = [
-    "Fuser",
-    "finite_test",
-    "finite_tests",
-    "fuser_of",
-    "is_mutable_destination",
-    "mutable_tests",
-    "owners",
-    "register_finite",
-    "register_fuser",
-    "register_mutable",
-    "register_owner",
-]
+__all__ = ["Fuser", "Library", "Memory", "check_library"]
 
-P = TypeVar("P")
-
-finite_tests: dict[type, Callable[[Any], bool]] = {}
-"""What asks, by the class of the array."""
+Shape: TypeAlias = tuple[int, ...]
 
 
-def register_finite(cls: type, test: Callable[[Any], bool]) -> None:
-    """Register the test that tells whether all elements of arrays of a class are finite."""
-    finite_tests[cls] = test
+@final
+class Memory(NamedTuple):
+    """Memory of a library's arrays that can be written to, as the library describes it.
 
+    An engine that records a call keeps arrays that the program can still reach and write to.
 
-def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
-    """Find the test of whether results of such operands are finite, or None."""
-    tests = [finite_tests.get(cls) for cls in classes if cls not in (int, float)]
-    return tests[0] if tests and None not in tests else None
+    Parameters
+    ----------
+    owner : callable
+        ``owner(x)`` is what holds the memory of x: x itself, or the array that x is a view of.
+    layout : callable
+        ``layout(x)`` is something to compare with ``==``: how the elements lie in memory, on which
+        it depends whether reshaping gives a view.
+    laid_out : callable
+        ``laid_out(x, like)`` is a copy of x whose elements lie as those of an array of its shape
+        do; as near as can be, where that one is a view of a part of another.
+    fingerprint : callable
+        ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
+        differs wherever a byte does; without, it may look at a sample.
+    lock, unlock : callable, optional
+        ``lock(x)`` makes x read-only and returns its owner, or None if it was read-only before.
+        ``unlock(x, alone)`` undoes it, and says whether it could: for a view it may not while the
+        owner is read-only, unless, with ``alone``, only a person made that so. Without them arrays
+        are never locked.
+    read_only : callable, optional
+        ``read_only(x)`` is a view of x that cannot be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_py.values.type_info import type_info
+    >>> x = np.arange(4.0)
+    >>> memory = type_info(np.ndarray).memory
+    >>> memory.owner(x[1:]) is x, memory.layout(x) == memory.layout(x[::2])
+    (True, False)
+    >>> memory.lock(x) is x, x.flags.writeable, memory.unlock(x), x.flags.writeable
+    (True, False, True, True)
+    """
+
+    owner: Callable[[Any], Any]
+    layout: Callable[[Any], Any]
+    laid_out: Callable[[Any, Any], Any]
+    fingerprint: Callable[[Any, bool], Any]
+    lock: Callable[[Any], Any] | None = None
+    unlock: Callable[..., bool] | None = None
+    read_only: Callable[[Any], Any] | None = None
 
 
 class Fuser(Protocol):
-    """Fuser of a library, for functions of arrays of one dtype, written in words."""
+    """Fuser of a library, for functions of arrays of one dtype, written in words.
+
+    An element-by-element rule multiplies a cotangent by what it computes of saved values: in NumPy
+    a few calls, on a device as many launches. A library that can compile such a function is asked
+    when a rule is bound.
+    """
 
     def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
         """Fuse a function of n arrays, or numbers, into one launch; None if that gains nothing."""
@@ -62,66 +87,106 @@ class Fuser(Protocol):
         """``half(y_bar, *saved)``, whatever it does, with as few launches as can be."""
 
 
-_fusers: dict[type, Fuser] = {}
+@final
+class Library(NamedTuple):
+    """What an array library states about its arrays; all but the namespace is optional.
 
-
-def register_fuser(cls: type, fuser: Fuser) -> None:
-    """Say what makes one launch of a function of arrays of this class."""
-    _fusers[cls] = fuser
-
-
-def fuser_of(classes: tuple[type, ...]) -> Fuser | None:
-    """Find the fuser for operands of these classes: arrays of one library, and numbers."""
-    if not _fusers or any(map(is_tracer_type, classes)):
-        return None
-    arrays = {cls for cls in classes if is_array_type(dispatch_type(cls))}
-    return _fusers.get(arrays.pop()) if len(arrays) == 1 else None
-
-
-mutable_tests: dict[type, Callable[[Any], bool]] = {}
-"""What tells of an array whether it is a plain buffer, by its class."""
-
-
-def register_mutable(cls: type[P], test: Callable[[P], bool]) -> None:
-    """Declare which arrays of a library in-place addition may write into.
+    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_words`` and
+    ``memory``. The rest holds for arrays of exactly the class that it is registered with.
 
     Parameters
     ----------
-    cls : type
-        The array class; its subclasses are not covered.
-    test : callable
-        Says of an array whether it is a plain buffer: writable, and no two of its elements share
-        memory, as they do in a broadcast view.
-
-    Examples
-    --------
-    >>> import array
-    >>> register_mutable(array.array, lambda x: x.typecode == "d")
-    >>> is_mutable_destination(array.array("d", [1.0]))
-    True
+    namespace : module
+        Where the functions of the array-API standard are found for them.
+    kind : type
+        The abstract class that stands for the library, from `lazy_array_type`; `Array` by default.
+    devices : bool
+        Whether a cotangent has to be moved to the device of its primal. Not where the library does
+        so itself, or where its tracers have none.
+    by_words : bool
+        Whether functions of other libraries, as ``np.sort``, compute such arrays by the word that
+        they are, where they are traced. By themselves they may do what the library would not.
+    memory : Memory, optional
+        Whose memory an array is, and whether it has changed; of arrays that can be written to.
+    mutable : callable, optional
+        ``mutable(x)`` says whether in-place addition may write into x: a plain buffer, writable,
+        and no two of its elements share memory, as they do in a broadcast view.
+    own : callable, optional
+        ``own(x, theirs)`` is an array that a person may write to: x, or a copy if x is read-only,
+        broadcast, or shares memory with one of ``theirs``.
+    scalar : callable, optional
+        ``scalar(x)`` is the number in a 0-d array, as one of the class of `register_scalar_type`,
+        without waiting for a device.
+    finite : callable, optional
+        ``finite(x)`` says *at once* whether all elements are finite, and False if it does not know.
+        On a device the answer would have to be waited for, and of a graph there is none yet: such
+        a library has no such function.
+    floats : tuple of type
+        Classes of its real scalars: ``finite`` and what is in ``adjoint`` take them as well.
+    sums : callable, optional
+        ``sums(result, shape)`` of two shapes makes what sums arrays of the first, and returns new
+        ones of the second, which was broadcast to it.
+    dots : callable, optional
+        ``dots(result, shape)`` makes what is given two arrays whose product it sums like this.
+    half : mapping of callable to callable
+        What computes a pull of a ``rule`` with fewer calls, by that pull, for one operand of this
+        class. It takes what the pull takes, traced cotangents and batches among them.
+    adjoint : mapping of callable to callable
+        What computes a transpose of a ``linear_rule``, or an adjoint of a ``bilinear_rule``, with
+        fewer calls, for operands of this class and cotangents of it or of ``floats``. Both mappings
+        are asked when a rule is bound, so that they can be filled when the rule is first seen.
+    fuser : Fuser, optional
+        What makes one launch of several calls.
     """
-    mutable_tests[cls] = test
+
+    namespace: Any
+    kind: type = Array
+    devices: bool = True
+    by_words: bool = False
+    memory: Memory | None = None
+    mutable: Callable[[Any], bool] | None = None
+    own: Callable[[Any, tuple[Any, ...]], Any] | None = None
+    scalar: Callable[[Any], Any] | None = None
+    finite: Callable[[Any], bool] | None = None
+    floats: tuple[type, ...] = ()
+    sums: Callable[[Shape, Shape], Callable[[Any], Any]] | None = None
+    dots: Callable[[Shape, Shape], Callable[[Any, Any], Any]] | None = None
+    half: Mapping[Callable[..., Any], Callable[..., Any]] = {}
+    adjoint: Mapping[Callable[..., Any], Callable[..., Any]] = {}
+    fuser: Fuser | None = None
 
 
-def is_mutable_destination(x: Any) -> bool:
-    """Say whether in-place addition may write into an array, *if* it is the engine's own.
+def check_library(library: Library) -> None:
+    """Raise for a field that is not what it has to be, of a library or of its memory.
 
-    Examples
-    --------
-    >>> is_mutable_destination(2.0), is_mutable_destination((1.0, 2.0))
-    (False, False)
+    Raises
+    ------
+    RuleError
+        With the field.
     """
-    test = mutable_tests.get(type(x))
-    return test is not None and test(x)
+    kind, memory, floats = library.kind, library.memory, library.floats
+    for field in ("mutable", "own", "scalar", "finite", "sums", "dots"):
+        given = getattr(library, field)
+        _check(library, field, given is None or callable(given), "callable")
+    _check(library, "namespace", library.namespace is not None, "the module of the functions")
+    abstract = isinstance(kind, abc.ABCMeta) and issubclass(kind, Array)  # type: ignore[misc]
+    _check(library, "kind", abstract, "Array, or made by lazy_array_type")
+    classes = type(floats) is tuple and all([isinstance(cls, type) for cls in floats])
+    _check(library, "floats", classes, "a tuple of classes")
+    _check(library, "half", isinstance(library.half, Mapping), "a mapping")
+    _check(library, "adjoint", isinstance(library.adjoint, Mapping), "a mapping")
+    _check(library, "dots", library.dots is None or library.sums is not None, "beside sums")
+    _check(library, "memory", memory is None or type(memory) is Memory, "a Memory")
+    if memory is not None:
+        for field, given in memory._asdict().items():
+            optional = given is None and field in memory._field_defaults
+            _check(memory, field, optional or callable(given), "callable")
+        both = (memory.lock is None) is (memory.unlock is None)
+        _check(memory, "unlock", both, "given with lock: what is locked is given back")
 
 
-owners: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
-"""Functions that make an array a person's own to write to, by its class."""
-
-
-def register_owner(cls: type, own: Callable[[Any, tuple[Any, ...]], Any]) -> None:
-    """Say how an array is made one that a person may write to: ``own(x, theirs)``.
-
-    It returns x itself, or a copy if x is read-only, broadcast, or shares memory with ``theirs``.
-    """
-    owners[cls] = own
+def _check(of: Any, field: str, fits: bool, what: str) -> None:
+    if not fits:
+        given = describe(getattr(of, field))
+        msg = f"{type(of).__name__}({field}={given}): {field} has to be {what}"
+        raise RuleError(msg)

@@ -5,34 +5,35 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.type_info import Host, hosts, type_info
 
 __all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
 
 
-def find_tracers(x: Any) -> list[arrays.Tracer]:
+def find_tracers(x: Any) -> list[Tracer]:
     """List the tracers that a value is, or holds in its fields."""
     cls = type(x)
-    if arrays.is_tracer_type(cls):
+    if issubclass(cls, Tracer):
         return [x]
     if is_structure_type(cls):
         return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
     return []
 
 
-def find_host(operands: tuple[Any, ...]) -> arrays.Host | None:
+def find_host(operands: tuple[Any, ...]) -> Host | None:
     """Find the host that another engine registered for a value among these, or inside; or None."""
-    if not arrays.has_hosts():
+    if not hosts:
         return None
-    hosts = [arrays.host_of(type(x)) for x in flatten(operands)[0]]
-    return next((host for host in hosts if host is not None), None)
+    found = [type_info(type(x)).host for x in flatten(operands)[0]]
+    return next((host for host in found if host is not None), None)
 
 
-def highest_tracer(operands: tuple[Any, ...]) -> arrays.Tracer | None:
+def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
     """Find the tracer of the innermost differentiation among operands and their fields, or None."""
-    top: arrays.Tracer | None = None
+    top: Tracer | None = None
     for x in operands:
         for tracer in find_tracers(x):
             if top is None or tracer.level > top.level:
@@ -61,7 +62,7 @@ def ignore_derivatives(x: Any) -> Any:
     3.0
     """
     cls = type(x)
-    if arrays.is_tracer_type(cls):
+    if issubclass(cls, Tracer):
         return ignore_derivatives(x.__payload__)
     if is_structure_type(cls) and find_tracers(x):
         return map_leaves(ignore_derivatives, x)

@@ -6,7 +6,7 @@ options keyword-only. It is also the namespace of a tracer: words called on one 
 
 import sys
 
-from chainrules_py.values.arrays import _tracer_namespace
+from chainrules_py.values.type_info import _tracer_namespace
 from chainrules_py.vocabulary.bessel import *
 from chainrules_py.vocabulary.contraction import *
 from chainrules_py.vocabulary.creation import *

@@ -11,15 +11,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives.primitive import primitive, register_static
-from chainrules_py.values.arrays import (
-    Array,
-    Numeric,
-    dispatch_type,
-    is_array_type,
-    is_tracer_type,
-    type_namespace,
-)
+from chainrules_py.primitives.primitive import primitive, static_types
+from chainrules_py.values.arrays import Array, Numeric, Tracer
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "Index",
@@ -93,7 +87,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif kind is bool or kind.__name__ in ("bool_", "bool"):
                 pattern.append((bool, bool(entry)))
                 joined = False
-            elif is_tracer_type(kind) or is_array_type(kind):
+            elif issubclass(kind, Tracer) or type_info(kind).is_array:
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
             elif isinstance(entry, (list, tuple)):
@@ -142,7 +136,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         return f"Index[{', '.join(shown)}]"
 
 
-register_static(Index)
+static_types.add(Index)
 _BOUND = frozenset((int, type(None)))
 
 
@@ -217,13 +211,13 @@ def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = 
 def index(x: Any, where: Any) -> Any:
     """Return the elements x[where], for an index as Python writes it."""
     pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
-    if not arrays and is_tracer_type(type(x)):  # by the shortest way: programs are full of these
+    if not arrays and isinstance(x, Tracer):  # by the shortest way: programs are full of these
         return x.__trace__(getitem, (x,), {"index": pattern})
     return getitem(x, *arrays, index=pattern)
 
 
 def _as_array(entry: Any, x: Any) -> Any:
-    xp = type_namespace(dispatch_type(type(x)))
+    xp = type_info(type(x)).namespace
     if xp is None:
         return _place(entry)
     return xp.asarray(entry) if len(entry) else xp.zeros((0,), dtype=xp.int64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Array, Numeric
+from chainrules_py.values.type_info import type_info
 
 # What the standard has in its namespace ``linalg``, which this module is for a tracer.
 from chainrules_py.vocabulary.decompositions import (
@@ -152,6 +152,6 @@ def resolution(x: Any) -> float:
     >>> resolution(np.zeros(2, np.float32)) == 2.0**-23
     True
     """
-    xp = arrays.type_namespace(arrays.dispatch_type(type(x)))
+    xp = type_info(type(x)).namespace
     assert xp is not None
     return float(xp.finfo(x.dtype).eps)

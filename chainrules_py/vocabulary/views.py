@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import dispatch_type, is_tracer_type, type_namespace
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.creation import arange_like
 from chainrules_py.vocabulary.elementwise import imag, lift, real
 from chainrules_py.vocabulary.indexing import Index, add_at, getitem, put_at, scatter_add, take
@@ -118,7 +119,7 @@ def written_through(
 
 def subscripts(cls: type) -> bool:
     """Tell whether reading an array of a class is to subscript it, as the library's word says."""
-    own = not is_tracer_type(cls) and getattr(read.implementation((cls,)), "subscripts", False)
+    own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
     return own is True
 
 
@@ -203,17 +204,17 @@ def stacked(values: Any, like: Any) -> Any:
     like : array or tracer
         Of the library.
     """
-    xp: Any = type_namespace(dispatch_type(type(like)))
+    xp: Any = type_info(type(like)).namespace
     if not find_tracers(values):
         return values if xp is None else xp.asarray(values)
-    if is_tracer_type(type(values)):
+    if isinstance(values, Tracer):
         return lift(values, to=xp)
     return stack(*[stacked(value, like) for value in values])
 
 
 def place(entry: Any, like: Any) -> Any:
     """Turn a list in an index into an array."""
-    xp: Any = type_namespace(dispatch_type(type(like)))
+    xp: Any = type_info(type(like)).namespace
     if xp is None:
         return operator.index(entry)
     return stacked(entry, like) if len(entry) else xp.zeros((0,), dtype=xp.int64)

@@ -45,11 +45,6 @@ ELSEWHERE = (
         "what an engine can do is asked there",
     ),
     (
-        "chainrules_py/values/library.py",
-        "tests/libraries/test_fourth_library.py",
-        "by a library that uses it",
-    ),
-    (
         "chainrules_py/values/memory.py",
         "tests/tape/memory/test_guard.py",
         "what locks is who asks it",
@@ -219,7 +214,7 @@ ELSEWHERE = (
     ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
     ("backends/chainrules_numpy/masked_entrances.py", "tests/libraries/numpy/test_masked.py", ROOM),
     (
-        "backends/chainrules_numpy/implementations.py",
+        "backends/chainrules_numpy/library.py",
         "tests/libraries/numpy/test_add_rows.py",
         "what is not NumPy's own in it",
     ),

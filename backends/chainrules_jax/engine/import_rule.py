@@ -18,12 +18,12 @@ from chainrules_py.extend import (
     TreeDef,
     declared,
     flatten_tangent,
-    is_array_type,
     kind_of,
     name_of,
     parameters_of_imported,
     partition,
     state_imported,
+    type_info,
     unflatten,
     unflatten_tangent,
     without_rule,
@@ -209,7 +209,7 @@ def _entered(x: Any) -> Any:
 
 def _left(y: Any, xs: Sequence[Any]) -> Any:
     """Convert a result to arrays of the operands' library, or to numbers if they are numbers."""
-    like = next((x for x in xs if is_array_type(type(x))), None)
+    like = next((x for x in xs if type_info(type(x)).is_array), None)
     leaves, layout = split(y, numbers=True)
     return unflatten(layout, [_as_given(leaf, like) for leaf in leaves])
 

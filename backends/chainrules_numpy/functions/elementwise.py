@@ -13,7 +13,7 @@ from chainrules_numpy.functions.common import row
 from chainrules_numpy.rows import alias
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, is_python_number, kind_of
+from chainrules_py.extend import Call, kind_of, type_info
 from chainrules_py.extend import elementwise_composites as e
 
 __all__: list[str] = []
@@ -24,7 +24,9 @@ _ufunc: Any
 
 def operand(value: Any) -> Any:
     """Make a list an array; leave None and Python numbers, whose dtype gives way, as they are."""
-    return value if value is None or is_python_number(type(value)) else low.array_of(value)
+    return (
+        value if value is None or type_info(type(value)).is_python_number else low.array_of(value)
+    )
 
 
 # ---------------------------------------------------------------------------------- rounding

@@ -10,9 +10,9 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
-from chainrules_py import ignore_derivatives, non_differentiable, primitive
+from chainrules_py import Tracer, ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, is_tracer_type
+from chainrules_py.extend import Call
 from chainrules_py.extend import indexing_composites as i
 
 __all__: list[str] = []
@@ -88,7 +88,7 @@ for _f in (
 def open_mesh(args: Any) -> tuple[Any, ...]:
     """np.ix_: each sequence along an axis of its own, masks as the places where they are true."""
     plain = np.ix_(*[ignore_derivatives(x) for x in args])
-    traced = [is_tracer_type(type(x)) for x in args]
+    traced = [isinstance(x, Tracer) for x in args]
     return tuple(
         [
             v.reshape(x, shape=y.shape) if is_traced else y

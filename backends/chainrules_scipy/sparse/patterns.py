@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import register_static
+from chainrules_py.extend import static_types
 
 __all__ = ["Pattern"]
 
@@ -132,4 +132,4 @@ def _solve(factors: Any, b: Any, trans: str) -> Any:
     return factors.solve(np.ascontiguousarray(b, dtype=factors.L.dtype), trans)
 
 
-register_static(Pattern)
+static_types.add(Pattern)

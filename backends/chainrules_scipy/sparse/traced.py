@@ -9,7 +9,7 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import is_array_type, is_number_type, refuse_type
+from chainrules_py.extend import refuse_type, type_info
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
@@ -192,12 +192,12 @@ class TracedSparse:
 
 def _is_number(x: Any) -> bool:
     cls = type(x)
-    return is_number_type(cls) or (is_array_type(cls) and x.ndim == 0)
+    return type_info(cls).is_number or (type_info(cls).is_array and x.ndim == 0)
 
 
 def product(data: Any, x: Any, pattern: Pattern) -> Any:
     """Compute A x, for a dense x."""
-    if not is_array_type(type(x)):
+    if not type_info(type(x)).is_array:
         if isinstance(x, (list, tuple)):
             x = np.asarray(x)
         else:
@@ -210,7 +210,7 @@ def product(data: Any, x: Any, pattern: Pattern) -> Any:
 
 def _reversed_product(x: Any, data: Any, pattern: Pattern) -> Any:
     """X A, as the transposed of Aᵀ Xᵀ."""
-    flipped = v.permute_dims(x) if is_array_type(type(x)) and x.ndim == 2 else x
+    flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
     y = product(data, flipped, pattern.T)
     return v.permute_dims(y) if y.ndim == 2 else y
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import accumulate, is_mutable_destination, is_zero
-from chainrules_py.extend import is_tracer_type
+from chainrules_py import Tracer, accumulate, is_mutable_destination, is_zero
 
 __all__ = ["Cotangents"]
 
@@ -50,7 +49,7 @@ class Cotangents(list[Any]):
         self_made = self.owned.pop(link, False) is True
         plain = link in self.plain
         self.plain.discard(link)
-        return self_made and (plain or is_tracer_type(type(self[link])))
+        return self_made and (plain or isinstance(self[link], Tracer))
 
     def flush(self, *indices: int) -> None:
         """Add what has waited for more of its kind at these."""

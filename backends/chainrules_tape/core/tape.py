@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
-from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py import NotDifferentiableError, Tracer, TracerError
 from chainrules_py.extend import (
     CapturedValues,
     describe,
     fields_of,
     is_structure_type,
-    is_tracer_type,
     kind_of,
     new_level,
     rebuild,
@@ -255,4 +254,4 @@ class Closed:
 
 def frozen(x: Any) -> Any:
     """Return a tracer as it is now, whatever is written to it later; other values as they are."""
-    return x.frozen() if is_tracer_type(type(x)) else x
+    return x.frozen() if isinstance(x, Tracer) else x

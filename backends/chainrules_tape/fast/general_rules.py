@@ -17,7 +17,7 @@ from chainrules_py.extend import (
     Settled,
     SettledCalls,
     global_names,
-    memory_of,
+    type_info,
 )
 from chainrules_py.vocabulary.views import sharing
 from chainrules_tape.core.links import OneMaybeZero
@@ -59,7 +59,7 @@ def recorder_of_rule(
     operands, views, plain = settled.payloads, settled.views, settled.plain
     (place,) = settled.places
     of = operands[place]
-    alone, memory = len(operands) == 1, memory_of(of)
+    alone, memory = len(operands) == 1, type_info(of).memory
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
     asks = memory is not None and primitive not in sharing
     owner = memory.owner if memory is not None and asks else None
@@ -91,7 +91,7 @@ def recorder_of_rule(
 def may_read(record: tuple[Any, ...], x: Any) -> bool:
     """Tell whether a record's pull may read an array: yes unless all it saved is known not to."""
     of = type(x)
-    memory = memory_of(of)
+    memory = type_info(of).memory
     if memory is None:
         return True
     owner = memory.owner(x)
@@ -110,7 +110,7 @@ def may_read(record: tuple[Any, ...], x: Any) -> bool:
         else:
             whose = memory.owner(saved)
             # What is no array may stand for the memory of any: a window that slides, a buffer.
-            if whose is owner or (type(whose) is not of and memory_of(type(whose)) is None):
+            if whose is owner or (type(whose) is not of and type_info(type(whose)).memory is None):
                 return True
     return False
 

@@ -32,14 +32,13 @@ from chainrules_py.extend import (
     explain_error,
     flatten,
     gather,
-    is_number_type,
-    is_tracer_type,
     kind_of,
     leaf_cotangents,
     name_of,
     new_level,
     own,
     own_all,
+    type_info,
     unflatten,
     unflatten_tangent,
 )
@@ -367,7 +366,7 @@ class ForwardRun(Run):
         if not (isinstance(x, Dual) and x.level == self.level):
             return None
         t = x.tangent
-        if is_tracer_type(type(t)) and t.level >= self.level:
+        if isinstance(t, Tracer) and t.level >= self.level:
             msg = (
                 f"the derivative of {describe(x.payload)} depends on a value that is being "
                 f"differentiated and that a rule captured: that gradient would be lost; pass it "
@@ -472,7 +471,7 @@ def check_scalar(y: Any) -> None:
 def one(y: Any) -> Any:
     """Return the cotangent of a number: one, in its shape and dtype."""
     of = space(y)
-    if of.dtype is None or is_number_type(of.like):
+    if of.dtype is None or type_info(of.like).is_number:
         return 1.0 if of.dtype is None else of.like(1)
     return of.zeros() + 1
 
@@ -484,7 +483,7 @@ def unit(y: Any) -> Any:
     if found is None:
         check_scalar(y)
         found = one(y)
-        if is_number_type(cls):  # all of a class are alike, and the one cannot be written to
+        if type_info(cls).is_number:  # all of a class are alike, and the one cannot be written to
             _units[cls] = found
     return found
 

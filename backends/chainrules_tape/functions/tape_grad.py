@@ -11,8 +11,8 @@ from chainrules_py.extend import (
     find_tracers,
     flatten,
     flatten_tangent,
-    memory_of,
     own_all,
+    type_info,
     unflatten,
 )
 from chainrules_tape.core.tape import BareTape
@@ -145,7 +145,7 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
 
     def replaced(bar: Any) -> Any:
         shown = deliver(unthunk(bar))
-        memory = memory_of(type(shown))
+        memory = type_info(type(shown)).memory
         if memory is not None and memory.read_only is not None:
             shown = memory.read_only(shown)  # it may be that of other values as well, or the seed
         bar = f(shown)

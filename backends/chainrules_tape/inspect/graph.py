@@ -6,7 +6,7 @@ import dataclasses
 from html import escape
 from typing import Any
 
-from chainrules_py.extend import describe, is_number_type
+from chainrules_py.extend import describe, type_info
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.inspect.text import listing, name_of, operation, value_of
@@ -60,7 +60,7 @@ def nodes_of(tape: BareTape) -> list[Node]:
 
 def _value(value: Any) -> str:
     """Show a number, or the elements of a small array; of other values, the dtype and shape."""
-    if is_number_type(type(value)):
+    if type_info(type(value)).is_number:
         return f"{value:.6g}"
     shown = describe(value)
     if getattr(value, "ndim", None) == 1 and value.shape[0] <= SMALL:

@@ -9,16 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from chainrules_py import NanError, unthunk
-from chainrules_py.extend import (
-    describe,
-    dispatch_type,
-    fields_of,
-    is_array_type,
-    is_structure_type,
-    is_tracer_type,
-    namespace_of,
-)
+from chainrules_py import NanError, Tracer, unthunk
+from chainrules_py.extend import describe, fields_of, is_structure_type, namespace_of, type_info
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
@@ -63,14 +55,14 @@ def debug_nans() -> Iterator[None]:
 
 def has_nan(x: Any) -> bool:
     """Tell whether a value, a tangent, or the value that a tracer stands for has a NaN."""
-    while is_tracer_type(type(x)):
+    while isinstance(x, Tracer):
         x = x.__payload__
     cls = type(x)
     if is_structure_type(cls):
         return any(has_nan(field) for _, field in fields_of(x))
     if cls in (float, complex):
         return bool(x != x)
-    return is_array_type(cls) and bool(namespace_of(cls).any(x != x))
+    return type_info(cls).is_array and bool(namespace_of(cls).any(x != x))
 
 
 def check_value(call: Any) -> None:
@@ -99,7 +91,9 @@ def shown(primitive: Any, payloads: Any) -> str:
 
 def source_line(values: tuple[Any, ...]) -> str:
     """Where the program called what is being recorded: outside of the engine and the libraries."""
-    packages = {dispatch_type(type(x)).__module__.partition(".")[0] for x in values} - {"builtins"}
+    packages = {type_info(type(x)).dispatch_type.__module__.partition(".")[0] for x in values} - {
+        "builtins"
+    }
     frame = sys._getframe(1)
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

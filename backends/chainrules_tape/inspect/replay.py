@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import bind
-from chainrules_py.extend import Site, is_python_number, is_structure_type
+from chainrules_py.extend import Site, is_structure_type, type_info
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import reopen
@@ -37,7 +37,7 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
 
 def is_ambiguous(payload: Any) -> bool:
     """Tell whether a value's identity says nothing: it is a Python number, or a structure."""
-    return is_python_number(type(payload)) or is_structure_type(type(payload))
+    return type_info(type(payload)).is_python_number or is_structure_type(type(payload))
 
 
 def recorded_again(tape: BareTape, record: Any, call: KeptCall) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chainrules_py.extend import describe, is_array_type, is_number_type
+from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
@@ -95,7 +95,7 @@ def _operand(tape: BareTape, payload: Any, link: Any) -> str:
     if link is not None:
         return "(" + ", ".join(name_of(tape, parent) for parent in parents(link)) + ")"
     cls = type(payload)
-    if is_array_type(cls) and not is_number_type(cls):
+    if type_info(cls).is_array and not type_info(cls).is_number:
         return describe(payload)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(payload))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import AbstractTangent, Space
-from chainrules_py.extend import Bound, Trace, find_tracers, is_tracer_type
+from chainrules_py import AbstractTangent, Space, Tracer
+from chainrules_py.extend import Bound, Trace, find_tracers
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
@@ -54,7 +54,7 @@ class AddInto:
 
 def is_dense(y_bar: Any) -> bool:
     """Tell whether a cotangent is an array or number, neither traced nor structural."""
-    return not isinstance(y_bar, AbstractTangent) and not is_tracer_type(type(y_bar))
+    return not isinstance(y_bar, AbstractTangent) and not isinstance(y_bar, Tracer)
 
 
 def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
@@ -63,7 +63,7 @@ def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
         total = bars[link]
         if total is None:
             bars.adopt(link, of.zeros())
-        elif is_tracer_type(type(total)):
+        elif isinstance(total, Tracer):
             pass
         elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
             bars.adopt(link, duplicate(total))
@@ -74,7 +74,7 @@ def has_buffer(bars: Cotangents, link: int, of: Any) -> bool:
 
 def add_pulled(bars: Cotangents, link: int, bar: Any, of: Any) -> None:
     """Add what a pull gave; a first one that is traced is a buffer of our own."""
-    if bars[link] is None and of is not None and is_tracer_type(type(bar)):
+    if bars[link] is None and of is not None and isinstance(bar, Tracer):
         bars.adopt(link, bar)
     else:
         bars.add(link, bar)
@@ -83,7 +83,7 @@ def add_pulled(bars: Cotangents, link: int, bar: Any, of: Any) -> None:
 def adds_traced(bars: Cotangents, link: int, y_bar: Any, where: Any) -> bool:
     """Add to a small part of a traced buffer of our own."""
     total = bars[link]
-    if not is_tracer_type(type(total)):
+    if not isinstance(total, Tracer):
         return False
     small = (
         not isinstance(y_bar, AbstractTangent)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py import MutationError
-from chainrules_py.extend import Memory, describe, memory_of
+from chainrules_py.extend import Memory, describe, type_info
 
 __all__ = ["MODES", "Guard", "Mode"]
 
@@ -66,7 +66,7 @@ class Guard:
         held, key, mode = self.held, id(x), self.mode
         if key in held or mode == "off":
             return
-        memory = memory_of(type(x))
+        memory = type_info(type(x)).memory
         if memory is None:
             return
         held[key] = (x, name, memory, memory.fingerprint(x, mode == "full"))
@@ -251,7 +251,7 @@ def _undo(locked: dict[int, Any]) -> None:
             continue
         if type(x) is not cls:
             cls = type(x)
-            memory = memory_of(cls)
+            memory = type_info(cls).memory
         if not memory.unlock(x):
             _waiting[key] = x
     locked.clear()
@@ -264,7 +264,7 @@ def _undo_waiting() -> None:
     while again:
         again = False
         for key, x in list(_waiting.items()):
-            memory: Any = memory_of(type(x))
+            memory: Any = type_info(type(x)).memory
             owner = memory.owner(x)
             # Nobody here locks what it waits for: a person made that read-only.
             others = (*_open.values(), _waiting)

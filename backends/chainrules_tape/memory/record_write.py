@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import Tracer, bind, find_rule, space
-from chainrules_py.extend import Cache, is_array_type, part
+from chainrules_py.extend import Cache, part, type_info
 from chainrules_py.vocabulary.views import duplicate, store
 from chainrules_tape.config import config
 from chainrules_tape.core.cotangents import Cotangents
@@ -47,7 +47,7 @@ class Overwrite:
             y_bar[saved[0]["index"].join(saved[3:])] = 0
         else:
             y_bar = part(pull, 0, y_bar, saved)
-        if bars[x] is None and is_array_type(type(y_bar)):
+        if bars[x] is None and type_info(type(y_bar)).is_array:
             bars.adopt(x, y_bar)
         else:
             bars.add(x, y_bar)

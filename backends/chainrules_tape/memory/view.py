@@ -10,7 +10,8 @@ import enum
 import weakref
 from typing import Any, NamedTuple, final
 
-from chainrules_py.extend import is_tracer_type, share_memory
+from chainrules_py import Tracer
+from chainrules_py.extend import share_memory
 from chainrules_py.vocabulary.views import Index, read, sharing
 
 __all__ = [
@@ -146,7 +147,7 @@ def view_of(x: Any) -> View:
 
 def share(y: Any, x: Any) -> bool:
     """Tell whether a value shares memory with another; for tracers, if it is a view of that one."""
-    if not is_tracer_type(type(y)):
+    if not isinstance(y, Tracer):
         return share_memory(y, x)
     while y is not x:
         view = getattr(y, "view", None)
@@ -198,11 +199,11 @@ def note_view(
 
 def plain_holder(x: Any) -> Any:
     """Return the tracer of the outermost level, which stands for a plain array."""
-    while is_tracer_type(type(x.payload)):
+    while isinstance(x.payload, Tracer):
         x = x.payload
     return x
 
 
 def innermost(x: Any) -> Any:
     """Return the plain array in a tracer; other values as they are."""
-    return plain_holder(x).payload if is_tracer_type(type(x)) else x
+    return plain_holder(x).payload if isinstance(x, Tracer) else x

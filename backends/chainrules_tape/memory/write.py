@@ -24,13 +24,10 @@ from chainrules_py.extend import (
     describe,
     find_tracers,
     in_place_operators,
-    is_array_type,
-    is_number_type,
-    is_tracer_type,
     kind_of,
-    memory_of,
     refuse_exchange,
     refuse_plain,
+    type_info,
 )
 from chainrules_py.vocabulary.views import (
     Index,
@@ -95,7 +92,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
     if issubclass(type(value), Tracer):
         view = getattr(value, "view", None)
         return view is None or (view.parent is None and not view.living())
-    memory = memory_of(type(value))
+    memory = type_info(type(value)).memory
     return memory is not None and memory.owner(value) is value and is_mutable_destination(value)
 
 
@@ -112,10 +109,10 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     own = view is not None and view.parent is self  # both sides are parts of one array
     if own:
         refuse_exchange(sys._getframe(1))
-    if not (traced or cls in _NUMBERS or is_array_type(cls) or is_number_type(cls)):
+    if not (traced or cls in _NUMBERS or type_info(cls).is_array or type_info(cls).is_number):
         refuse_inner(self, value)
         value = stacked(value, self)
-        traced = is_tracer_type(type(value))
+        traced = isinstance(value, Tracer)
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
     if traced:
         if own and is_put_back(value, pattern):
@@ -151,7 +148,7 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
     if z.shape != x.shape or z.dtype != x.dtype:
         natively(duplicate(innermost(x)))
         z = converted(shaped(z, x.shape), x.dtype)
-    if not is_array_type(type(z)):  # as NumPy makes numbers of arrays without axes
+    if not type_info(type(z)).is_array:  # as NumPy makes numbers of arrays without axes
         set_item(x, Ellipsis, z)
         return
     check_writable(x)
@@ -266,7 +263,7 @@ class Writable(ArrayLike):
         (target,) = keywords["out"]
         rest = {name: value for name, value in keywords.items() if name != "out"}
         if not isinstance(target, ArrayLike):
-            refuse_plain(target, next(x for x in operands if is_tracer_type(type(x))))
+            refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
         z = ufunc(*operands, **rest)
         plain = [innermost(x) for x in operands]
         assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
@@ -309,7 +306,7 @@ def handed_out(x: Any) -> Any:
     cls = type(payload)
     if issubclass(cls, Tracer):
         return frozen(payload)
-    if memory_of(cls) is None:
+    if type_info(cls).memory is None:
         return payload
     del payload
     return x.payload if alone(x) else duplicate(x.payload)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import MutationError
-from chainrules_py.extend import describe, memory_of
+from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary.views import store, written_through
 from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
@@ -138,7 +138,7 @@ def replace_value(x: Any, z: Any) -> None:
     before = plain_holder(x).payload
     x._become(z)
     holder = plain_holder(x)
-    memory = memory_of(type(before))
+    memory = type_info(type(before)).memory
     if memory is None or memory.layout(holder.payload) == memory.layout(before):
         return
     if type(holder.payload) is type(before):
@@ -155,7 +155,7 @@ def own_memory(x: Any, copied: Any) -> None:
 
 def _compare(x: Any, before: Any) -> None:
     """Note it if a tracer's memory is not laid out as it was before."""
-    memory = memory_of(type(before))
+    memory = type_info(type(before)).memory
     if memory is not None and memory.layout(plain_holder(x).payload) != memory.layout(before):
         view = view_of(x)
         view.layout = max(view.layout, UNLIKE)

@@ -21,10 +21,10 @@ from chainrules_py.extend import (
     demand_rule,
     flatten_tangent,
     hosted,
-    is_array_type,
     is_structure_type,
     known_value,
     see,
+    type_info,
     unflatten,
     unflatten_tangent,
 )
@@ -245,7 +245,7 @@ class Plan(AnyCall):
 
 def _is_called(cls: type) -> bool:
     """Tell whether operands of a class are functions, rather than structures that can be called."""
-    if is_array_type(cls) or is_structure_type(cls):
+    if type_info(cls).is_array or is_structure_type(cls):
         return False
     return any(["__call__" in vars(base) for base in cls.__mro__])
 

@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import is_array_type, namespace
+from chainrules_py.values.type_info import namespace, type_info
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__: list[str] = []
@@ -102,7 +102,7 @@ def frexp_standard(x: Any) -> Any:
 @v.ldexp.fallback
 def ldexp_standard(x: Any, n: Any) -> Any:
     """Multiply by a power of two, half of it at a time, for the whole may not be a number."""
-    like = x if is_array_type(type(x)) else n
+    like = x if type_info(type(x)).is_array else n
     dtype = x.dtype if hasattr(x, "dtype") else namespace(like).float64
     return _scaled(x, v.astype(n, dtype=dtype) if hasattr(n, "dtype") else float(n))
 
@@ -152,7 +152,7 @@ def _extreme(of: Any, x: Any, y: Any) -> Any:
 
 def _array(x: Any, other: Any) -> Any:
     """Make a Python number an array beside another one."""
-    return x if is_array_type(type(x)) else v.add(v.zeros_like(other), x)
+    return x if type_info(type(x)).is_array else v.add(v.zeros_like(other), x)
 
 
 @v.heaviside.fallback

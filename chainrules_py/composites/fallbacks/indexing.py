@@ -10,7 +10,8 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array, is_array_type
+from chainrules_py.values.arrays import Array
+from chainrules_py.values.type_info import type_info
 
 __all__: list[str] = []
 
@@ -34,7 +35,7 @@ def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
     y = there[tuple(_within(entries, x.shape))]
     places: Any = next(iter(arrays))
     n = y.shape[axis]
-    if not is_array_type(type(places)):
+    if not type_info(type(places)).is_array:
         return y[(*(slice(None),) * axis, int(places), ...)]
     places = v.where(v.less(places, 0), v.add(places, n), places)  # the standard counts from 0
     y = v.take(y, v.reshape(places, shape=(-1,)), axis=axis)
@@ -80,7 +81,7 @@ def _places(x: Any, arrays: tuple[Any, ...], index: Any) -> Any:
 
 def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
     """Return the values to write, one for each place."""
-    if not is_array_type(type(y)):
+    if not type_info(type(y)).is_array:
         y = v.full_like(like, shape=(), fill=y)
     elif y.ndim > len(shape):  # of length one
         y = v.reshape(y, shape=y.shape[y.ndim - len(shape) :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.values.arrays import is_array_type, namespace
+from chainrules_py.values.type_info import namespace, type_info
 
 __all__: list[str] = []
 
@@ -35,7 +35,7 @@ def lcm_standard(x: Any, y: Any) -> Any:
 @v.bitwise_count.fallback
 def bitwise_count_standard(x: Any) -> Any:
     """Bit by bit."""
-    assert is_array_type(type(x))
+    assert type_info(type(x)).is_array
     size, total = v.abs(x), v.zeros_like(x)
     for place in range(namespace(x).iinfo(x.dtype).bits - 1):
         total = total + v.bitwise_and(v.bitwise_right_shift(size, place), 1)

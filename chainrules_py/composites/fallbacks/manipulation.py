@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.values.arrays import Array, is_array_type, namespace
+from chainrules_py.values.arrays import Array
+from chainrules_py.values.type_info import namespace, type_info
 
 __all__: list[str] = []
 
@@ -44,7 +45,7 @@ def pad_standard(x: Array, value: Any, *, widths: tuple[tuple[int, int], ...]) -
             for n in (before, behind)
         ]
         if not (type(value) is int and value == 0):
-            filler = v.astype(value, dtype=x.dtype) if is_array_type(type(value)) else value
+            filler = v.astype(value, dtype=x.dtype) if type_info(type(value)).is_array else value
             blocks = [v.add(block, filler) for block in blocks]
         y = v.concat(blocks[0], y, blocks[1], axis=axis)
     return y

@@ -9,7 +9,8 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array, is_array_type, namespace
+from chainrules_py.values.arrays import Array
+from chainrules_py.values.type_info import namespace, type_info
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__: list[str] = []
@@ -47,7 +48,7 @@ in_words(
 @v.outer.fallback
 def outer_standard(x1: Any, x2: Any) -> Any:
     """Multiply a column by a row."""
-    columns = [v.reshape(x, shape=(-1,)) if is_array_type(type(x)) else x for x in (x1, x2)]
+    columns = [v.reshape(x, shape=(-1,)) if type_info(type(x)).is_array else x for x in (x1, x2)]
     return v.multiply(v.reshape(columns[0], shape=(-1, 1)), columns[1])
 
 
@@ -165,7 +166,7 @@ def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
 @v.polyval.fallback
 def polyval_standard(p: Array, x: Any) -> Any:
     """Horner's scheme."""
-    y: Any = v.zeros_like(x) if is_array_type(type(x)) else v.full_like(p, shape=(), fill=0)
+    y: Any = v.zeros_like(x) if type_info(type(x)).is_array else v.full_like(p, shape=(), fill=0)
     y = v.astype(y, dtype=_common(p, x)) if hasattr(y, "dtype") else y
     for i in range(p.shape[0]):
         y = y * x + v.index(p, i)
@@ -174,7 +175,7 @@ def polyval_standard(p: Array, x: Any) -> Any:
 
 def _common(p: Any, x: Any) -> Any:
     xp = namespace(p)
-    return xp.result_type(p, x) if is_array_type(type(x)) else p.dtype
+    return xp.result_type(p, x) if type_info(type(x)).is_array else p.dtype
 
 
 @v.roots.fallback

@@ -7,7 +7,8 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array, is_array_type, namespace
+from chainrules_py.values.arrays import Array
+from chainrules_py.values.type_info import namespace, type_info
 
 __all__: list[str] = []
 
@@ -95,7 +96,7 @@ def weighted_quantile_standard(
 def interp_standard(x: Any, xp: Array, fp: Array) -> Any:
     """Interpolate on the line of the interval that x is in; return the values at the knots."""
     last = xp.shape[0] - 1
-    at = x if is_array_type(type(x)) else v.full_like(xp, shape=(), fill=x)
+    at = x if type_info(type(x)).is_array else v.full_like(xp, shape=(), fill=x)
     flat = v.reshape(at, shape=(-1,))
     j = v.searchsorted(xp, flat, side="right") - 1
     inside = v.where(v.less(j, 0), 0, v.where(v.greater(j, last - 1), builtins.max(last - 1, 0), j))

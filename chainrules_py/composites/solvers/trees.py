@@ -10,10 +10,10 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.arrays import namespace_of
 from chainrules_py.values.pytree import partition, unflatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.higher_order import arrayed
 
 __all__ = ["Tree", "mirrored", "plain", "started"]

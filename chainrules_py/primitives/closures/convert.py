@@ -23,9 +23,10 @@ from chainrules_py.primitives.closures.copy import LASTING, Copy
 from chainrules_py.primitives.closures.freeze import CapturedValues
 from chainrules_py.primitives.closures.search import Search
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
 from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "Backward",
@@ -251,7 +252,7 @@ def _same(x: Any) -> Any:
 def _is_tracer(x: Any) -> bool:
     """Tell whether a value is traced, by an engine of ours or by another one."""
     cls = type(x)
-    return arrays.is_tracer_type(cls) or arrays.host_of(cls) is not None
+    return issubclass(cls, Tracer) or type_info(cls).host is not None
 
 
 def _name(f: Any) -> str:

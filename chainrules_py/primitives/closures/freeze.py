@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import TracerError
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import structure_of
 from chainrules_py.values.tracers import find_tracers
 
@@ -129,7 +129,7 @@ def check_captured(
     result: Iterable[Any],
     functions: Iterable[Any],
     what: str,
-    inner: arrays.Tracer | None = None,
+    inner: Tracer | None = None,
 ) -> None:
     """Raise if a result holds a tracer that no operand has brought in.
 
@@ -177,7 +177,7 @@ def check_captured(
 
 def _is_plain(cls: type) -> bool:
     """Tell whether values of a class neither are nor hold tracers, as far as anybody can see."""
-    return structure_of(cls) is None and not arrays.is_tracer_type(cls)
+    return structure_of(cls) is None and not issubclass(cls, Tracer)
 
 
 def captured(functions: Iterable[Any], level: int = 0) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any
 from chainrules_py.config import Config
 from chainrules_py.primitives.closures.freeze import global_names
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values import arrays
 from chainrules_py.values.structure import fields_of, structure_of
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "Search",
@@ -110,7 +110,7 @@ def held(x: Any) -> Iterator[Any]:
         yield from x.keywords.values()
     elif is_container(kind):
         yield from (field for _, field in fields_of(x))
-    elif not arrays.is_array_type(kind):
+    elif not type_info(kind).is_array:
         yield from attributes(x).values()
 
 

@@ -13,7 +13,8 @@ from chainrules_py.tangents.space import Space, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.arrays import is_tracer_type, namespace_of
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
 from chainrules_py.vocabulary.elementwise import conj, lift
 from chainrules_py.vocabulary.indexing import index
@@ -114,7 +115,7 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
 def _scalar(t: Any, like: Any) -> Any:
     """Turn a Python number's tangent, which is in no library, into a 0-d array of one."""
     like = _array(like)
-    if is_tracer_type(type(t)):
+    if issubclass(type(t), Tracer):
         return lift(t, to=namespace_of(type(like)))
     kind = "complex" if type(t) is complex else "real"
     return full_like(like, shape=(), fill=0.0 if is_zero(t) else t, dtype=_dtype(like, kind))
@@ -204,7 +205,7 @@ def _at(ts: Any, places: slice) -> Any:
 def _entry(part: Any, y: Space, x: Space) -> Any:
     """Return the only direction of a number."""
     part = index(part, 0)
-    if x.dtype is None is y.dtype and not is_tracer_type(type(part)):
+    if x.dtype is None is y.dtype and not isinstance(part, Tracer):
         return complex(part) if kind_of(part) == "complex" else float(part)
     return part
 

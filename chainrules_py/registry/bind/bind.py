@@ -18,7 +18,8 @@ from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
 
 __all__ = ["Bound", "Recipe", "Request", "bind", "annotate", "part", "shares_a_run"]
@@ -253,7 +254,7 @@ def bind(
     statement = rule.reverse if mode == "reverse" else rule.forward
     if statement is None and mode != "both":
         raise NotDifferentiableError(_no_mode(rule, mode))
-    if primal is None or arrays.computed_by_words(operands):
+    if primal is None or any([type_info(cls).by_words for cls in operands]):
         primal = _primal_function(rule.primal, operands)
     bound: Bound | None = None
     if statement is None or (mode == "both" and not shares_a_run(rule)):
@@ -330,9 +331,9 @@ def _no_mode(rule: Rule, mode: str) -> str:
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
     """Find the function that computes a primitive on these payloads: if plain, the library's."""
-    if any(map(arrays.is_tracer_type, operands)):
+    if any([issubclass(cls, Tracer) for cls in operands]):
         return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
-    if any([arrays.host_of(cls) is not None for cls in operands]):
+    if any([type_info(cls).host is not None for cls in operands]):
         return primitive  # type: ignore[no-any-return]  # the other engine sees it being called
     found: Callable[..., Any] = primitive.implementation(operands) or primitive
     return found

@@ -20,7 +20,7 @@ from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots
 from chainrules_py.registry.bind.pulls import Pulls
 from chainrules_py.tangents.space import dtype_kind, space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
-from chainrules_py.values import arrays
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["ElementwiseRecipe"]
 
@@ -63,14 +63,14 @@ class ElementwiseRecipe(Pushes):
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
         pulls = Pulls(self, request, saved)
         shaped = [
-            cls for cls in request.operands if arrays.dispatch_type(cls) not in (*NUMBERS, bool)
+            cls for cls in request.operands if type_info(cls).dispatch_type not in (*NUMBERS, bool)
         ]
         if not shaped:
             return Bound(request, self._run_numbers(request, saved, pulls))
         fast, broadcast = ByDtype(shaped[0], pulls.fast), ByDtype(shaped[0], pulls.broadcast)
         general = self._general(request, saved, pulls, broadcast)
         plain = [request.operands[i] for i in request.active]
-        numbers = [arrays.dispatch_type(cls) in (*NUMBERS, bool) for cls in plain]
+        numbers = [type_info(cls).dispatch_type in (*NUMBERS, bool) for cls in plain]
         if any(numbers) or len(request.operands) > 2:
             primal = request.primal
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
@@ -88,7 +88,9 @@ class ElementwiseRecipe(Pushes):
         if all([self.forms[i][0] != "computed" for i in request.active]):
             return []
         plain = (*NUMBERS, bool)
-        return [i for i, c in enumerate(request.operands) if arrays.dispatch_type(c) not in plain]
+        return [
+            i for i, c in enumerate(request.operands) if type_info(c).dispatch_type not in plain
+        ]
 
     def _general(
         self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
@@ -123,7 +125,7 @@ class ElementwiseRecipe(Pushes):
             self.check(statement, *values)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
-        if all([arrays.dispatch_type(cls) is not complex for cls in request.operands]):
+        if all([type_info(cls).dispatch_type is not complex for cls in request.operands]):
             if len(request.operands) == 1:
                 return _run_number(primal, saved, fast, record)
             if len(request.operands) == 2:

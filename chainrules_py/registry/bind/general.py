@@ -15,19 +15,9 @@ from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.library import fuser_of
+from chainrules_py.values.type_info import fuser_of, type_info
 
-__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "given", "pair_of", "register_half"]
-
-_own: dict[tuple[Any, type], Callable[..., Any]] = {}
-
-
-def register_half(pull: Callable[..., Any], own: Callable[..., Any], cls: type) -> None:
-    """Say what computes a pull of a rule with fewer calls, for one operand of this class.
-
-    It takes what the pull takes, traced cotangents and batches among them.
-    """
-    _own[pull, cls] = own
+__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "given", "pair_of"]
 
 
 class _Written(Recipe):
@@ -190,13 +180,13 @@ class GeneralRecipe(_Written):
             return y, (several, links, *[keep(maps[i], xs[i]) for i in active])
 
         place = active[0]
-        cls = request.operands[place]
+        own = type_info(request.operands[place]).library.half
 
         def run_alone(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = _checked(statement, stated(*xs, **options), n)
             m = maps[place]
             if type(m) is LinearMap and m.pull is not None:
-                half = _own.get((m.pull, cls), m.pull)
+                half = own.get(m.pull, m.pull)
                 return y, (one, links, half, space(xs[place]), *m.saved)
             half, onto, saved = keep(m, xs[place])
             return y, (one, links, half, onto, *saved)

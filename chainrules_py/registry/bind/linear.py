@@ -12,26 +12,20 @@ from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.arrays import host_of, is_tracer_type
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.creation import full_like
 
-__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe", "register_adjoint"]
-
-_own: dict[Any, tuple[Callable[..., Any], frozenset[type]]] = {}
-
-
-def register_adjoint(adjoint: Callable[..., Any], own: Callable[..., Any], *classes: type) -> None:
-    """Say what computes a transpose or an adjoint of a rule with fewer calls.
-
-    Of operands of exactly the first class, and of cotangents of any of them.
-    """
-    _own[adjoint, classes[0]] = own, frozenset(classes)
+__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe"]
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
-    """Find what was registered for operands of one class, with its cotangents' classes, or None."""
-    classes = {*request.operands}
-    return _own.get((adjoint, classes.pop())) if len(classes) == 1 else None
+    """Find a library's own for operands of one class, with its cotangents' classes, or None."""
+    cls, *others = {*request.operands}
+    library = type_info(cls).library
+    if others or adjoint not in library.adjoint:
+        return None
+    return library.adjoint[adjoint], frozenset((cls, *library.floats))
 
 
 class LinearRecipe(Recipe):
@@ -210,7 +204,9 @@ class LinearRecipe(Recipe):
         if add_into is None or request.active != (0,):
             return None
         (cls, *others), add = request.operands, add_into
-        elsewhere = any([is_tracer_type(c) or host_of(c) is not None for c in request.operands])
+        elsewhere = any(
+            [issubclass(c, Tracer) or type_info(c).host is not None for c in request.operands]
+        )
         if isinstance(add_into, Primitive) and not elsewhere:
             add = add_into.implementation((cls, cls, *others)) or add_into
 

@@ -18,7 +18,8 @@ from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values import arrays
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
 __all__ = ["NUMBERS", "Partial", "Pushes", "form_of"]
@@ -58,7 +59,7 @@ class Pushes(Recipe):
         """Make the terms of a tangent and a partial, each with the partial where it is computed."""
         found: list[tuple[Term, Partial | None]] = []
         # A tracer's own method is at once where an array's asks the tracer only in the end.
-        traced = any(map(arrays.is_tracer_type, request.operands))
+        traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
             form, c = self.forms[i]
@@ -82,9 +83,9 @@ class Pushes(Recipe):
                 y_dot = _plus(y_dot, term, unthunk(t), partial and partial(y, *xs))
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
-        shaped = [c for c in request.operands if arrays.dispatch_type(c) not in (*NUMBERS, bool)]
+        shaped = [c for c in request.operands if type_info(c).dispatch_type not in (*NUMBERS, bool)]
         n = len(request.operands)
-        if not shaped and not any(map(arrays.is_tracer_type, request.operands)):
+        if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
             return Bound(request, _push_numbers(primal, terms, finish))
         if not shaped or n > 2:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))

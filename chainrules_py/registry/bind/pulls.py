@@ -9,8 +9,7 @@ from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.space import project, promoted
-from chainrules_py.values import arrays
-from chainrules_py.values.library import fuser_of
+from chainrules_py.values.type_info import fuser_of, type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
 __all__ = ["Pulls"]
@@ -35,7 +34,9 @@ class Pulls:
         if kind == "complex" and self.recipe.complex is None:
             self.recipe.refuse_complex(self.request.statement)
         parts, together = self._parts(conjugate=kind == "complex"), None
-        if kind == "complex" and any(map(arrays.is_python_number, self.request.operands)):
+        if kind == "complex" and any(
+            [type_info(cls).is_python_number for cls in self.request.operands]
+        ):
             parts = tuple([_with_numbers(p) for p in parts])
         if kind == "real" and self.recipe.singular:
             together = self.short.together(_join(parts, 2)) if self.shared else None

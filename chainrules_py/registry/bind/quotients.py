@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chainrules_py.values.library import finite_test, finite_tests
+from chainrules_py.values.type_info import finite_test, finite_tests
 from chainrules_py.vocabulary.elementwise import divide
 
 __all__ = ["Quotients"]

@@ -15,8 +15,8 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
-from chainrules_py.values.arrays import type_namespace
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
+from chainrules_py.values.type_info import type_info
 
 __all__ = ["Coordinates", "like", "random_tangent"]
 
@@ -30,7 +30,7 @@ def like(x: Any, values: Any) -> Any:
         return cls(values)
     device = getattr(x, "device", None)
     keywords = {} if device is None else {"device": device}
-    return type_namespace(cls).asarray(np.array(values), dtype=x.dtype, **keywords)  # type: ignore[union-attr]
+    return type_info(cls).namespace.asarray(np.array(values), dtype=x.dtype, **keywords)  # type: ignore[union-attr]
 
 
 @final

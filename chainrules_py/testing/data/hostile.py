@@ -16,9 +16,10 @@ import numpy as np
 
 from chainrules_py import vocabulary
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Scalar, Tracer, register_array_type
-from chainrules_py.values.library import register_mutable, register_owner
+from chainrules_py.values.arrays import Scalar, Tracer
+from chainrules_py.values.library import Library
 from chainrules_py.values.pytree import map_leaves
+from chainrules_py.values.type_info import register_array_type
 
 __all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]
 
@@ -225,9 +226,7 @@ def _near(x: Any) -> Any:
 @functools.cache
 def prepare() -> None:
     """Teach every word to compute with distant arrays; once, when somebody first needs it."""
-    register_array_type(Distant, _Space())
-    register_owner(Distant, _own)
-    register_mutable(Distant, lambda x: False)
+    register_array_type(Distant, Library(_Space(), own=_own, mutable=lambda x: False))
     operand: Any = Distant | Scalar
     for cls in (Distant, Silent):
         vocabulary.report.implement(lambda x, *, message: None, types=(cls,))

@@ -11,9 +11,9 @@ from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
-from chainrules_py.values.arrays import type_namespace
 from chainrules_py.values.pytree import map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.type_info import type_info
 
 __all__ = [
     "differs",
@@ -64,7 +64,7 @@ def _recast(x: Any, table: dict[str, str]) -> Any:
         return x
     if isinstance(x, np.generic):
         return np.dtype(to).type(x)
-    xp: Any = type_namespace(type(x))
+    xp: Any = type_info(type(x)).namespace
     device = getattr(x, "device", None)
     return xp.asarray(values.astype(to), **({} if device is None else {"device": device}))
 

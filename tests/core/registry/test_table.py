@@ -18,6 +18,7 @@ from chainrules_py import (
     Array,
     Config,
     ForwardMode,
+    Library,
     LinearMap,
     NoRuleError,
     Numeric,
@@ -232,7 +233,7 @@ class Volts(np.ndarray):
     """Computes as ndarray does, and carries a meaning in its type."""
 
 
-register_array_type(Volts, np)
+register_array_type(Volts, Library(np))
 
 
 def test_a_users_rule_for_an_own_array_class_changes_nothing_else():

@@ -172,14 +172,14 @@ def test_kinds(x, kind):
 
 
 def test_arrays_without_a_device_have_a_space():
-    from chainrules_py import register_array_type
+    from chainrules_py import Library, register_array_type
 
     class Bare:
         """An array that knows its shape and dtype, and of no device."""
 
         shape, ndim, dtype = (2,), 1, np.dtype(float)
 
-    register_array_type(Bare, np)
+    register_array_type(Bare, Library(np))
     assert space(Bare()).shape == (2,)
     assert space(Bare()) is space(Bare())
 

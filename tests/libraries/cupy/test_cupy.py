@@ -18,12 +18,12 @@ import scipy.special
 import chainrules_scipy.linalg
 from chainrules_py import ProjectionError, frule, rrule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import type_info
 from chainrules_py.testing import to_numpy
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.run import two_samples, words_of
-from chainrules_py.values.memory import memory_of
 from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
 from tests.fake_gpu.syncs import count_syncs
 
@@ -197,7 +197,7 @@ def test_no_rule_waits_for_the_device(on):
 
 def test_the_guard_waits_only_where_all_is_asked_for(on):
     x = on.asarray(X)
-    memory = memory_of(type(x))
+    memory = type_info(type(x)).memory
     with count_syncs() as seen:
         assert memory.fingerprint(x, False) == memory.fingerprint(x, False)
     assert not seen

@@ -22,7 +22,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.tangents.arithmetic import accumulate
 from chainrules_py.tangents.space import kind_of, spread
 from chainrules_py.testing import backend, to_numpy
-from chainrules_py.values.library import is_mutable_destination
+from chainrules_py.values.type_info import is_mutable_destination
 
 xp = pytest.importorskip("array_api_strict")
 

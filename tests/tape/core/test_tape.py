@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    Library,
     LinearMap,
     NoTangent,
     NotDifferentiableError,
@@ -103,7 +104,7 @@ class Heavy(np.ndarray):
     """An array class of a user's."""
 
 
-register_array_type(Heavy, np)
+register_array_type(Heavy, Library(np))
 
 
 @primitive

@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError, NotDifferentiableError, primitive
+from chainrules_py import (
+    Library,
+    MutationError,
+    NotDifferentiableError,
+    primitive,
+    register_array_type,
+)
 from chainrules_py import vocabulary as v
-from chainrules_py.values.memory import memory_of, register_memory
+from chainrules_py.extend import Memory, type_info
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
 from chainrules_tape.memory.guard import Guard
 
@@ -589,16 +595,16 @@ def test_a_library_that_says_nothing_of_its_memory_is_left_alone():
     class Immutable(np.ndarray):
         pass
 
-    assert memory_of(Immutable) is memory_of(np.ndarray)
-    assert memory_of(float) is None
+    assert type_info(Immutable).memory is type_info(np.ndarray).memory
+    assert type_info(float).memory is None
     seen = []
-    register_memory(
-        Immutable,
+    memory = Memory(
         owner=lambda x: x,
         layout=lambda x: 0,
         laid_out=lambda x, like: x,
         fingerprint=lambda x, full: seen.append(full) or 0,
     )
+    register_array_type(Immutable, Library(np, memory=memory))
     guard = Guard("lock")
     guard.hold(fresh().view(Immutable))
     guard.hold(3.0)

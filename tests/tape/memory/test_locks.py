@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError
-from chainrules_py.values.memory import register_memory
+from chainrules_py import Library, MutationError, register_array_type
+from chainrules_py.extend import Memory
 from chainrules_tape import Tape, grad, value_and_grad, vjp
 from chainrules_tape.memory.guard import Guard
 
@@ -184,8 +184,7 @@ def test_a_fingerprint_that_cannot_be_taken_gives_the_flags_back():
     def fingerprint(x, full):
         raise MemoryError
 
-    register_memory(
-        Torn,
+    torn_memory = Memory(
         owner=memory.owner,
         layout=memory.layout,
         laid_out=memory.laid_out,
@@ -193,6 +192,7 @@ def test_a_fingerprint_that_cannot_be_taken_gives_the_flags_back():
         lock=memory.lock,
         unlock=memory.unlock,
     )
+    register_array_type(Torn, Library(np, memory=torn_memory))
     whole, torn = np.arange(3.0), np.arange(3.0).view(Torn)
     guard = Guard("lock")
     guard.hold(whole)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    Library,
     LinearMap,
     MutationError,
     NoTangent,
@@ -534,7 +535,7 @@ class Marked(np.ndarray):
     """An array class of a user's, with a rule for writing of its own."""
 
 
-register_array_type(Marked, np)
+register_array_type(Marked, Library(np))
 
 
 @rule(v.put_at)

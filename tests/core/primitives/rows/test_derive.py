@@ -84,7 +84,7 @@ def test_compiled_methods_say_their_parameters_in_a_first_line():
 
 
 def test_fallbacks_serve_libraries_that_have_nothing_of_the_name():
-    from chainrules_py import register_array_type
+    from chainrules_py import Library, register_array_type
 
     class Few:
         "Arrays of a library with four functions."
@@ -104,6 +104,6 @@ def test_fallbacks_serve_libraries_that_have_nothing_of_the_name():
             return x * y
 
     assert not hasattr(Space, "deg2rad")
-    register_array_type(Few, Space)
+    register_array_type(Few, Library(Space))
     np.testing.assert_allclose(vocabulary.deg2rad(Few([180.0])).data, [np.pi])
     np.testing.assert_allclose(grad(lambda x: np.deg2rad(x))(180.0), np.pi / 180)

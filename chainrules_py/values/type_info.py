@@ -1,0 +1,373 @@
+"""Type facts: one record for each class, made when the class is first asked about.
+
+Libraries and engines state what their classes are; every question about a class is an attribute of
+its `TypeInfo`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
+from chainrules_py.values.library import Fuser, Library, check_library
+
+__all__ = [
+    "Host",
+    "TypeInfo",
+    "as_scalar",
+    "check_served",
+    "check_tangent",
+    "finite_test",
+    "finite_tests",
+    "fuser_of",
+    "hosts",
+    "is_mutable_destination",
+    "libraries",
+    "namespace",
+    "namespace_of",
+    "on_registration",
+    "refuse_type",
+    "register_array_type",
+    "register_host",
+    "register_scalar_type",
+    "type_info",
+]
+
+Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
+
+libraries: dict[type, Library] = {}
+"""What was stated of arrays and of libraries' scalars, by the class that it was stated of."""
+hosts: dict[type, Host] = {}
+"""What other engines registered for their traced values, by the class of these."""
+finite_tests: dict[type, Callable[[Any], bool]] = {}
+"""What says whether all elements are finite, by the class of an array or scalar."""
+_hidden: set[type] = set()
+_zero_d: dict[type, type] = {}
+_refused: dict[str, str] = {}
+_forgetting: list[Callable[[], None]] = []
+_tracer_namespace: list[Any] = []
+_lock = threading.RLock()
+
+# A subclass that redefines one of these computes differently from its base: the base's rules are
+# wrong for it (np.matrix), so it is a type of its own until somebody registers it.
+_ARITHMETIC = (
+    "__array_ufunc__",
+    "__array_function__",
+    "__add__",
+    "__mul__",
+    "__matmul__",
+    "__pow__",
+    "__getitem__",
+)
+
+
+@final
+class TypeInfo:
+    """What is known of a class; of a tracer's, mostly what is known of the value it stands for.
+
+    Attributes
+    ----------
+    dispatch_type : type
+        The type that rules go by: a tracer's innermost payload's, else the class itself.
+    is_array : bool
+        Whether instances are arrays, by themselves or by the value they stand for.
+    is_number : bool
+        Whether instances are, or stand for, numbers (bool among them).
+    is_python_number : bool
+        Whether they are, or stand for, Python's own int, float or complex.
+    base : type or None
+        The nearest class that a backend registered: the class itself, or one of its bases.
+    namespace : module or None
+        Where its functions are found; None if no backend has spoken for it.
+    home : module or None
+        The namespace of arrays; None if it makes scalars of numbers. Where such arrays are given to
+        functions of another library, as CuPy's are to NumPy's, what stands beside them in lists
+        becomes an array of their own.
+    zero_d_type : type
+        The array type to look a library's scalar up as, when there is no rule for numbers.
+    is_foreign : bool
+        Whether it derives from a registered array type but computes in its own way.
+    refusal : str or None
+        What to write in place of a refused class's instances; None if it was not refused.
+    has_device : bool
+        Whether arrays have a device that their cotangents have to be on.
+    is_hidden : bool
+        Whether there are no numbers to look at.
+    host : callable or None
+        The host that an engine registered for its traced values of this very class.
+    by_words : bool
+        Whether other libraries' functions are left to the words for arrays of this very class.
+    memory : Memory or None
+        Memory of arrays of this very class, or of its base.
+    library : Library
+        What was stated of exactly this class; an empty one if nothing was.
+    """
+
+    __slots__ = (
+        "base",
+        "by_words",
+        "dispatch_type",
+        "has_device",
+        "home",
+        "host",
+        "is_array",
+        "is_foreign",
+        "is_hidden",
+        "is_number",
+        "is_python_number",
+        "library",
+        "memory",
+        "namespace",
+        "refusal",
+        "zero_d_type",
+    )
+
+    def __init__(self, cls: type) -> None:
+        payload: type = getattr(cls, "__dispatch_type__", cls)
+        base = next((base for base in payload.__mro__ if base in libraries), None)
+        stated = _NOTHING if base is None else libraries[base]
+        self.dispatch_type = payload
+        self.is_array = issubclass(payload, Array)  # type: ignore[misc]
+        self.is_number = issubclass(payload, Scalar)
+        self.is_python_number = payload in (int, float, complex)
+        self.base = base
+        self.namespace = stated.namespace
+        at_home = self.is_array and number_home(payload) is None
+        self.home = self.namespace if at_home else None
+        self.zero_d_type = next((_zero_d[b] for b in payload.__mro__ if b in _zero_d), payload)
+        derived = self.is_array and base not in (None, payload)
+        self.is_foreign = derived and any(
+            [getattr(payload, name, None) is not getattr(base, name, None) for name in _ARITHMETIC]
+        )
+        names = [f"{base.__module__}.{base.__qualname__}" for base in payload.__mro__]
+        self.refusal = next((_refused[name] for name in names if name in _refused), None)
+        self.has_device = stated.devices
+        self.is_hidden = not _hidden.isdisjoint(payload.__mro__)
+        self.host = next((hosts[base] for base in cls.__mro__ if base in hosts), None)
+        self.by_words = stated.by_words and payload is cls
+        mine = [libraries[base] for base in cls.__mro__ if base in libraries]
+        self.memory = next((each.memory for each in mine if each.memory is not None), None)
+        self.library = libraries.get(cls, _NOTHING)
+
+
+_NOTHING = Library(None)
+
+
+class _Table(dict[type, TypeInfo]):
+    """The records; the lock is for who asks while a class is being registered."""
+
+    def __missing__(self, cls: type) -> TypeInfo:
+        with _lock:
+            info = self[cls] = TypeInfo(cls)
+        return info
+
+
+_table = _Table()
+type_info: Callable[[type], TypeInfo] = _table.__getitem__
+"""``type_info(cls)`` is the `TypeInfo` of a class. It is a method of a dict: no frame of Python."""
+
+
+def on_registration(forget: Callable[[], None]) -> None:
+    """Have a function called whenever a type is registered: it forgets what it knew of types."""
+    _forgetting.append(forget)
+
+
+def _enter(table: dict[Any, Any], key: Any, value: Any) -> None:
+    """Enter what is stated of classes, and forget what was known of them before."""
+    with _lock:
+        table[key] = value
+        _table.clear()
+    for forget in _forgetting:
+        forget()
+
+
+def register_array_type(cls: type, library: Library) -> None:
+    """Say that the instances of a class are arrays, and what their library states about them.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the arrays. Subclasses that do not redefine arithmetic follow it.
+    library : Library
+        At least ``Library(namespace)``: where the functions of the array-API standard are found.
+
+    Raises
+    ------
+    RuleError
+        If these are not a class and a `Library`, or a field is not what it has to be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Millivolts(np.ndarray):
+    ...     "Arrays that carry a unit in their type."
+    >>> register_array_type(Millivolts, Library(np))
+    >>> namespace(np.ones(2).view(Millivolts)) is np
+    True
+    """
+    _check_class("register_array_type", cls)
+    if type(library) is not Library:
+        msg = (
+            f"register_array_type({cls.__qualname__}, ...) was given {describe(library)}; write "
+            f"register_array_type({cls.__qualname__}, Library(namespace))"
+        )
+        raise RuleError(msg)
+    check_library(library)
+    if issubclass(library.kind, cls):
+        msg = f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
+        raise RuleError(msg)
+    library.kind.register(cls)  # type: ignore[attr-defined]
+    if library.finite is not None:
+        finite_tests.update(dict.fromkeys((cls, *library.floats), library.finite))
+    _enter(libraries, cls, library)
+
+
+def register_scalar_type(cls: type, *, array: type) -> None:
+    """Say that the instances of a class are numbers of a library, and which its arrays are.
+
+    A rule for numbers is looked for first, then one for a 0-d ``array``.
+
+    Raises
+    ------
+    RuleError
+        If these are not a class and a class of arrays that was registered.
+    """
+    _check_class("register_scalar_type", cls)
+    if array not in libraries:
+        msg = (
+            f"register_scalar_type({cls.__qualname__}, array={describe(array)}): register it first"
+        )
+        raise RuleError(msg)
+    Scalar.register(cls)  # type: ignore[attr-defined]
+    _zero_d[cls] = array
+    _enter(libraries, cls, Library(libraries[array].namespace))
+
+
+def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
+    """Say that calls with operands of a class are to be seen by another engine than ours.
+
+    Parameters
+    ----------
+    cls : type
+        The class of that engine's traced values; subclasses follow it.
+    host : callable
+        ``host(primitive, classes, implementation)`` gives what a call of a primitive with operands
+        of these classes runs, with the operands by position and the options by keyword. It is asked
+        once for these classes. ``implementation`` is what would run otherwise, or None if nothing
+        computes it; giving it back leaves the call to the engine's own derivative of it. Of
+        operands that are structures with such a value inside, the class is that of the structure.
+    hidden : bool
+        Whether there are no numbers to look at in such a value.
+
+    Raises
+    ------
+    RuleError
+        If these are not a class and a callable.
+
+    Notes
+    -----
+    An engine that is asked here sees each call of a primitive in a program that it traces, as our
+    own engine does: a rule is then not lost, at any order.
+    """
+    _check_class("register_host", cls)
+    if not callable(host):
+        msg = f"register_host({cls.__qualname__}, {describe(host)}): a host is a callable"
+        raise RuleError(msg)
+    if hidden:
+        _hidden.add(cls)
+    _enter(hosts, cls, host)
+
+
+def refuse_type(cls: str, instead: str) -> None:
+    """Say that no derivative is taken in instances of a class, nor given as one of them.
+
+    Parameters
+    ----------
+    cls : str
+        The qualified name of a class of arrays that computes otherwise than the one it derives
+        from. Rules do not count for it in any case; it is no input and no tangent either.
+    instead : str
+        What to write, as a part of a sentence.
+    """
+    _enter(_refused, cls, instead)
+
+
+def _check_class(function: str, cls: Any) -> None:
+    if not isinstance(cls, type):
+        msg = f"{function} was given {describe(cls)} in place of a class; write its class"
+        raise RuleError(msg)
+
+
+def check_served(x: Any, cls: type) -> None:
+    """Raise for a value of a class, its own or its payload's, that no derivative is taken in."""
+    if (instead := type_info(cls).refusal) is not None:
+        msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
+        raise NotDifferentiableError(msg)
+
+
+def check_tangent(t: object) -> None:
+    """Raise for a tangent of a class that no derivative is given as."""
+    cls = type(t)
+    if (instead := type_info(cls).refusal) is not None:
+        msg = f"a {cls.__qualname__} is never a tangent; {instead}"
+        raise ProjectionError(msg)
+
+
+def namespace_of(cls: type) -> Any:
+    """Return the namespace of a type that a backend has spoken for; a tracer's is its payload's."""
+    found = type_info(cls).namespace
+    if found is None:
+        msg = (
+            f"{cls.__module__}.{cls.__qualname__} is no registered array type; "
+            f"register_array_type({cls.__qualname__}, Library(namespace)) makes it one"
+        )
+        raise RuleError(msg)
+    return found
+
+
+def namespace(x: Any) -> Any:
+    """Return the array namespace (numpy, cupy, ...) of a value; of a tracer, the vocabulary.
+
+    A rule takes dtypes and constants from it, and computes with words.
+
+    Raises
+    ------
+    RuleError
+        If no backend has registered the type of ``x``.
+    """
+    return _tracer_namespace[0] if isinstance(x, Tracer) else namespace_of(type(x))
+
+
+def as_scalar(t: Any) -> Any:
+    """Turn a Python number's tangent into a number, if its library has numbers beside arrays."""
+    scalar = type_info(type(t)).library.scalar
+    return t if scalar is None or t.ndim else scalar(t)
+
+
+def is_mutable_destination(x: Any) -> bool:
+    """Say whether in-place addition may write into an array, *if* it is the engine's own.
+
+    Examples
+    --------
+    >>> is_mutable_destination(2.0), is_mutable_destination((1.0, 2.0))
+    (False, False)
+    """
+    test = type_info(type(x)).library.mutable
+    return test is not None and test(x)
+
+
+def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
+    """Find the test of whether results of such operands are finite, or None."""
+    tests = [finite_tests.get(cls) for cls in classes if cls not in (int, float)]
+    return tests[0] if tests and None not in tests else None
+
+
+def fuser_of(classes: tuple[type, ...]) -> Fuser | None:
+    """Find the fuser for operands of these classes: arrays of one library, and numbers."""
+    if any([issubclass(cls, Tracer) for cls in classes]):
+        return None
+    arrays = {cls for cls in classes if type_info(cls).is_array}
+    return type_info(arrays.pop()).library.fuser if len(arrays) == 1 else None
