@@ -37,6 +37,7 @@ from chainrules_py.tangents.zeros import (
     NoTangent,
     NotImplementedTangent,
 )
+from chainrules_py.values.pytree import PLAIN
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
@@ -275,7 +276,7 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
     """Return the entries of a plain container that mirrors a primal, by the keys of the primal."""
     check_is_tangent(t)
     same = type(t) is type(primal)
-    if not same and not (type(t) in (tuple, list, dict) and isinstance(primal, type(t))):
+    if not same and not (type(t) in PLAIN and isinstance(primal, type(t))):
         raise ProjectionError(not_a_tangent_of(primal, t))
     given = fields_of(t)
     if isinstance(t, (tuple, list)):

@@ -24,6 +24,7 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
@@ -360,10 +361,7 @@ class SettledCalls(ArrayLike):
 
 def plain_arrays(x: Any) -> list[Any]:
     """Return the arrays with memory to watch over that a value is, or holds in its fields."""
-    cls = type(x)
-    if is_structure_type(cls):
-        return [array for _, field in fields_of(x) for array in plain_arrays(field)]
-    return [x] if type_info(cls).memory is not None else []
+    return [leaf for leaf in flatten(x)[0] if type_info(type(leaf)).memory is not None]
 
 
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
