@@ -6,8 +6,8 @@ import numpy as np
 import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
 from benchmarks.registries import Own, many_words, state, word
-from chainrules_py import find_rule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import find_rule
 
 
 class Lookup:

@@ -21,8 +21,8 @@ __all__ = ["import_times", "lookup_times", "measure"]
 
 def lookup_times(rounds: int = 100) -> dict[str, float]:
     """Nanoseconds of lookups that were made before: found, missed, of a function without rules."""
-    from chainrules_py import find_rule
     from chainrules_py import vocabulary as v
+    from chainrules_py.extend import find_rule
 
     array, text = (np.ndarray,), (str,)
     unknown = lambda x: x

@@ -24,7 +24,7 @@ from benchmarks.families import FAMILIES, family
 from benchmarks.programs import OURS, PROGRAMS, engine
 from benchmarks.registries import Own, many_words, state, word
 from benchmarks.timing import medians
-from chainrules_py import find_rule
+from chainrules_py.extend import find_rule
 
 Row = tuple[str, str, str]
 

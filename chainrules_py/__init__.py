@@ -4,14 +4,16 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 `frule` and `rrule`.
 """
 
-from chainrules_py import composites, rules, vocabulary
-from chainrules_py.config import Capability, Config, ForwardMode, Mutation, ReverseMode
+# What computes the words, and what derives them, is announced there.
+from chainrules_py import composites as composites
+from chainrules_py import rules as rules
+from chainrules_py import vocabulary as vocabulary
+from chainrules_py.config import Config, ForwardMode, Mutation, ReverseMode
 from chainrules_py.engines.export import export
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.errors import (
     AmbiguousRuleError,
     ChainRulesError,
-    ContractError,
     ConvergenceError,
     DegeneracyWarning,
     MutationError,
@@ -24,8 +26,6 @@ from chainrules_py.errors import (
     UnsupportedKeywordError,
 )
 from chainrules_py.primitives.primitive import Primitive, primitive
-from chainrules_py.primitives.rows.alias import alias
-from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.explain import coverage, explain, rules_for
 from chainrules_py.registry.pens import (
     bilinear_rule,
@@ -35,44 +35,24 @@ from chainrules_py.registry.pens import (
     rule,
     scalar_rule,
 )
-from chainrules_py.registry.table import find_rule
-from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
+from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.space import Space, project, space, zero_tangent
+from chainrules_py.tangents.space import project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import (
-    AbstractTangent,
-    AbstractZero,
-    NoTangent,
-    NotImplementedTangent,
-    ZeroTangent,
-    is_zero,
-)
-from chainrules_py.values.arrays import Array, Numeric, Scalar, Tracer, lazy_array_type
-from chainrules_py.values.library import Library
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent, is_zero
+from chainrules_py.values.arrays import Array, Numeric, Scalar
 from chainrules_py.values.structure import register_structure
 from chainrules_py.values.tracers import ignore_derivatives
-from chainrules_py.values.type_info import (
-    is_mutable_destination,
-    namespace,
-    register_array_type,
-    register_scalar_type,
-)
 
 __all__ = [
-    "AbstractTangent",
-    "AbstractZero",
     "AmbiguousRuleError",
     "Array",
-    "Capability",
     "ChainRulesError",
     "Config",
-    "ContractError",
     "ConvergenceError",
     "DegeneracyWarning",
     "ForwardMode",
-    "Library",
     "LinearMap",
     "Mutation",
     "MutationError",
@@ -87,49 +67,31 @@ __all__ = [
     "ReverseMode",
     "RuleError",
     "Scalar",
-    "Space",
     "Tangent",
-    "Thunk",
-    "Tracer",
     "TracerError",
     "UnsupportedKeywordError",
     "ZeroTangent",
-    "accumulate",
     "add_tangents",
-    "alias",
     "bilinear_rule",
-    "bind",
-    "composites",
-    "canonicalize",
     "coverage",
     "explain",
     "export",
-    "find_rule",
     "frule",
     "identity",
     "ignore_derivatives",
-    "is_mutable_destination",
     "is_zero",
-    "lazy_array_type",
     "linear_rule",
-    "move",
-    "namespace",
     "non_differentiable",
     "opt_out",
     "primitive",
     "project",
-    "register_array_type",
-    "register_scalar_type",
     "register_structure",
     "rrule",
     "rule",
-    "rules",
     "rules_for",
     "scalar_rule",
-    "scale",
     "space",
     "unthunk",
-    "vocabulary",
     "zero_tangent",
 ]
 

@@ -12,25 +12,29 @@ import importlib
 from typing import Any
 
 _HOMES: dict[str, str] = {
-    "chainrules_py.errors": "describe register_adviser",
-    "chainrules_py.values.arrays": "beside number_home number_homes",
-    "chainrules_py.values.library": "Memory",
+    "chainrules_py.errors": "ContractError describe register_adviser",
+    "chainrules_py.config": "Capability",
+    "chainrules_py.values.arrays": "Tracer beside lazy_array_type number_home number_homes",
+    "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.memory": "has_known_layout makers refuse_plain share_memory viewers",
-    "chainrules_py.values.pytree": ("LEAF TreeDef exactly flatten map_leaves partition unflatten"),
+    "chainrules_py.values.pytree": "LEAF TreeDef exactly flatten map_leaves partition unflatten",
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of when_registered"
     ),
     "chainrules_py.values.tracers": "find_tracers highest_tracer",
-    "chainrules_py.values.type_info": "namespace_of refuse_type register_host type_info",
+    "chainrules_py.values.type_info": (
+        "is_mutable_destination namespace namespace_of refuse_type register_array_type "
+        "register_host register_scalar_type type_info"
+    ),
     "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
     "chainrules_py.primitives.closures.freeze": "CapturedValues frozen global_names",
     "chainrules_py.primitives.closures.search": "attributes content",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
-    "chainrules_py.primitives.plugins": ("Layer default_engine hosted later see see_all see_roots"),
+    "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.rows.alias": (
-        "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS aliases"
+        "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.rows.derive": "derive rows_of",
     "chainrules_py.primitives.signature": "parameters_of",
@@ -38,18 +42,21 @@ _HOMES: dict[str, str] = {
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all"
     ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
-    "chainrules_py.tangents.space": "StructureSpace fit kind_of",
+    "chainrules_py.tangents.space": "Space StructureSpace fit kind_of",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
+    "chainrules_py.tangents.zeros": "AbstractTangent AbstractZero",
+    "chainrules_py.tangents.thunks": "Thunk",
+    "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
     ),
-    "chainrules_py.registry.bind.bind": "Bound annotate part shares_a_run",
-    "chainrules_py.registry.bind.entries": ("assembled canonical dense densely flat opened"),
+    "chainrules_py.registry.bind.bind": "Bound annotate bind part shares_a_run",
+    "chainrules_py.registry.bind.entries": "assembled canonical dense densely flat opened",
     "chainrules_py.registry.explain": "demand_rule",
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule",
-    "chainrules_py.registry.table": "name_of primal_of unbind",
+    "chainrules_py.registry.table": "find_rule name_of primal_of unbind",
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -68,6 +68,9 @@ from chainrules_py.composites.solvers.trees import (
     mirrored,
     started,
 )
+from chainrules_py.config import (
+    Capability,
+)
 from chainrules_py.engines.export import (
     Kernel,
     Resolved,
@@ -95,6 +98,7 @@ from chainrules_py.engines.reuse_value import (
     known_value,
 )
 from chainrules_py.errors import (
+    ContractError,
     describe,
     register_adviser,
 )
@@ -141,6 +145,7 @@ from chainrules_py.primitives.rows.alias import (
     AsOption,
     Call,
     Lowering,
+    alias,
     aliases,
 )
 from chainrules_py.primitives.rows.derive import (
@@ -165,6 +170,7 @@ from chainrules_py.registry.bind.batch import (
 from chainrules_py.registry.bind.bind import (
     Bound,
     annotate,
+    bind,
     part,
     shares_a_run,
 )
@@ -190,6 +196,7 @@ from chainrules_py.registry.statement import (
     Rule,
 )
 from chainrules_py.registry.table import (
+    find_rule,
     name_of,
     primal_of,
     unbind,
@@ -205,6 +212,12 @@ from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,
 )
+from chainrules_py.tangents.arithmetic import (
+    accumulate,
+    canonicalize,
+    move,
+    scale,
+)
 from chainrules_py.tangents.boundary import (
     check_cotangent,
     deliver,
@@ -219,12 +232,20 @@ from chainrules_py.tangents.pytree import (
     unflatten_tangent,
 )
 from chainrules_py.tangents.space import (
+    Space,
     StructureSpace,
     fit,
     kind_of,
 )
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
+)
+from chainrules_py.tangents.thunks import (
+    Thunk,
+)
+from chainrules_py.tangents.zeros import (
+    AbstractTangent,
+    AbstractZero,
 )
 from chainrules_py.tracing.array_like import (
     ArrayLike,
@@ -257,11 +278,14 @@ from chainrules_py.tracing.trace import (
     note_rule,
 )
 from chainrules_py.values.arrays import (
+    Tracer,
     beside,
+    lazy_array_type,
     number_home,
     number_homes,
 )
 from chainrules_py.values.library import (
+    Library,
     Memory,
 )
 from chainrules_py.values.memory import (
@@ -293,14 +317,20 @@ from chainrules_py.values.tracers import (
     highest_tracer,
 )
 from chainrules_py.values.type_info import (
+    is_mutable_destination,
+    namespace,
     namespace_of,
     refuse_type,
+    register_array_type,
     register_host,
+    register_scalar_type,
     type_info,
 )
 
 __all__ = [
     "ABSENT",
+    "AbstractTangent",
+    "AbstractZero",
     "Alias",
     "ArrayLike",
     "AsOperand",
@@ -308,9 +338,11 @@ __all__ = [
     "Bound",
     "Cache",
     "Call",
+    "Capability",
     "CapturedValues",
     "Classes",
     "Closure",
+    "ContractError",
     "Coordinates",
     "DEEP",
     "Gradient",
@@ -319,6 +351,7 @@ __all__ = [
     "Kernel",
     "LEAF",
     "Layer",
+    "Library",
     "Lowering",
     "METHODS",
     "Memory",
@@ -332,17 +365,22 @@ __all__ = [
     "Settled",
     "SettledCalls",
     "Site",
+    "Space",
     "StructureSpace",
     "Support",
     "Tableau",
+    "Thunk",
     "Trace",
+    "Tracer",
     "Tree",
     "TreeDef",
     "UFUNC_KEYWORDS",
     "Unbroadcast",
+    "accumulate",
     "adjoint",
     "adjugate_by_svd",
     "advise",
+    "alias",
     "aliases",
     "annotate",
     "anything_known",
@@ -355,9 +393,11 @@ __all__ = [
     "basis",
     "batched",
     "beside",
+    "bind",
     "block",
     "call_native",
     "canonical",
+    "canonicalize",
     "check_cotangent",
     "cholesky_rules",
     "choose_standard",
@@ -385,6 +425,7 @@ __all__ = [
     "exactly",
     "explain_error",
     "fields_of",
+    "find_rule",
     "find_tracers",
     "fit",
     "flat",
@@ -404,12 +445,14 @@ __all__ = [
     "inner_standard",
     "interp_standard",
     "invalidate",
+    "is_mutable_destination",
     "is_static",
     "is_structure_type",
     "joining_composites",
     "kind_of",
     "known_value",
     "later",
+    "lazy_array_type",
     "leaf_cotangents",
     "leaf_tangents",
     "makers",
@@ -418,7 +461,9 @@ __all__ = [
     "mapping_composites",
     "matrix_rank_standard",
     "mirrored",
+    "move",
     "name_of",
+    "namespace",
     "namespace_of",
     "nan_to_num_standard",
     "nanmax_standard",
@@ -451,15 +496,18 @@ __all__ = [
     "refuse_plain",
     "refuse_type",
     "register_adviser",
+    "register_array_type",
     "register_frule",
     "register_host",
     "register_leaf",
     "register_rrule",
+    "register_scalar_type",
     "resolved",
     "roots_standard",
     "row",
     "rows_of",
     "scalar_at_home",
+    "scale",
     "see",
     "see_all",
     "see_roots",

@@ -11,7 +11,7 @@ numbers = itertools.count(1)  # an inner differentiation begins later, so its nu
 together = functools.partial(zip, strict=True)
 
 
-class Value(cr.Tracer):
+class Value(extend.Tracer):
     """Stands for a value; what it carries is its place among the cotangents, or its tangent."""
 
     __payload__ = level = None
@@ -30,10 +30,10 @@ class Value(cr.Tracer):
         found, of = self.trace.split(operands)
         values = extend.unflatten(of, [x.__payload__ for x in found])
         types, wanted = tuple(map(type, values)), tuple([bool(x.num_leaves) for x in of.children])
-        if cr.find_rule(word, types, config) is None and word.has_body and not word.opaque:
+        if extend.find_rule(word, types, config) is None and word.has_body and not word.opaque:
             return word.__wrapped__(*operands, **options)  # look into it
         rule = extend.demand_rule(word, types, config, self.trace.mode)
-        bound = cr.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
+        bound = extend.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
         if bound is None:  # no derivative flows
             return (primal or word)(*values, **options)
         return self.trace.run(bound, found, of, values, options)
@@ -132,7 +132,7 @@ def vjp(f, *xs):
 def jvp(f, xs, dots):
     """Compute the value and its tangent, for one tangent per operand."""
     trace = Trace("forward")
-    found, out = trace.split(f(*trace.enter(xs, cr.canonicalize(xs, dots))[0]))
+    found, out = trace.split(f(*trace.enter(xs, extend.canonicalize(xs, dots))[0]))
     y = extend.unflatten(out, [x.__payload__ for x in found])
     return y, extend.unflatten_tangent(out, [x.carried for x in found])
 

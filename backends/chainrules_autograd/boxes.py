@@ -15,8 +15,9 @@ from autograd.extend import Box
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox
 
-from chainrules_py import Tracer, TracerError
+from chainrules_py import TracerError
 from chainrules_py.extend import (
+    Tracer,
     aliases,
     describe,
     flatten,

@@ -20,26 +20,19 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_py import (
-    NotDifferentiableError,
-    Primitive,
-    Space,
-    ZeroTangent,
-    bind,
-    find_rule,
-    is_zero,
-    space,
-    unthunk,
-)
+from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
     Bound,
     Closure,
     HigherOrder,
     Operator,
+    Space,
+    bind,
     closed,
     demand_rule,
     describe,
+    find_rule,
     flatten,
     flatten_tangent,
     hosted,

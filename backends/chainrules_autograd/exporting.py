@@ -16,13 +16,15 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_py import Primitive, bind, find_rule
+from chainrules_py import Primitive
 from chainrules_py.extend import (
     Cache,
     Resolved,
     Support,
     aliases,
+    bind,
     exactly,
+    find_rule,
     is_static,
     name_of,
     number_home,

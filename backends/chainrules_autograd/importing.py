@@ -12,13 +12,15 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
-from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
+from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
+    canonicalize,
     declared,
     flatten,
     flatten_tangent,
     kind_of,
     name_of,
+    namespace,
     parameters_of_imported,
     partition,
     state_imported,

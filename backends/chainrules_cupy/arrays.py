@@ -9,8 +9,7 @@ import cupy
 
 from chainrules_cupy import namespace
 from chainrules_cupy.lazy import Fuser
-from chainrules_py import Library, register_array_type
-from chainrules_py.extend import Memory, makers
+from chainrules_py.extend import Library, Memory, makers, register_array_type
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ from typing import Any
 import cupy
 
 from chainrules_cupy.namespace import SPECIAL
-from chainrules_py import alias
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import alias
 
 __all__: list[str] = []
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 
-from chainrules_py import Library, RuleError, register_array_type
+from chainrules_py import RuleError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import aliases
+from chainrules_py.extend import Library, aliases, register_array_type
 
 __all__ = ["Expression", "Program", "trace"]
 

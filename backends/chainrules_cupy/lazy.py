@@ -16,9 +16,9 @@ import numpy as np
 from chainrules_cupy import kernels, namespace
 from chainrules_cupy.expressions import Expression, Program, words
 from chainrules_cupy.kernels import Kernel, kernel_for
-from chainrules_py import Library, Primitive, Scalar, Tracer, register_array_type, vocabulary
+from chainrules_py import Primitive, Scalar, vocabulary
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import aliases
+from chainrules_py.extend import Library, Tracer, aliases, register_array_type
 
 __all__ = ["Fuser", "Waiting", "lazily"]
 

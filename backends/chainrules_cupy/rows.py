@@ -10,10 +10,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from chainrules_py import alias
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Alias,
+    alias,
     derive,
     find_tracers,
     later,

@@ -8,8 +8,8 @@ from typing import Any
 import dask.array as da
 
 from chainrules_dask import namespace
-from chainrules_py import Library, NotDifferentiableError, register_array_type
-from chainrules_py.extend import Memory, kind_of
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import Library, Memory, kind_of, register_array_type
 
 __all__ = ["check_known"]
 

@@ -16,8 +16,8 @@ import dask.array as da
 import dask.config
 from dask.delayed import Delayed, delayed
 
-from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent, accumulate
-from chainrules_py.extend import default_engine, fields_of, is_structure_type, rebuild
+from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent
+from chainrules_py.extend import accumulate, default_engine, fields_of, is_structure_type, rebuild
 
 __all__ = ["map_reduce_grad", "row_blocks"]
 

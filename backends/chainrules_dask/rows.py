@@ -13,8 +13,10 @@ import dask.array as da
 import numpy as np
 from dask.tokenize import normalize_token
 
-from chainrules_py import Array, Tracer, TracerError, alias, linear_rule, primitive
+from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py.extend import (
+    Tracer,
+    alias,
     derive,
     describe,
     find_tracers,

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
 
-from chainrules_py import Library, Scalar, lazy_array_type, register_array_type
+from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Library, lazy_array_type, register_array_type
 from chainrules_py.vocabulary.linalg import resolution
 
 __all__ = ["Concrete", "JaxArray", "is_traced", "silent"]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, Tracer, ignore_derivatives
+from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import array_of, find_tracers, type_info
+from chainrules_py.extend import Tracer, array_of, find_tracers, type_info
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from chainrules_numpy.broadcasting import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
-from chainrules_py import Library, register_array_type, register_scalar_type
-from chainrules_py.extend import number_homes
+from chainrules_py.extend import Library, number_homes, register_array_type, register_scalar_type
 
 __all__ = ["adjoint", "finite", "half"]
 

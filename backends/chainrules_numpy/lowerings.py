@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Primitive, Tracer, UnsupportedKeywordError
+from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     AsOperand,
     AsOption,
     Call,
     Lowering,
+    Tracer,
     beside,
     find_tracers,
     parameters_of,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 
-import chainrules_py
+from chainrules_py import extend
 
 __all__ = ["alias"]
 
-alias = functools.partial(chainrules_py.alias, late=True)
+alias = functools.partial(extend.alias, late=True)

@@ -15,9 +15,9 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.methods import refused
 from chainrules_numpy.rows import alias
-from chainrules_py import Tracer, TracerError, ignore_derivatives
+from chainrules_py import TracerError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import refuse_plain
+from chainrules_py.extend import Tracer, refuse_plain
 
 __all__: list[str] = []
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_py import Tracer, alias, ignore_derivatives
+from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import advise, find_tracers, kind_of, type_info
+from chainrules_py.extend import Tracer, advise, alias, find_tracers, kind_of, type_info
 
 __all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
 

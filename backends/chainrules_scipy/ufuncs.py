@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, alias
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, kind_of
+from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
 
 __all__: list[str] = []

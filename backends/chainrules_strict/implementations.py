@@ -15,11 +15,14 @@ import array_api_strict as xp
 import numpy as np
 from array_api_strict._array_object import Array as Strict
 
-from chainrules_py import Library, Primitive, Scalar, Tracer, register_array_type, vocabulary
+from chainrules_py import Primitive, Scalar, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
+    Library,
     Memory,
+    Tracer,
     map_leaves,
+    register_array_type,
     see,
     type_info,
 )

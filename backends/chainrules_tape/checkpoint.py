@@ -16,9 +16,10 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import MutationError, Tracer
+from chainrules_py import MutationError
 from chainrules_py.extend import (
     LEAF,
+    Tracer,
     describe,
     find_tracers,
     flatten,

@@ -16,17 +16,18 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_py import (
+from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py.extend import (
     Library,
-    NotDifferentiableError,
-    ZeroTangent,
-    add_tangents,
+    Support,
     bind,
-    is_zero,
+    demand_rule,
+    describe,
+    name_of,
     register_array_type,
-    unthunk,
+    resolved,
+    stated,
 )
-from chainrules_py.extend import Support, demand_rule, describe, name_of, resolved, stated
 
 __all__ = ["export", "supports", "words"]
 

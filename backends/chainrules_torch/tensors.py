@@ -9,8 +9,8 @@ import array_api_compat.torch as xp
 import numpy as np
 import torch
 
-from chainrules_py import Library, Scalar, register_array_type
-from chainrules_py.extend import Memory, register_leaf
+from chainrules_py import Scalar
+from chainrules_py.extend import Library, Memory, register_array_type, register_leaf
 
 __all__ = [
     "TENSOR",

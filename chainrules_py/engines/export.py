@@ -9,9 +9,9 @@ An exporter is a package that knows one engine. It announces itself by an entry 
 
 What every exporter needs besides stands here: what a call comes down to (`resolved`), operands as
 the flat list of arrays that engines work with (`partition`), and, for engines that see nothing
-inside of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound by
-`chainrules_py.bind`; where the engine does not say beforehand which half it will need, for both. An
-engine that sees primitives being called in a program that it traces registers so with
+inside of a function, one that computes and whose derivatives compute (`Kernel`). Rules are bound
+by `chainrules_py.extend.bind`; where the engine does not say beforehand which half it will need,
+for both. An engine that sees primitives being called in a program that it traces registers so with
 `chainrules_py.extend.register_host`.
 """
 

@@ -275,7 +275,8 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
 
     Examples
     --------
-    >>> from chainrules_py import find_rule, primitive
+    >>> from chainrules_py import primitive
+    >>> from chainrules_py.extend import find_rule
     >>> @primitive
     ... def doubled(x):
     ...     return x + x

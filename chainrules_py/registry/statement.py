@@ -158,7 +158,7 @@ class Statement:
 class Rule:
     """Rule found for a function and types: a statement per mode, often the same one.
 
-    Engines give it to `chainrules_py.bind`, which keeps what it makes in ``bound``.
+    Engines give it to `chainrules_py.extend.bind`, which keeps what it makes in ``bound``.
     """
 
     __slots__ = ("bound", "forward", "primal", "reverse")

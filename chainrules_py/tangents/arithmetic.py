@@ -313,7 +313,8 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
 
     Examples
     --------
-    >>> from chainrules_py import Thunk, ZeroTangent
+    >>> from chainrules_py import ZeroTangent
+    >>> from chainrules_py.extend import Thunk
     >>> total, owned = ZeroTangent(), False
     >>> for t in (1.0, ZeroTangent(), Thunk(lambda: 2.0)):
     ...     total, owned = accumulate(total, t, owned)

@@ -169,7 +169,7 @@ def deliver(t: Any) -> Any:
 
     Examples
     --------
-    >>> from chainrules_py import Thunk
+    >>> from chainrules_py.extend import Thunk
     >>> deliver(Tangent[tuple](Thunk(lambda: 2.0), 3.0))
     Tangent[tuple](2.0, 3.0)
     """

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import find_rule, primitive, rrule
+from chainrules_py import primitive, rrule
 from chainrules_py.compat import augmented_rule
+from chainrules_py.extend import find_rule
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp, vjp
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_py import UnsupportedKeywordError, bind, find_rule, frule, rrule
+from chainrules_py import UnsupportedKeywordError, frule, rrule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import bind, find_rule
 from chainrules_tape import grad, jacobian, jvp, vjp
 
 rng = np.random.default_rng(1)

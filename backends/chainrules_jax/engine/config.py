@@ -17,7 +17,6 @@ from chainrules_py import (
     NoTangent,
     ReverseMode,
     ZeroTangent,
-    canonicalize,
     is_zero,
     register_structure,
     space,
@@ -25,6 +24,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     TreeDef,
+    canonicalize,
     densely,
     flatten_tangent,
     partition,

@@ -19,12 +19,13 @@ from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import OURS, as_values
-from chainrules_py import Primitive, find_rule, rules_for
+from chainrules_py import Primitive, rules_for
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     Layer,
     Rule,
+    find_rule,
     register_host,
 )
 

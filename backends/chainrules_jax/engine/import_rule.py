@@ -13,13 +13,15 @@ import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
-from chainrules_py import NoTangent, Primitive, canonicalize, is_zero, namespace, zero_tangent
+from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
     TreeDef,
+    canonicalize,
     declared,
     flatten_tangent,
     kind_of,
     name_of,
+    namespace,
     parameters_of_imported,
     partition,
     state_imported,

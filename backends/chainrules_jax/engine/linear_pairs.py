@@ -17,22 +17,16 @@ from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
-from chainrules_py import (
-    NoTangent,
-    NotDifferentiableError,
-    RuleError,
-    ZeroTangent,
-    bind,
-    find_rule,
-    unthunk,
-)
+from chainrules_py import NoTangent, NotDifferentiableError, RuleError, ZeroTangent, unthunk
 from chainrules_py.compat import CustomFunction
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
     TreeDef,
+    bind,
     demand_rule,
     describe,
+    find_rule,
     flatten_tangent,
     hosted,
     shares_a_run,

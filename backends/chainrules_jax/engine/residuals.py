@@ -11,8 +11,7 @@ from typing import Any, final
 
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.pytrees import is_value
-from chainrules_py import Space
-from chainrules_py.extend import Closure, StructureSpace, closed, flatten, unflatten
+from chainrules_py.extend import Closure, Space, StructureSpace, closed, flatten, unflatten
 
 __all__ = ["Kept"]
 

@@ -11,13 +11,12 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_py import (
     UnsupportedKeywordError,
-    alias,
     ignore_derivatives,
     non_differentiable,
     primitive,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call
+from chainrules_py.extend import Call, alias
 from chainrules_py.extend import decompositions_composites as m
 
 __all__: list[str] = []

@@ -10,9 +10,9 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
-from chainrules_py import Tracer, ignore_derivatives, non_differentiable, primitive
+from chainrules_py import ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call
+from chainrules_py.extend import Call, Tracer
 from chainrules_py.extend import indexing_composites as i
 
 __all__: list[str] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.sparse._base import _spbase
 
-from chainrules_py import Tracer
+from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse, product
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import Tracer, accumulate, is_mutable_destination, is_zero
+from chainrules_py import is_zero
+from chainrules_py.extend import Tracer, accumulate, is_mutable_destination
 
 __all__ = ["Cotangents"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import AbstractTangent, is_zero, unthunk
+from chainrules_py import is_zero, unthunk
+from chainrules_py.extend import AbstractTangent
 from chainrules_tape.core.cotangents import Cotangents
 
 __all__ = ["LEAF", "Leaf", "Links", "OneMaybeZero", "Structured", "parents"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
-from chainrules_py import NotDifferentiableError, Tracer, TracerError
+from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     CapturedValues,
+    Tracer,
     describe,
     fields_of,
     is_structure_type,

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
-from chainrules_py import Primitive, Space
+from chainrules_py import Primitive
 from chainrules_py.extend import (
     CapturedValues,
     Recorder,
     Settled,
     SettledCalls,
+    Space,
     global_names,
     type_info,
 )

@@ -14,7 +14,6 @@ from chainrules_py import (
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
-    Space,
     ZeroTangent,
     is_zero,
     space,
@@ -22,6 +21,7 @@ from chainrules_py import (
     zero_tangent,
 )
 from chainrules_py.extend import (
+    Space,
     basis,
     block,
     column,

@@ -12,18 +12,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_py import (
-    NotDifferentiableError,
-    Space,
-    Tracer,
-    TracerError,
-    ZeroTangent,
-    is_zero,
-    space,
-)
+from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_zero, space
 from chainrules_py.extend import (
     DEEP,
     LEAF,
+    Space,
+    Tracer,
     TreeDef,
     batched,
     count,

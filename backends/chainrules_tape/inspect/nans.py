@@ -9,8 +9,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from chainrules_py import NanError, Tracer, unthunk
-from chainrules_py.extend import describe, fields_of, is_structure_type, namespace_of, type_info
+from chainrules_py import NanError, unthunk
+from chainrules_py.extend import (
+    Tracer,
+    describe,
+    fields_of,
+    is_structure_type,
+    namespace_of,
+    type_info,
+)
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import bind
-from chainrules_py.extend import Site, is_structure_type, type_info
+from chainrules_py.extend import Site, bind, is_structure_type, type_info
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import reopen

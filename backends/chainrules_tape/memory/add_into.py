@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import AbstractTangent, Space, Tracer
-from chainrules_py.extend import Bound, Trace, find_tracers
+from chainrules_py.extend import AbstractTangent, Bound, Space, Trace, Tracer, find_tracers
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording

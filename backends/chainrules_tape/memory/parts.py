@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import Space, space
-from chainrules_py.extend import kind_of
+from chainrules_py import space
+from chainrules_py.extend import Space, kind_of
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import Tracer, bind, find_rule, space
-from chainrules_py.extend import Cache, part, type_info
+from chainrules_py import space
+from chainrules_py.extend import Cache, Tracer, bind, find_rule, part, type_info
 from chainrules_py.vocabulary.views import duplicate, store
 from chainrules_tape.config import config
 from chainrules_tape.core.cotangents import Cotangents

@@ -10,8 +10,7 @@ import enum
 import weakref
 from typing import Any, NamedTuple, final
 
-from chainrules_py import Tracer
-from chainrules_py.extend import share_memory
+from chainrules_py.extend import Tracer, share_memory
 from chainrules_py.vocabulary.views import Index, read, sharing
 
 __all__ = [

@@ -11,19 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import (
-    MutationError,
-    Tracer,
-    TracerError,
-    ignore_derivatives,
-    is_mutable_destination,
-)
+from chainrules_py import MutationError, TracerError, ignore_derivatives
 from chainrules_py.extend import (
     ArrayLike,
+    Tracer,
     call_native,
     describe,
     find_tracers,
     in_place_operators,
+    is_mutable_destination,
     kind_of,
     refuse_exchange,
     refuse_plain,

@@ -12,13 +12,15 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import torch
 
-from chainrules_py import NoRuleError, Primitive, ZeroTangent, bind, find_rule, space, unthunk
+from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
     HigherOrder,
     ReusedValue,
     TreeDef,
+    bind,
     demand_rule,
+    find_rule,
     flatten_tangent,
     hosted,
     is_structure_type,

@@ -11,9 +11,9 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
-from chainrules_py import NotDifferentiableError, Primitive, find_rule
+from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Cache, closed, flatten, partition, resolved, unflatten
+from chainrules_py.extend import Cache, closed, find_rule, flatten, partition, resolved, unflatten
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,

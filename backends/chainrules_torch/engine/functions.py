@@ -20,9 +20,11 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py import AbstractZero, NoRuleError, Primitive, Space, unthunk
+from chainrules_py import NoRuleError, Primitive, unthunk
 from chainrules_py.extend import (
+    AbstractZero,
     Bound,
+    Space,
     StructureSpace,
     TreeDef,
     Unbroadcast,

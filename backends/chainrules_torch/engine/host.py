@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_py import Primitive, find_rule
+from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     Layer,
     anything_known,
+    find_rule,
     is_structure_type,
     known_value,
     register_host,

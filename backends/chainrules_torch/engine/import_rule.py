@@ -13,22 +13,15 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from chainrules_py import (
-    NoTangent,
-    Primitive,
-    Space,
-    ZeroTangent,
-    is_zero,
-    namespace,
-    primitive,
-    space,
-)
+from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
 from chainrules_py.extend import (
+    Space,
     assembled,
     canonical,
     flat,
     flatten,
     map_leaves,
+    namespace,
     opened,
     state_imported,
     without_rule,

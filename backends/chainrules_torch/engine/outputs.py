@@ -7,8 +7,15 @@ from typing import Any
 
 import torch
 
-from chainrules_py import Space, ZeroTangent, is_zero, unthunk
-from chainrules_py.extend import TreeDef, flatten, flatten_tangent, unflatten, unflatten_tangent
+from chainrules_py import ZeroTangent, is_zero, unthunk
+from chainrules_py.extend import (
+    Space,
+    TreeDef,
+    flatten,
+    flatten_tangent,
+    unflatten,
+    unflatten_tangent,
+)
 from chainrules_torch.engine.config import floats
 
 __all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]

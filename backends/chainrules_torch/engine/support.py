@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from chainrules_py import NoRuleError, find_rule
-from chainrules_py.extend import Support, primal_of, resolved, unbind
+from chainrules_py import NoRuleError
+from chainrules_py.extend import Support, find_rule, primal_of, resolved, unbind
 from chainrules_torch.engine.callback import is_compiled
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import is_program, plan_for

@@ -234,7 +234,7 @@ def bind(
 
     Examples
     --------
-    >>> from chainrules_py import find_rule
+    >>> from chainrules_py.extend import find_rule
     >>> from chainrules_py.vocabulary import multiply
     >>> types = (float, float)
     >>> bound = bind(find_rule(multiply, types), types, (True, False), "reverse")

@@ -25,7 +25,6 @@ from chainrules_py import (
     Tangent,
     ZeroTangent,
     explain,
-    find_rule,
     frule,
     ignore_derivatives,
     primitive,
@@ -33,6 +32,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py.compat import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_py.extend import find_rule
 from chainrules_py.testing import check_rule
 from chainrules_tape import Tape, grad, jvp, vjp
 
@@ -713,7 +713,8 @@ def test_saved_values_run_once_and_recomputed_ones_again():
 @pytest.mark.parametrize("name", ["pair", "vjp", "pair, recomputed", "vjp, recomputed"])
 def test_a_record_shows_the_arrays_that_it_holds(name):
     """Flat: so that an engine can guard them, and hand them to others."""
-    from chainrules_py import ReverseMode, bind
+    from chainrules_py import ReverseMode
+    from chainrules_py.extend import bind
     from chainrules_tape.config import config
 
     f, types = FORMS[name](), (np.ndarray, np.ndarray)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainrules_autograd
-from chainrules_py import ContractError, NoRuleError, UnsupportedKeywordError, export, primitive
+from chainrules_py import NoRuleError, UnsupportedKeywordError, export, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.compat import custom_vjp
 from chainrules_py.engines.export import (
@@ -20,6 +20,7 @@ from chainrules_py.engines.export import (
     stated,
 )
 from chainrules_py.engines.reuse_value import ReusedValue, known_value
+from chainrules_py.extend import ContractError
 from chainrules_py.primitives import plugins
 from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import BATTERY, CONSTANT, ONE_MODE, points

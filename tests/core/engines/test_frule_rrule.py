@@ -18,7 +18,6 @@ from chainrules_py import (
     ProjectionError,
     RuleError,
     Tangent,
-    Thunk,
     UnsupportedKeywordError,
     ZeroTangent,
     frule,
@@ -29,6 +28,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Thunk
 
 
 @primitive

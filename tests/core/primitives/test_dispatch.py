@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
-    Library,
     LinearMap,
     ProjectionError,
     ZeroTangent,
-    find_rule,
     frule,
     primitive,
-    register_array_type,
     rrule,
     rule,
     scalar_rule,
 )
+from chainrules_py.extend import Library, find_rule, register_array_type
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate
 from chainrules_py.primitives.plugins import Layer, layer_of
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chainrules_py import LinearMap, Numeric, find_rule, primitive, rrule, rule
+from chainrules_py import LinearMap, Numeric, primitive, rrule, rule
+from chainrules_py.extend import find_rule
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry import table

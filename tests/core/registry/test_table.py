@@ -18,7 +18,6 @@ from chainrules_py import (
     Array,
     Config,
     ForwardMode,
-    Library,
     LinearMap,
     NoRuleError,
     Numeric,
@@ -26,17 +25,16 @@ from chainrules_py import (
     RuleError,
     coverage,
     explain,
-    find_rule,
     frule,
     opt_out,
     primitive,
-    register_array_type,
     rrule,
     rule,
     rules_for,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Library, find_rule, register_array_type
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.registry.table import _statements

@@ -11,15 +11,14 @@ import pytest
 from chainrules_py import (
     NoTangent,
     ProjectionError,
-    Space,
     Tangent,
-    Thunk,
     ZeroTangent,
     project,
     space,
     unthunk,
     zero_tangent,
 )
+from chainrules_py.extend import Space, Thunk
 from chainrules_py.tangents.space import kind_of, spread
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
 
@@ -172,7 +171,7 @@ def test_kinds(x, kind):
 
 
 def test_arrays_without_a_device_have_a_space():
-    from chainrules_py import Library, register_array_type
+    from chainrules_py.extend import Library, register_array_type
 
     class Bare:
         """An array that knows its shape and dtype, and of no device."""

@@ -9,18 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import (
-    Array,
-    Library,
-    LinearMap,
-    Numeric,
-    RuleError,
-    find_rule,
-    lazy_array_type,
-    primitive,
-    register_array_type,
-    rule,
-)
+from chainrules_py import Array, LinearMap, Numeric, RuleError, primitive, rule
+from chainrules_py.extend import Library, find_rule, lazy_array_type, register_array_type
 
 
 def fresh() -> Any:

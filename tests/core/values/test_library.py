@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import Library, RuleError, lazy_array_type
-from chainrules_py.extend import Memory, see
+from chainrules_py import RuleError
+from chainrules_py.extend import Library, Memory, lazy_array_type, see
 from chainrules_py.values.library import check_library
 from chainrules_py.values.type_info import libraries
 

@@ -7,21 +7,19 @@ import threading
 import numpy as np
 import pytest
 
-from chainrules_py import (
-    Array,
+from chainrules_py import Array, NoRuleError, RuleError, Scalar, rrule
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import (
     Library,
-    NoRuleError,
-    RuleError,
-    Scalar,
+    Memory,
     Tracer,
     find_rule,
     namespace,
     register_array_type,
+    register_host,
     register_scalar_type,
-    rrule,
+    type_info,
 )
-from chainrules_py import vocabulary as v
-from chainrules_py.extend import Memory, register_host, type_info
 from chainrules_py.values import type_info as module
 from chainrules_py.values.arrays import number_home
 from chainrules_py.values.type_info import finite_test, libraries

@@ -20,13 +20,13 @@ from chainrules_py import (
     NoRuleError,
     NotDifferentiableError,
     UnsupportedKeywordError,
-    find_rule,
     primitive,
     rule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
+from chainrules_py.extend import find_rule
 from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
 from tests.engines.battery import softplus as user_softplus

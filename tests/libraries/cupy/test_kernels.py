@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import scipy.special
 
-from chainrules_py import Primitive, bind, find_rule, rrule, rules_for, vocabulary
+from chainrules_py import Primitive, rrule, rules_for, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.errors import RuleError
+from chainrules_py.extend import bind, find_rule
 from chainrules_py.testing import run_samples, to_numpy
 from chainrules_py.testing.run import words_of
 from chainrules_tape import grad, hvp, jvp

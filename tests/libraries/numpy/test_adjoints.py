@@ -9,8 +9,9 @@ import pytest
 
 from chainrules_numpy import adjoints
 from chainrules_numpy import library as numpy_library
-from chainrules_py import Array, LinearMap, bilinear_rule, find_rule, linear_rule, primitive, rule
+from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import find_rule
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.rules.decompositions import cholesky
 from chainrules_py.rules.linalg import solving

@@ -7,8 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError, alias
+from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError
 from chainrules_py.errors import RuleError
+from chainrules_py.extend import alias
 from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import parameters_of

@@ -11,7 +11,6 @@ from chainrules_py import (
     Primitive,
     ZeroTangent,
     frule,
-    namespace,
     primitive,
     project,
     rrule,
@@ -19,6 +18,7 @@ from chainrules_py import (
     vocabulary,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import namespace
 from chainrules_py.tangents.arithmetic import accumulate
 from chainrules_py.tangents.space import kind_of, spread
 from chainrules_py.testing import backend, to_numpy

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import frule, namespace, rrule
+from chainrules_py import frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.composites import decompositions as standard
+from chainrules_py.extend import namespace
 from chainrules_tape import grad, jvp
 
 RNG = np.random.default_rng(5)

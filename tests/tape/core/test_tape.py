@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
-    Library,
     LinearMap,
     NoTangent,
     NotDifferentiableError,
@@ -25,12 +24,12 @@ from chainrules_py import (
     ignore_derivatives,
     opt_out,
     primitive,
-    register_array_type,
     rrule,
     rule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Library, register_array_type
 from chainrules_tape import Tape, grad, jvp, value_and_grad, vjp
 
 

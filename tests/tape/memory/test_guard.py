@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import (
-    Library,
-    MutationError,
-    NotDifferentiableError,
-    primitive,
-    register_array_type,
-)
+from chainrules_py import MutationError, NotDifferentiableError, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Memory, type_info
+from chainrules_py.extend import Library, Memory, register_array_type, type_info
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
 from chainrules_tape.memory.guard import Guard
 

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from chainrules_py import Library, MutationError, register_array_type
-from chainrules_py.extend import Memory
+from chainrules_py import MutationError
+from chainrules_py.extend import Library, Memory, register_array_type
 from chainrules_tape import Tape, grad, value_and_grad, vjp
 from chainrules_tape.memory.guard import Guard
 

@@ -8,17 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from chainrules_py import (
-    Library,
-    LinearMap,
-    MutationError,
-    NoTangent,
-    TracerError,
-    ZeroTangent,
-    register_array_type,
-    rule,
-)
+from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, ZeroTangent, rule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Library, register_array_type
 from chainrules_tape import Tape, grad, hook, jvp, vjp
 
 RNG = np.random.default_rng(11)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import RuleError, UnsupportedKeywordError, alias, primitive
+from chainrules_py import RuleError, UnsupportedKeywordError, primitive
+from chainrules_py.extend import alias
 from chainrules_py.primitives.rows.alias import Call, aliases
 
 

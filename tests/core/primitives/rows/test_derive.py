@@ -84,7 +84,7 @@ def test_compiled_methods_say_their_parameters_in_a_first_line():
 
 
 def test_fallbacks_serve_libraries_that_have_nothing_of_the_name():
-    from chainrules_py import Library, register_array_type
+    from chainrules_py.extend import Library, register_array_type
 
     class Few:
         "Arrays of a library with four functions."

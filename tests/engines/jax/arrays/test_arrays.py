@@ -15,18 +15,9 @@ from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.host import is_native
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, split
-from chainrules_py import (
-    LinearMap,
-    NoTangent,
-    Primitive,
-    Tangent,
-    find_rule,
-    frule,
-    primitive,
-    rrule,
-    rule,
-)
+from chainrules_py import LinearMap, NoTangent, Primitive, Tangent, frule, primitive, rrule, rule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import find_rule
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances

@@ -1,0 +1,30 @@
+"""The face: few names, each of them told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import chainrules_py
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = "\n".join(p.read_text(encoding="utf-8") for p in sorted(DOCS.glob("**/*.md")))
+
+
+def test_a_person_can_read_the_list():
+    assert len(chainrules_py.__all__) <= 48
+    assert list(chainrules_py.__all__) == sorted(chainrules_py.__all__)
+
+
+@pytest.mark.parametrize("name", chainrules_py.__all__)
+def test_name_says_what_it_is_and_the_pages_tell_of_it(name):
+    assert (getattr(chainrules_py, name).__doc__ or "").strip()
+    assert re.search(rf"\b{name}\b", TEXT)
+
+
+def test_forms_from_other_systems_are_a_module_of_their_own():
+    from chainrules_py import compat
+
+    assert not {*compat.__all__} & {*chainrules_py.__all__}
