@@ -28,26 +28,22 @@ __all__ = [
     "TracerError",
     "UnsupportedKeywordError",
     "advise",
+    "advisers",
     "describe",
-    "register_adviser",
     "register_description",
 ]
 
 
-_advisers: list[Callable[[BaseException], str | None]] = []
+advisers: list[Callable[[BaseException], str | None]] = []
+"""Functions that look at errors of another library which a traced program raises.
 
-
-def register_adviser(adviser: Callable[[BaseException], str | None]) -> None:
-    """Have errors of another library looked at that a traced program raises.
-
-    ``adviser(error)`` gives what to write instead, as a note on the error, or None.
-    """
-    _advisers.append(adviser)
+``adviser(error)`` gives what to write instead, as a note on the error, or None.
+"""
 
 
 def advise(error: BaseException) -> None:
     """Note on an error of another library what to write instead, if anybody knows."""
-    for adviser in _advisers:
+    for adviser in advisers:
         if (note := adviser(error)) is not None:
             error.add_note(note)
 

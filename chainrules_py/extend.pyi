@@ -99,8 +99,8 @@ from chainrules_py.engines.reuse_value import (
 )
 from chainrules_py.errors import (
     ContractError,
+    advisers,
     describe,
-    register_adviser,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -380,6 +380,7 @@ __all__ = [
     "adjoint",
     "adjugate_by_svd",
     "advise",
+    "advisers",
     "alias",
     "aliases",
     "annotate",
@@ -495,7 +496,6 @@ __all__ = [
     "refuse_exchange",
     "refuse_plain",
     "refuse_type",
-    "register_adviser",
     "register_array_type",
     "register_frule",
     "register_host",

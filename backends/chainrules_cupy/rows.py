@@ -13,11 +13,11 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Alias,
+    advisers,
     alias,
     derive,
     find_tracers,
     later,
-    register_adviser,
     rows_of,
     see,
     see_roots,
@@ -124,4 +124,4 @@ def _instead(name: str) -> str:
     return "it with NumPy's functions"
 
 
-register_adviser(_advice)
+advisers.append(_advice)

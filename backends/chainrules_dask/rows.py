@@ -16,11 +16,11 @@ from dask.tokenize import normalize_token
 from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py.extend import (
     Tracer,
+    advisers,
     alias,
     derive,
     describe,
     find_tracers,
-    register_adviser,
     rows_of,
     see,
     see_all,
@@ -152,4 +152,4 @@ def _advice(error: BaseException) -> str | None:
     )
 
 
-register_adviser(_advice)
+advisers.append(_advice)

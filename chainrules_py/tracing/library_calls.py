@@ -69,7 +69,7 @@ class Site:
         operands = tuple(map(fresh, operands))
         table = self.cache.open()
         classes = tuple(map(type, operands))
-        tracers = [x for x in operands if isinstance(x, Tracer)]
+        tracers: list[Any] = [x for x in operands if isinstance(x, Tracer)]
         step = None
         if (
             self.primal is not None

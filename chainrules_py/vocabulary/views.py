@@ -207,7 +207,7 @@ def stacked(values: Any, like: Any) -> Any:
     xp: Any = type_info(type(like)).namespace
     if not find_tracers(values):
         return values if xp is None else xp.asarray(values)
-    if isinstance(values, Tracer):
+    if issubclass(type(values), Tracer):
         return lift(values, to=xp)
     return stack(*[stacked(value, like) for value in values])
 

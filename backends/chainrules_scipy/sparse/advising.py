@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse import linalg
 from scipy.sparse._base import _spbase
 
-from chainrules_py.extend import advise, register_adviser
+from chainrules_py.extend import advise, advisers
 from chainrules_scipy.sparse.traced import CAN, TracedSparse
 
 __all__: list[str] = []
@@ -70,4 +70,4 @@ def _advice(error: BaseException) -> str | None:
     return None
 
 
-register_adviser(_advice)
+advisers.append(_advice)

@@ -255,4 +255,4 @@ class Closed:
 
 def frozen(x: Any) -> Any:
     """Return a tracer as it is now, whatever is written to it later; other values as they are."""
-    return x.frozen() if isinstance(x, Tracer) else x
+    return x.frozen() if issubclass(type(x), Tracer) else x

@@ -82,7 +82,7 @@ def add_pulled(bars: Cotangents, link: int, bar: Any, of: Any) -> None:
 def adds_traced(bars: Cotangents, link: int, y_bar: Any, where: Any) -> bool:
     """Add to a small part of a traced buffer of our own."""
     total = bars[link]
-    if not isinstance(total, Tracer):
+    if not issubclass(type(total), Tracer):
         return False
     small = (
         not isinstance(y_bar, AbstractTangent)

@@ -30,7 +30,7 @@ def like(x: Any, values: Any) -> Any:
         return cls(values)
     device = getattr(x, "device", None)
     keywords = {} if device is None else {"device": device}
-    return type_info(cls).namespace.asarray(np.array(values), dtype=x.dtype, **keywords)  # type: ignore[union-attr]
+    return type_info(cls).namespace.asarray(np.array(values), dtype=x.dtype, **keywords)
 
 
 @final
