@@ -82,12 +82,9 @@ class ArrayLike(PythonProtocols):
         if engines != {cls.engine}:
             return None
         site = Site(primitive)
-        rule = site.rule(tuple([type_info(c).dispatch_type for c in classes]), cls.config)
-        statement = rule and (rule.reverse or rule.forward)
-        if statement is not None and not statement.recipe.may_view(primitive):
-            step = cls.make_step(site, classes)
-            if step is not None:
-                return step
+        step = cls.make_step(site, classes)
+        if step is not None:
+            return step
         call = cls.make_call(site, classes)
         return None if call is None else lambda *operands, **options: call(operands, options)
 

@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.config import Config
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.plugins import failures, module_of, see
@@ -19,7 +18,7 @@ from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.normal_form import scalar_at_home
-from chainrules_py.registry.table import find_rule, name_of
+from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import viewers
 from chainrules_py.values.tracers import find_tracers, highest_tracer
@@ -98,10 +97,6 @@ class Site:
             operands = _with_arrays(operands, self.primal)
         operands, options = self.primitive.normalise(operands, options)
         return tracer.__trace__(self.primitive, operands, options, self.primal)
-
-    def rule(self, payloads: tuple[type, ...], config: Config) -> Any:
-        """Find the rule for payloads of these types; None where there is none."""
-        return find_rule(self.primitive, payloads, config)
 
 
 SEQUENCES = (list, tuple)

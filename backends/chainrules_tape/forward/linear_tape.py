@@ -6,8 +6,7 @@ for each call, but played forwards, for one direction or for many at once.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
 from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk
@@ -20,10 +19,9 @@ from chainrules_py.extend import (
     describe,
     note_rule,
 )
-from chainrules_tape.config import config
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape, Closed
-from chainrules_tape.core.variable import OnTape
+from chainrules_tape.core.variable import OnTape, Recording
 from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.write import Writable
 
@@ -138,34 +136,31 @@ def _gathered(link: Any, dots: dict[int, Any]) -> Any:
 _ZERO = ZeroTangent()
 
 
-class Linearizing(Trace):
-    """Tracing of linearizations: the link of a variable is the index of its record."""
+class Linearizing(Recording):
+    """Tracing of linearizations: as of reverse mode, but a record holds a push."""
 
     mode = "linearize"
-    config = config
-    at = operator.attrgetter("tape")
-    link = operator.attrgetter("index")
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Fields:
         """Return the link of a structure."""
         return Fields(cls, links)
 
-    def part(self, at: LinearTape, link: int, value: Any, key: Any) -> int:
+    def part(self, at: BareTape, link: int, value: Any, key: Any) -> int:
         """Record that a field was read from a result; give the index of that record."""
         at.append((field, (link,), key))
         return len(at) - 1
 
-    def leave(self, at: LinearTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
+    def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what makes the links of a record: the tuple of them."""
+        return tuple
+
+    def leave(self, at: BareTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Append the record, watch over the arrays, and return the variable."""
         index = len(at)
         at.append(out)
         for array in arrays:
             at.guard.hold(array, out[:1])
         return at.classes[type(y)](y, at, index)
-
-    def wrap(self, value: Any, at: LinearTape, link: int) -> Any:
-        """Return a value whose tangent a record gives."""
-        return at.classes[type(value)](value, at, link)
 
 
 class LinearVariable(SettledCalls, Writable, OnTape):

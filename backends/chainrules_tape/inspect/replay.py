@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.extend import Site, bind, is_structure_type, type_info
-from chainrules_tape.config import config
+from chainrules_py.extend import is_structure_type, type_info
 from chainrules_tape.core.tape import BareTape
-from chainrules_tape.core.variable import reopen
+from chainrules_tape.core.variable import BareVariable, reopen
 from chainrules_tape.inspect.kept_calls import KeptCall
 
 __all__ = ["replayed"]
@@ -44,7 +43,6 @@ def recorded_again(tape: BareTape, record: Any, call: KeptCall) -> Any:
     operands = [reopen(payload, link, tape) for payload, link in call.opened]
     classes = tuple(map(type, operands))
     wanted = tuple([link is not None for _, link in call.opened])
-    rule = Site(call.primitive, call.primal).rule(classes, config)
-    bound = bind(rule, classes, wanted, "reverse", primal=call.primal, config=config)
+    _, bound = BareVariable.tracing.find(call.primitive, call.primal, classes, wanted)
     assert bound is not None  # as it was when the call was recorded
     return bound.run(record[1], *operands, **call.options)[1]
