@@ -31,7 +31,7 @@ class Recording(Trace):
     at = operator.attrgetter("tape")
     link = operator.attrgetter("index")
 
-    def fields(self, cls: type, links: dict[Any, Any]) -> dict[Any, Any]:
+    def fields(self, cls: type, links: dict[Any, Any]) -> Any:
         """Return the indices of the fields that have a record, by their keys."""
         return links
 
