@@ -220,6 +220,8 @@ def register_array_type(cls: type, library: Library) -> None:
         msg = f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
         raise RuleError(msg)
     library.kind.register(cls)  # type: ignore[attr-defined]
+    for number in (cls, *type_info(cls).library.floats):  # of what was stated before
+        finite_tests.pop(number, None)
     if library.finite is not None:
         finite_tests.update(dict.fromkeys((cls, *library.floats), library.finite))
     _enter(libraries, cls, library)

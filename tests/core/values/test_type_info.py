@@ -205,6 +205,19 @@ class Bad:
     """Never registered."""
 
 
+class Again:
+    """Registered twice."""
+
+
+def test_what_is_stated_again_replaces_all_that_was_stated():
+    first = Library(np, finite=lambda x: True, floats=(Number,), mutable=lambda x: True)
+    register_array_type(Again, first)
+    assert finite_test((Again, Number)) is first.finite
+    register_array_type(Again, Library(np))
+    assert finite_test((Again,)) is finite_test((Number,)) is None
+    assert type_info(Again).library.mutable is None
+
+
 def test_memory_is_that_of_the_nearest_base_that_states_one():
     class Base:
         pass
