@@ -30,7 +30,7 @@ LIMITS = {  # calls of the project's functions, forward and backward, and of rul
     "x / w": (4, 2, 0),
     "np.tanh(x)": (4, 2, 1),
     "x @ w": (4, 3, 0),
-    "np.sum(x, axis=1)": (12, 5, 0),
+    "np.sum(x, axis=1)": (9, 5, 0),
     "x[:, 2:4]": (3, 1, 0),
     "x.T": (12, 5, 1),
     "np.concatenate([x, w])": (10, 2, 0),
@@ -56,13 +56,13 @@ def test_what_an_operation_costs(name):
 
 def test_what_an_argument_costs():
     """With the addition that uses it: being taken apart, guarded, recorded, and handed out."""
-    assert counts.of_argument() <= 14
+    assert counts.of_argument() <= 13
 
 
 def test_what_a_product_with_a_hessian_costs():
     from benchmarks.derivatives import X, rosenbrock
 
-    assert counts.of_product(lambda x: rosenbrock(np, x), X) <= 400
+    assert counts.of_product(lambda x: rosenbrock(np, x), X) <= 380
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_what_a_product_with_a_hessian_costs():
     [
         (np.linalg.cholesky, 14),
         (np.linalg.inv, 14),
-        (lambda x: np.linalg.solve(x, RIGHT), 21),
-        (lambda x: np.linalg.solve(RIGHT, x), 22),
+        (lambda x: np.linalg.solve(x, RIGHT), 20),
+        (lambda x: np.linalg.solve(RIGHT, x), 19),
     ],
     ids=["cholesky", "inv", "solve in the matrix", "solve in the right side"],
 )

@@ -1,0 +1,127 @@
+"""One algorithm for all modes: a mode of the test's own says what its links are, and no more."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+from chainrules_py import Config, NoRuleError, primitive
+from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
+from chainrules_py.tracing.trace import note_rule, plain_arrays
+
+
+class Following(Trace):
+    """Tracing of what a value depends on: the link is the set of the names of inputs."""
+
+    mode = "reverse"
+    config = Config()
+    at = operator.attrgetter("run")
+    link = operator.attrgetter("names")
+
+    def fields(self, cls, links):
+        return frozenset().union(*links.values())
+
+    def part(self, at, link, value, key):
+        return link
+
+    def leave(self, at, y, out, arrays, bound):
+        at.append((bound.statement.primal.__name__, len(arrays)))
+        return self.wrap(y, at, frozenset().union(*out[1]))
+
+    def wrap(self, value, at, link):
+        return CLASSES[type(value)](value, at, link)
+
+
+class General(ArrayLike):
+    """Values each of whose calls is looked at."""
+
+    __slots__ = ("names", "payload", "run")
+    state = __slots__
+    engine = "following"
+    config = Following.config
+    tracing = Following()
+    level = 1
+
+    def __init__(self, value, run, names):
+        self.payload, self.run, self.names = value, run, frozenset(names)
+
+    def __trace__(self, word, operands, options, primal=None):
+        return self.tracing.call(word, primal, operands, options, self.run)
+
+
+class Short(SettledCalls, General):
+    """Values whose calls are settled by types."""
+
+    __slots__ = ()
+
+
+Following.tracer = General
+CLASSES = {}
+
+
+@pytest.fixture(params=[General, Short])
+def values(request):
+    """Make values of a run, in the general way and in the short one."""
+    CLASSES.clear()
+    made = Classes(request.param, request.param.tracing.wrap_fields)
+    CLASSES.update({cls: made[cls] for cls in (np.ndarray, np.float64, float)})
+    CLASSES.update({type(np.linalg.qr(np.eye(2))): made[type(np.linalg.qr(np.eye(2)))]})
+    run = []
+    return run, lambda name: made[np.ndarray](np.eye(2) + 1.0, run, {name})
+
+
+def test_links_go_from_operands_to_the_result(values):
+    run, value = values
+    x, w = value("x"), value("w")
+    assert (x * w).names == {"x", "w"}
+    assert np.sum(np.sin(x)).names == {"x"}
+    assert [name for name, _ in run] == ["multiply", "sin", "sum"]
+
+
+def test_plain_operands_that_may_be_written_to_are_handed_over(values):
+    run, value = values
+    y = value("x") * np.ones(2)
+    assert y.names == {"x"}
+    assert run == [("multiply", 1)]
+
+
+def test_fields_of_a_result_are_wrapped_one_by_one(values):
+    _, value = values
+    q, r = np.linalg.qr(value("x"))
+    assert q.names == r.names == {"x"}
+
+
+def test_where_no_derivative_flows_the_value_is_plain(values):
+    run, value = values
+    assert (value("x") > 1.5).tolist() == [[True, False], [False, True]]
+    assert not run
+
+
+def test_a_body_is_traced_and_without_one_the_rule_is_missed(values):
+    run, value = values
+
+    @primitive
+    def twice(x):
+        return x + x
+
+    @primitive
+    def closed(x): ...
+
+    assert twice(value("x")).names == {"x"}
+    assert run == [("add", 0)]
+    with pytest.raises(NoRuleError, match="closed"):
+        closed(value("x"))
+
+
+def test_arrays_to_watch_are_found_in_structures():
+    a, b = np.ones(2), np.ones(3)
+    assert [id(x) for x in plain_arrays([a, (1.0, {"b": b})])] == [id(a), id(b)]
+    assert plain_arrays(2.0) == []
+
+
+def test_a_note_names_the_rule_or_says_nothing():
+    error = ValueError("x")
+    note_rule(error, len, "pulling back 1.0")
+    assert not hasattr(error, "__notes__")
