@@ -25,7 +25,7 @@ from chainrules_tape.inspect.text import Named
 from chainrules_tape.memory.add_into import AddsInPlace
 from chainrules_tape.memory.guard import Guard, Mode
 from chainrules_tape.memory.parts import AddsRows
-from chainrules_tape.memory.record_write import WritableOnTape
+from chainrules_tape.memory.write import WritableOnTape
 
 __all__ = ["FastVariable", "KeptVariable", "Tape", "Variable"]
 
