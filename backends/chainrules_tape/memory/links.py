@@ -88,7 +88,7 @@ def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
     """Tell whether a cotangent is that of a small part of a traced buffer of our own."""
     total = bars[link]
     return (
-        isinstance(total, Tracer)
+        issubclass(type(total), Tracer)
         and not isinstance(y_bar, AbstractTangent)
         and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
         and bars.owned.get(link) is True
