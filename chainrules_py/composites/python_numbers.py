@@ -17,8 +17,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array
 
-__all__: list[str] = []
-
 Real = int | float
 Number = int | float | complex
 Function = Callable[..., Any]
