@@ -22,37 +22,28 @@ from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
-from chainrules_tape.memory.add_into import AddsInPlace
 from chainrules_tape.memory.guard import Guard, Mode
 from chainrules_tape.memory.parts import AddsRows
-from chainrules_tape.memory.write import WritableOnTape
+from chainrules_tape.memory.record_write import WritableOnTape
 
-__all__ = ["FastVariable", "KeptVariable", "Tape", "Variable"]
+__all__ = ["KeptVariable", "Tape", "Variable"]
 
 
-class Variable(Named, WritableOnTape, AddsInPlace):
+class Variable(
+    FastSteps, FastSlices, FastJoins, FastRules, FastCalls, Named, WritableOnTape, AddsRows
+):
     """Value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable):
-    """Value on a tape whose calls take the short ways."""
-
-    __slots__ = ()
-
-
 class KeptVariable(KeepsCalls, Variable):
-    """Value on a tape that keeps the calls themselves, to show them or to record them again.
-
-    It has no short ways: that such tapes exist costs the others nothing.
-    """
+    """Value on a tape that keeps the calls themselves, to show them or to record them again."""
 
     __slots__ = ()
 
 
-FastVariable.__name__ = Variable.__name__  # which is what people see
-FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
+Variable.results = Classes(Variable, Variable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
@@ -99,7 +90,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
         self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
     ) -> None:
         notes: Notes | None = None
-        classes = FastVariable.results
+        classes = Variable.results
         if differentiable or trap.get():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         super().__init__(Guard(guard), classes, persistent or differentiable, notes)

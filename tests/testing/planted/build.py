@@ -26,6 +26,7 @@ Z = RNG.standard_normal((2, 3))
 SQUARE = RNG.standard_normal((3, 3))
 VECTOR = RNG.standard_normal(3)
 LONG = RNG.standard_normal(2000)
+POSITIVE = X * X + 0.5
 COMPLEX = X + 1j * Z
 
 
@@ -288,3 +289,57 @@ def wrong_for(test: Any, factor: float = 2.0) -> Any:
     """The sine, with a derivative that is off by a factor for some operands."""
     slope = lambda x: v.cos(x) * (factor if test(x) else 1.0)
     return halves(v.sin, lambda t, x: t * slope(x), lambda t, x: t * slope(x))
+
+
+def pair(value: Callable[..., Any], *partials: Callable[..., Any]) -> Any:
+    """A function of two operands that acts element by element, with these for its partials."""
+
+    @primitive
+    def f(a, b, /):
+        return value(a, b)
+
+    scalar_rule(f, *partials)
+    return f
+
+
+def binary(value: Callable[..., Any], first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
+    """A function of two operands, with pairs of halves of ``(t, a, b)``."""
+
+    @primitive
+    def f(a, b, /):
+        return value(a, b)
+
+    @rule(f)
+    def f_rule(a, b):
+        return value(a, b), (LinearMap(*first, a, b), LinearMap(*second, a, b))
+
+    return f
+
+
+def along(value: Callable[..., Any], push: Any, pull: Any) -> Any:
+    """A function of one operand with an axis, with halves of ``(t, x, axis)``."""
+
+    @primitive
+    def f(x, /, *, axis=-1):
+        return value(x, axis)
+
+    @rule(f)
+    def f_rule(x: Array, *, axis):
+        return value(x, axis), (LinearMap(push, pull, x, axis),)
+
+    return f
+
+
+def numpy_pair(value: Callable[..., Any], first: Any, second: Any) -> Any:
+    """A function of NumPy's of two operands, with a reverse rule alone: pulls of ``(t, a, b)``."""
+
+    @primitive
+    def f(a, b, /):
+        return value(a, b)
+
+    @rrule.register(f)
+    def f_rrule(a: np.ndarray, b: np.ndarray):
+        pulls = [p if p is None else (lambda t, p=p: p(t, a, b)) for p in (first, second)]
+        return value(a, b), lambda t: tuple([NoTangent() if p is None else p(t) for p in pulls])
+
+    return f

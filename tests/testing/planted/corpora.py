@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from tests.testing.planted import calls, conduct, numbers, right_ordinary
+from tests.testing.planted import (
+    calls,
+    conduct,
+    elementwise,
+    indexing,
+    linalg,
+    memory,
+    numbers,
+    reductions,
+    right_edges,
+    right_kinds,
+    right_magnitudes,
+    right_ordinary,
+    waves,
+)
 from tests.testing.planted.build import Plant, Right
 
 WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "numbers": numbers.WRONG,
     "conduct": conduct.WRONG,
     "other calls": calls.WRONG,
+    "elementwise": elementwise.WRONG,
+    "reductions": reductions.WRONG,
+    "indexing": indexing.WRONG,
+    "linear algebra": linalg.WRONG,
+    "waves": waves.WRONG,
+    "memory": memory.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
+    "magnitudes": right_magnitudes.RIGHT,
+    "edges": right_edges.RIGHT,
+    "kinds": right_kinds.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

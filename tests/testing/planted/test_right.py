@@ -6,21 +6,24 @@ import pytest
 
 from tests.testing.planted.corpora import RIGHT, RIGHT_BY_TOPIC
 from tests.testing.planted.judging import judge_right
-from tests.testing.planted.known import KNOWN_ALARMS
+from tests.testing.planted.known import KNOWN_AFTER_OTHERS, KNOWN_ALARMS
 from tests.testing.planted.test_wrong import marked
 
 SEEDS = 20
+CLEAN = [name for name in RIGHT if name not in {**KNOWN_ALARMS, **KNOWN_AFTER_OTHERS}]
 
 
 @pytest.mark.parametrize("name", marked(RIGHT, KNOWN_ALARMS))
 def test_right_rule_is_not_called_wrong(name):
     answer = judge_right(RIGHT[name])
+    if answer.is_alarm and name in KNOWN_AFTER_OTHERS:
+        pytest.xfail(KNOWN_AFTER_OTHERS[name])
     assert not answer.is_alarm, str(answer.error)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1, SEEDS))
-@pytest.mark.parametrize("name", [name for name in RIGHT if name not in KNOWN_ALARMS])
+@pytest.mark.parametrize("name", CLEAN)
 def test_right_rule_is_not_called_wrong_in_another_draw(name, seed):
     answer = judge_right(RIGHT[name], seed)
     assert not answer.is_alarm, str(answer.error)
@@ -28,4 +31,4 @@ def test_right_rule_is_not_called_wrong_in_another_draw(name, seed):
 
 def test_names_are_unique_and_known_ones_exist():
     assert len(RIGHT) == sum(map(len, RIGHT_BY_TOPIC.values()))
-    assert KNOWN_ALARMS.keys() <= RIGHT.keys()
+    assert KNOWN_ALARMS.keys() | KNOWN_AFTER_OTHERS.keys() <= RIGHT.keys()
