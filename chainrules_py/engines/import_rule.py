@@ -10,7 +10,7 @@ from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.recipes import FruleRecipe, RruleRecipe
+from chainrules_py.registry.bind.general import FruleRecipe, RruleRecipe
 from chainrules_py.registry.checks import any_types, find_primal
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement import Source, Statement

@@ -16,15 +16,9 @@ from chainrules_py.primitives.dispatch import checked_annotation, where_defined
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Recipe
-from chainrules_py.registry.bind.recipes import (
-    BilinearRecipe,
-    ConstantRecipe,
-    ElementwiseRecipe,
-    FruleRecipe,
-    GeneralRecipe,
-    LinearRecipe,
-    RruleRecipe,
-)
+from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
+from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
+from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
 from chainrules_py.registry.checks import (
     Types,
     any_types,

@@ -86,11 +86,6 @@ ELSEWHERE = (
         "exported functions have entries",
     ),
     (
-        "chainrules_py/registry/bind/recipes.py",
-        "tests/core/registry/test_table.py",
-        "a list of the recipes of pens",
-    ),
-    (
         "chainrules_py/registry/bind/*",
         "tests/core/engines/test_frule_rrule.py",
         "whoever asks for a derivative binds",

@@ -4,8 +4,8 @@ Nothing else consumes rules.
 
 A reverse run returns ``(y, record)`` with ``record = (pull, links, *saved)``; ``links`` is whatever
 the engine passed in. ``pull(y_bar, *saved)`` gives the cotangent, or with more than one operand
-wanted the tuple of them, in order. How a kind of statement is specialised stands in
-`chainrules_py.registry.bind.recipes`, one module for each.
+wanted the tuple of them, in order. How a kind of statement is specialised is its `Recipe`, beside
+this module: ``elementwise``, ``linear``, ``general``.
 """
 
 from __future__ import annotations
