@@ -23,7 +23,6 @@ from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
 from chainrules_tape.memory.guard import Guard, Mode
-from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.record_write import WritableOnTape
 
