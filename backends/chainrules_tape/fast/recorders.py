@@ -47,7 +47,7 @@ class FastCalls(SettledCalls, BareVariable):
         run, into, views, results = bound.run, bound.pull_into, settled.views, cls.results
 
         def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
-            x, *rest = operands
+            x, rest = operands[0], operands[1:]
             payload, tape = x.payload, x.tape
             links = x.index if into is None else AddInto(x.index, into)
             y, record = run(links, payload, *rest, **options)
