@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import ZeroTangent, ignore_derivatives
-from chainrules_py.extend import find_tracers, flatten, leaf_tangents, unflatten
+from chainrules_py.extend import find_tracers, leaf_tangents, map_leaves
 from chainrules_tape.config import config
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
@@ -272,10 +272,7 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
     6.0
     """
-    leaves, treedef = flatten(x)
-    if not find_tracers(leaves):
-        return x
-    return unflatten(treedef, [ignore_derivatives(v) if find_tracers(v) else v for v in leaves])
+    return map_leaves(lambda leaf: ignore_derivatives(leaf) if find_tracers(leaf) else leaf, x)
 
 
 config.vjp, config.jvp = vjp, jvp  # what rules call back into

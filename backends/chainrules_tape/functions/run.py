@@ -8,7 +8,6 @@ back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so alre
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
@@ -28,6 +27,7 @@ from chainrules_py.extend import (
     gather,
     kind_of,
     leaf_cotangents,
+    map_leaves,
     name_of,
     new_level,
     own,
@@ -139,13 +139,10 @@ class Run:
 
     def _plain(self, aux: Any) -> Any:
         """Make an auxiliary result plain: nothing is traced, or shares the primals' memory."""
-        leaves, treedef = flatten(aux)
-        plain = list(map(self._payload, leaves))
-        if all(map(operator.is_, plain, leaves)):
-            return aux
         theirs = tuple(self.leaves)
-        pairs = zip(plain, leaves, strict=True)
-        return unflatten(treedef, [x if x is y else own(x, theirs) for x, y in pairs])
+        return map_leaves(
+            lambda x: x if self.link_of(x) is None else own(handed_out(x), theirs), aux
+        )
 
     def _payload(self, x: Any) -> Any:
         return x if self.link_of(x) is None else handed_out(x)
