@@ -23,27 +23,36 @@ from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
 from chainrules_tape.memory.guard import Guard, Mode
+from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
-from chainrules_tape.memory.record_write import WritableOnTape
+from chainrules_tape.memory.write import WritableOnTape
 
-__all__ = ["KeptVariable", "Tape", "Variable"]
+__all__ = ["FastVariable", "KeptVariable", "Tape", "Variable"]
 
 
-class Variable(
-    FastSteps, FastSlices, FastJoins, FastRules, FastCalls, Named, WritableOnTape, AddsRows
-):
+class Variable(Named, WritableOnTape, AddsInPlace):
     """Value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ()
 
 
-class KeptVariable(KeepsCalls, Variable):
-    """Value on a tape that keeps the calls themselves, to show them or to record them again."""
+class FastVariable(FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable):
+    """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()
 
 
-Variable.results = Classes(Variable, Variable.tracing.wrap_fields)
+class KeptVariable(KeepsCalls, Variable):
+    """Value on a tape that keeps the calls themselves, to show them or to record them again.
+
+    It has no short ways: that such tapes exist costs the others nothing.
+    """
+
+    __slots__ = ()
+
+
+FastVariable.__name__ = Variable.__name__  # which is what people see
+FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
@@ -90,7 +99,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
         self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
     ) -> None:
         notes: Notes | None = None
-        classes = Variable.results
+        classes = FastVariable.results
         if differentiable or trap.get():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         super().__init__(Guard(guard), classes, persistent or differentiable, notes)

@@ -1,4 +1,4 @@
-"""Functions of decompositions and solvers that are made of several words."""
+"""Decompositions, solvers and functions of matrices that are made of several words."""
 
 from __future__ import annotations
 
@@ -72,6 +72,25 @@ def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
     middle = _half(v.matmul(v.triu(back), v.tril(y_bar)))
     left = v.solve_triangular(back, middle + _adjoint(middle), upper=True)
     return _half(_adjoint(v.solve_triangular(back, _adjoint(left), upper=True)))
+
+
+@v.unitary_factor.implement
+def unitary_factor_standard(x: Array) -> Any:
+    """Compute the factor by singular vectors, whose derivatives nobody asks for."""
+    y = v.svd(x, full_matrices=False)
+    return v.matmul(y[0], y[2])
+
+
+@v.expm_frechet.implement
+def expm_frechet_standard(x: Array, t: Array) -> Any:
+    """Compute the derivative by a matrix of twice the size: eight times the work of `expm`.
+
+    N. Higham, "Functions of Matrices" (2008), (3.16).
+    """
+    x, t = x + v.zeros_like(t), t + v.zeros_like(x)
+    n = x.shape[-1]
+    above, below = v.concat(x, t, axis=-1), v.concat(v.zeros_like(x), x, axis=-1)
+    return v.expm(v.concat(above, below, axis=-2))[..., :n, n:]
 
 
 # ---------------------------------------------------------------- singular values

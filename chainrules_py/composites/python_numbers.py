@@ -17,8 +17,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array
 
-__all__: list[str] = []
-
 Real = int | float
 Number = int | float | complex
 Function = Callable[..., Any]
@@ -106,14 +104,19 @@ OF_NUMBERS: Table = (
     (v.isinf, cmath.isinf),
     (v.isnan, cmath.isnan),
     (v.where, choice),
+    (v.sinc, lambda x: v.sin(math.pi * x) / (math.pi * x) if x else 1.0),
 )
 OF_REALS: Table = (
     (v.floor_divide, floor_quotient),
     (v.remainder, remainder),
     (v.divmod, lambda x, y: (floor_quotient(x, y), remainder(x, y))),
+    (v.fmod, lambda x, y: NAN if math.isinf(x) or y == 0 else math.fmod(x, y)),
     (v.modf, math.modf),
     (v.frexp, math.frexp),
     (v.ldexp, math.ldexp),
+    (v.hypot, math.hypot),
+    (v.atan2, math.atan2),
+    (v.round_decimals, lambda x, *, decimals: round(x, decimals)),  # Python's are exact
     (v.tie_share, lambda z, x, y: (x == z) * (2 - (y == z)) / 2),
     (v.heaviside, lambda x, h: h if x == 0 else NAN if x != x else float(x > 0)),
     (v.less, operator.lt),
@@ -250,30 +253,6 @@ for _word, _function in (
     _implement(_word, _rounding(_function), Real)
 
 
-@v.round_decimals.implement
-def round_decimals_number(x: int | float, *, decimals: int) -> Any:
-    """Round as Python does, whose decimals are exact."""
-    return round(x, decimals)
-
-
-@v.hypot.implement
-def hypot_number(x: int | float, y: int | float) -> Any:
-    """Compute the length of the hypotenuse, infinite if one side is."""
-    return math.hypot(x, y)
-
-
-@v.atan2.implement
-def atan2_number(y: int | float, x: int | float) -> Any:
-    """Compute the angle of the point (x, y)."""
-    return math.atan2(y, x)
-
-
-@v.fmod.implement
-def fmod_number(x: int | float, y: int | float) -> Any:
-    """NaN for an infinite x, and for y = 0."""
-    return NAN if math.isinf(x) or y == 0 else math.fmod(x, y)
-
-
 @v.logaddexp.implement
 def logaddexp_number(x: int | float, y: int | float) -> Any:
     """Compute log(exp(x) + exp(y)) as the greater number and what the lesser adds to it."""
@@ -284,12 +263,6 @@ def logaddexp_number(x: int | float, y: int | float) -> Any:
 def logaddexp2_number(x: int | float, y: int | float) -> Any:
     """Compute log2(2**x + 2**y) as the greater number and what the lesser adds to it."""
     return x + 1.0 if x == y else max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2)
-
-
-@v.sinc.implement
-def sinc_number(x: int | float | complex) -> Any:
-    """Compute sin(πx) / (πx), which is 1 at 0."""
-    return v.sin(math.pi * x) / (math.pi * x) if x else 1.0
 
 
 # ------------------------------------------------------------------------- storing, and other homes

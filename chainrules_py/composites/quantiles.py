@@ -60,7 +60,7 @@ def _median(x: Any, axis: Axes, keepdims: bool, ranks: Any, *, skip_nan: bool) -
     axes = axes_of(axis, x.ndim)
     flat = _last(x, axes)
     middle = v.order_statistics(flat, _ranks(ranks, flat), skip_nan=skip_nan)
-    return _kept(v.mean(middle, axis=-1), axes, keepdims, x.ndim)
+    return _kept(v.mean(middle, axis=-1), axes, keepdims)
 
 
 def _ranks(ranks: Any, x: Any) -> Any:
@@ -70,7 +70,7 @@ def _ranks(ranks: Any, x: Any) -> Any:
     return v.reshape(ranks, shape=(*(1,) * (x.ndim - ranks.ndim), *ranks.shape))
 
 
-def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, ndim: int, before: int = 0) -> Any:
+def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, before: int = 0) -> Any:
     """Put the reduced axes back with length one, behind ``before`` axes of the result's own."""
     if not keepdims or not axes:
         return y
@@ -134,7 +134,7 @@ def _quantile(
     if shape:
         y = v.permute_dims(y, axes=(y.ndim - 1, *range(y.ndim - 1))) if y.ndim > 1 else y
         y = y if len(shape) == 1 else v.reshape(y, shape=(*shape, *y.shape[1:]))
-    return _kept(y, axes, keepdims, x.ndim, len(shape))
+    return _kept(y, axes, keepdims, len(shape))
 
 
 def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan: bool) -> Any:

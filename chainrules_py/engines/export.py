@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import ContractError, NoRuleError
@@ -120,8 +120,7 @@ def export(
     return {name: exporter(name).export(f, **options) for name in to}
 
 
-@final
-class Support:
+class Support(NamedTuple):
     """Support of an engine for an exported function: the transformations that it can apply.
 
     Attributes
@@ -140,28 +139,11 @@ class Support:
     Support(grad=True, jvp=True, vmap=True, jit=True, order=2)
     """
 
-    NAMES = ("grad", "jvp", "vmap", "jit", "order")
-    __slots__ = NAMES
-
-    def __init__(self, *, grad: bool, jvp: bool, vmap: bool, jit: bool, order: float) -> None:
-        self.grad = grad
-        self.jvp = jvp
-        self.vmap = vmap
-        self.jit = jit
-        self.order = order
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the same facts as a dict."""
-        return {name: getattr(self, name) for name in self.NAMES}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Support) and self.as_dict() == other.as_dict()
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.as_dict().values()))
-
-    def __repr__(self) -> str:
-        return f"Support({', '.join(f'{k}={x}' for k, x in self.as_dict().items())})"
+    grad: bool
+    jvp: bool
+    vmap: bool
+    jit: bool
+    order: float
 
 
 def stated(

@@ -9,6 +9,7 @@ import math
 from chainrules_py.registry.pens import rule, scalar_rule
 from chainrules_py.rules.elementwise import cosine
 from chainrules_py.rules.special.special import series
+from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
@@ -60,17 +61,11 @@ scalar_rule(logit, lambda _y, p: divide(1, p * (1 - p)), singular=True)
 scalar_rule(log_expit, lambda _y, x: expit(-x))
 
 
-def from_the_end(axis, x):
-    """Reduced axes, counted so that axes in front change nothing."""
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple([a - x.ndim if a >= 0 else a for a in axes])
-
-
 @rule(logsumexp, batched=True)
 def logsumexp_rule(x: Array, *, axis, keepdims):
     """dy = Σ exp(x - y) dx, and 0 where all x are minus infinity."""
     y = logsumexp(x, axis=axis, keepdims=keepdims)
-    return y, (LinearMap(mixed, spread, x, y, from_the_end(axis, x), keepdims),)
+    return y, (LinearMap(mixed, spread, x, y, from_end(axis, x.ndim), keepdims),)
 
 
 def shares(x, y, axis, keepdims):
@@ -91,7 +86,7 @@ def spread(y_bar, x, y, axis, keepdims):
 def softmax_rule(x: Array, *, axis):
     """dy = y (dx - Σ y dx), and the adjoint is the same with ȳ."""
     y = softmax(x, axis=axis)
-    return y, (LinearMap(around, around_conj, y, from_the_end(axis, x)),)
+    return y, (LinearMap(around, around_conj, y, from_end(axis, x.ndim)),)
 
 
 def around(t, y, axis):
@@ -106,7 +101,7 @@ def around_conj(t, y, axis):
 def log_softmax_rule(x: Array, *, axis):
     """dy = dx - Σ exp(y) dx."""
     y = log_softmax(x, axis=axis)
-    return y, (LinearMap(less_mean, less_share, y, from_the_end(axis, x)),)
+    return y, (LinearMap(less_mean, less_share, y, from_end(axis, x.ndim)),)
 
 
 def less_mean(x_dot, y, axis):

@@ -106,9 +106,7 @@ def sici(x: Numeric, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
     """Integrate sin(t) / t from 0 to x, and cos(t) / t from infinity to x."""
 
 
-@primitive
-def fresnel(x: Numeric, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
-    """Integrate sin(π t²/2) and cos(π t²/2) from 0 to x."""
+fresnel = sici.alike("fresnel", "Integrate sin(π t²/2) and cos(π t²/2) from 0 to x.")
 
 
 spence = j0.alike(

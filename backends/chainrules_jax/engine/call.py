@@ -243,13 +243,8 @@ _KEPT = 2048
 
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation."""
-    leaves: list[Any] = []
-    layouts = []
-    for x in operands:
-        some, layout = split(closed(x) if callable(x) else x)
-        leaves += some
-        layouts.append(layout)
-    program = _program(word, tuple(layouts), options)
+    leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))
+    program = _program(word, treedef, options)
     if not any(map(is_traced, leaves)):
         return program.closed(program.value(*leaves))
     found = known.get()
@@ -265,21 +260,21 @@ def _same(some: Leaves, others: Leaves) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
-def _program(word: Word, layouts: tuple[TreeDef, ...], options: dict[str, Any]) -> Program:
+def _program(word: Word, treedef: TreeDef, options: dict[str, Any]) -> Program:
     """Return the program of a call: the same one for equal calls, so that JAX recognises it."""
-    keys = [layout.key() for layout in layouts]
+    keys = [child.key() for child in treedef.children]
     if None in keys:
-        return Program(word, layouts, options)
+        return Program(word, treedef, options)
     key = (word, *keys, *map(exactly, options.values()))
     try:
         return _programs.table[key]  # type: ignore[no-any-return]
     except TypeError:  # an operand that has no hash
-        return Program(word, layouts, options)
+        return Program(word, treedef, options)
     except KeyError:
         table = _programs.open()
         if len(table) >= _KEPT:
             table.clear()
-        made = table[key] = Program(word, layouts, options)
+        made = table[key] = Program(word, treedef, options)
         return made
 
 

@@ -53,8 +53,8 @@ class Program:
     ----------
     word : Primitive
         What is called.
-    layouts : tuple of TreeDef
-        One per operand.
+    treedef : TreeDef
+        That of the tuple of its operands.
     options : dict
         All of them.
     """
@@ -64,21 +64,15 @@ class Program:
         "_implementation",
         "_out",
         "_rules",
-        "_spans",
-        "layouts",
         "options",
+        "treedef",
         "word",
     )
 
-    def __init__(self, word: Word, layouts: tuple[TreeDef, ...], options: dict[str, Any]) -> None:
+    def __init__(self, word: Word, treedef: TreeDef, options: dict[str, Any]) -> None:
         self.word = word
-        self.layouts = layouts
+        self.treedef = treedef
         self.options = options
-        spans, start = [], 0
-        for layout in layouts:
-            spans.append(range(start, start + layout.num_leaves))
-            start += layout.num_leaves
-        self._spans = spans
         self._avals: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
         self._implementation: Callable[..., Any] | None = None
@@ -86,12 +80,7 @@ class Program:
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands around these arrays."""
-        return tuple(
-            [
-                unflatten(layout, [leaves[i] for i in span])
-                for layout, span in zip(self.layouts, self._spans, strict=True)
-            ]
-        )
+        return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
     # ----------------------------------------------------------------------------- the value
 
@@ -186,7 +175,9 @@ class Program:
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
         """Which operands have a tangent, where it is known which of their arrays do."""
-        found = tuple([any([moves[i] for i in span]) for span in self._spans])
+        rest = iter(moves)
+        each = self.treedef.children
+        found = tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
         if isinstance(self.word, CustomFunction):
             for i in self.word.fixed:
                 if found[i]:
@@ -217,6 +208,11 @@ class Program:
         pair = self._pair(push, pull, kept, leaves, moves, bound.wanted, ys)
         return ys, pair, kept.taken()
 
+    def _tangents(self, entries: Sequence[Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Return one tangent for each operand of which the rule takes one."""
+        each = zip(unflatten_tangent(self.treedef, entries), wanted, strict=True)
+        return tuple([t for t, w in each if w])
+
     def _pair(
         self,
         push: Any,
@@ -231,20 +227,11 @@ class Program:
         assert out is not None
         ins = tuple([_tangent_aval(x) for x, m in zip(leaves, moves, strict=True) if m])
         outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
-        # Where the tangent of each array is; an operand that no derivative is stated in has none.
-        order = {i: n for n, i in enumerate([i for i, m in enumerate(moves) if m])}
-        active = [
-            (layout, [order.get(i) for i in span])
-            for layout, span, flag in zip(self.layouts, self._spans, wanted, strict=True)
-            if flag
-        ]
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
-            tangents = [
-                unflatten_tangent(layout, [ZeroTangent() if n is None else ts[n] for n in places])
-                for layout, places in active
-            ]
-            y_dot = self._run(push, tuple(tangents), *kept.filled(res))
+            rest = iter(ts)
+            tangents = self._tangents([next(rest) if m else ZeroTangent() for m in moves], wanted)
+            y_dot = self._run(push, tangents, *kept.filled(res))
             dots = flatten_tangent(out, unthunk(y_dot))
             given = [t for t, f in zip(dots, floating, strict=True) if f]
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
@@ -254,12 +241,10 @@ class Program:
             y_bar = unflatten_tangent(
                 out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
             )
-            bars = self._run(pull, y_bar, *kept.filled(res))
-            given: list[Any] = [ZeroTangent()] * len(ins)
-            for bar, (layout, places) in zip(bars, active, strict=True):
-                for t, n in zip(flatten_tangent(layout, bar), places, strict=True):
-                    if n is not None:
-                        given[n] = t
+            bars = iter(self._run(pull, y_bar, *kept.filled(res)))
+            each = tuple([next(bars) if w else ZeroTangent() for w in wanted])
+            entries = zip(flatten_tangent(self.treedef, each), moves, strict=True)
+            given = [t for t, m in entries if m]
             return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
 
         name = self.word.__name__
@@ -304,12 +289,9 @@ class Program:
         bound = bind(rule, classes, self._wanted(moves), "forward", config=config)
         if bound is None:
             return None
-        given = [
-            unflatten_tangent(layout, [tangents[i] if moves[i] else ZeroTangent() for i in span])
-            for layout, span, flag in zip(self.layouts, self._spans, bound.wanted, strict=True)
-            if flag
-        ]
-        y, y_dot = self._run(bound.run, tuple(given), *operands, **self.options)
+        pairs = zip(tangents, moves, strict=True)
+        given = self._tangents([t if m else ZeroTangent() for t, m in pairs], bound.wanted)
+        y, y_dot = self._run(bound.run, given, *operands, **self.options)
         ys = self.opened(y)
         assert self._out is not None
         return ys, [

@@ -12,7 +12,7 @@ from typing import Any
 from chainrules_py import Primitive
 from chainrules_py.extend import Recorder, SettledCalls
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.add_into import AddInto
+from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.view import note_view
 
 __all__ = ["FastCalls"]

@@ -22,7 +22,7 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.add_into import AddInto
+from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.parts import link_of, linked, rows_reader
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
 
@@ -123,13 +123,13 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         except AttributeError:
             view = view_of(x)
         link = view.link
-        if link.index != x.index:
+        if link.parents != x.index:
             link = linked(x, view)
             if link is None:
                 return general(x, where)
         index = len(tape)
         if whole:
-            tape.append((pull_whole, link.index, where, link.of))
+            tape.append((pull_whole, link.parents, where, link.of))
         else:
             tape.append((pull_part, link, where, link.of))
         if type(y) is not own:

@@ -32,13 +32,10 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Parameters
     ----------
-    f : callable
-        A function of arrays, numbers, and structures of them.
+    f, has_aux
+        As `grad` takes them.
     *primals
         Where to differentiate it.
-    has_aux : bool
-        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
-        values.
 
     Returns
     -------
@@ -82,15 +79,12 @@ def jvp(
 
     Parameters
     ----------
-    f : callable
-        A function of arrays, numbers, and structures of them.
+    f, has_aux
+        As `grad` takes them.
     primals : tuple
         Where to differentiate it.
     tangents : tuple
         The direction: one tangent per primal, ``ZeroTangent()`` for one that is held fixed.
-    has_aux : bool
-        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
-        values.
 
     Returns
     -------
@@ -123,13 +117,10 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
 
     Parameters
     ----------
-    f : callable
-        A function of arrays, numbers, and structures of them.
+    f, has_aux
+        As `grad` takes them.
     *primals
         Where to linearize it.
-    has_aux : bool
-        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
-        values.
 
     Returns
     -------

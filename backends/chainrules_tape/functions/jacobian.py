@@ -44,7 +44,7 @@ from chainrules_tape.functions.run import (
     ReverseRun,
     can_vary,
     check_scalar,
-    one,
+    unit,
 )
 
 __all__ = ["gauss_newton_vp", "hessian", "hvp", "jacobian"]
@@ -236,7 +236,7 @@ def hvp(
         return zero_tangent(forward.y) if y_dot is None else y_dot
 
     run = ReverseRun(along, primals)
-    bars = run.pull([one(run.y)], consume=True)
+    bars = run.pull([unit(run.y)], consume=True)
     return run.delivered(run.tree, run.leaves, bars, ts)  # type: ignore[no-any-return]
 
 

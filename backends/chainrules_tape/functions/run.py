@@ -54,7 +54,6 @@ __all__ = [
     "Run",
     "can_vary",
     "check_scalar",
-    "one",
     "unit",
 ]
 
@@ -63,6 +62,15 @@ _ZERO = ZeroTangent()
 
 class Run:
     """Run of a function in a mode of differentiation.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Where to run it.
+    has_aux : bool
+        Whether it returns ``(result, aux)``.
 
     Attributes
     ----------
@@ -266,12 +274,6 @@ class ReverseRun(Recorded):
 
     Parameters
     ----------
-    f : callable
-        The function.
-    primals : tuple
-        Where to run it.
-    has_aux : bool
-        Whether it returns ``(result, aux)``.
     guard : {"lock", "fingerprint", "full", "off"}
         How the arrays are watched that the pullback depends on; locks have to be released.
     names : sequence of int or str, optional
@@ -324,14 +326,8 @@ class ForwardRun(Run):
 
     Parameters
     ----------
-    f : callable
-        The function.
-    primals : tuple
-        Where to run it.
     ts : list
-        The tangents of their leaves, as `leaf_tangents` gives them.
-    has_aux : bool
-        Whether f returns ``(result, aux)``.
+        The tangents of the primals' leaves, as `leaf_tangents` gives them.
 
     Attributes
     ----------
@@ -370,15 +366,6 @@ class ForwardRun(Run):
 @final
 class LinearRun(Run):
     """Run of a function, whose pushes are kept on a tape of their own.
-
-    Parameters
-    ----------
-    f : callable
-        The function.
-    primals : tuple
-        Where to run it.
-    has_aux : bool
-        Whether it returns ``(result, aux)``.
 
     Attributes
     ----------
@@ -459,23 +446,18 @@ def check_scalar(y: Any) -> None:
     raise NotDifferentiableError(msg)
 
 
-def one(y: Any) -> Any:
-    """Return the cotangent of a number: one, in its shape and dtype."""
-    of = space(y)
-    if of.dtype is None or type_info(of.like).is_number:
-        return 1.0 if of.dtype is None else of.like(1)
-    return of.zeros() + 1
-
-
 def unit(y: Any) -> Any:
-    """Return the cotangent of a result that has to be one real number, which is checked."""
+    """Return the cotangent of a result that has to be one real number: one, as it is."""
     cls = type(y)
-    found = _units.get(cls)
-    if found is None:
-        check_scalar(y)
-        found = one(y)
-        if type_info(cls).is_number:  # all of a class are alike, and the one cannot be written to
-            _units[cls] = found
+    if cls in _units:
+        return _units[cls]
+    check_scalar(y)
+    of = space(y)
+    if of.dtype is not None and not type_info(of.like).is_number:
+        return of.zeros() + 1
+    found = 1.0 if of.dtype is None else of.like(1)
+    if type_info(cls).is_number:  # all of a class are alike, and the one cannot be written to
+        _units[cls] = found
     return found
 
 

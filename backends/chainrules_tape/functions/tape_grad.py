@@ -17,7 +17,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.run import Recorded, check_scalar, one
+from chainrules_tape.functions.run import Recorded, unit
 from chainrules_tape.inspect.replay import replayed
 
 __all__ = ["HasGradients", "hook"]
@@ -53,43 +53,41 @@ class HasGradients(BareTape):
         NotDifferentiableError
             If the loss is not one real number, and no seed was given.
         """
-        return gradient(self, loss, sources, seed)
-
-
-def gradient(tape: BareTape, loss: Any, sources: Any, seed: Any) -> Any:
-    """`Tape.grad`."""
-    differentiable = tape.notes is not None and tape.notes.differentiable
-    if tape.state == "consumed":
-        msg = (
-            "this tape was consumed by its first gradient; write Tape(persistent=True) for "
-            "several, or Tape(differentiable=True) for gradients of gradients"
-        )
-        raise TracerError(msg)
-    if differentiable and tape.state == "closed":
-        msg = (
-            "the gradient is to be recorded on this tape, which is closed; ask for it inside the "
-            "'with' block, or write Tape(persistent=True) for one that is not recorded"
-        )
-        raise TracerError(msg)
-    asked = Asked(tape, loss, sources)
-    if seed is None:
-        check_scalar(asked.y)
-        seeds = [one(asked.y)]
-    elif find_tracers(seed):
-        seeds = flatten_tangent(asked.y_tree, seed)
-    else:
-        seeds = asked.seeds(seed)
-    fetch = replayed(tape) if differentiable else None
-    try:
-        bars = asked.pull(seeds, consume=not tape.persistent, fetch=fetch, watch=True)
-    finally:
-        if not tape.persistent:
-            tape.consume()
-    if differentiable:  # what a linear function gives is constant, and a variable all the same
-        bars = [x if is_zero(x) or find_tracers(x) else tape.leaf(x) for x in map(unthunk, bars)]
-    else:
-        bars = own_all(asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False)
-    return unflatten(asked.tree, bars)
+        differentiable = self.notes is not None and self.notes.differentiable
+        if self.state == "consumed":
+            msg = (
+                "this tape was consumed by its first gradient; write Tape(persistent=True) for "
+                "several, or Tape(differentiable=True) for gradients of gradients"
+            )
+            raise TracerError(msg)
+        if differentiable and self.state == "closed":
+            msg = (
+                "the gradient is to be recorded on this tape, which is closed; ask for it inside "
+                "the 'with' block, or write Tape(persistent=True) for one that is not recorded"
+            )
+            raise TracerError(msg)
+        asked = Asked(self, loss, sources)
+        if seed is None:
+            seeds = [unit(asked.y)]
+        elif find_tracers(seed):
+            seeds = flatten_tangent(asked.y_tree, seed)
+        else:
+            seeds = asked.seeds(seed)
+        fetch = replayed(self) if differentiable else None
+        try:
+            bars = asked.pull(seeds, consume=not self.persistent, fetch=fetch, watch=True)
+        finally:
+            if not self.persistent:
+                self.consume()
+        if differentiable:  # what a linear function gives is constant, and a variable all the same
+            bars = [
+                x if is_zero(x) or find_tracers(x) else self.leaf(x) for x in map(unthunk, bars)
+            ]
+        else:
+            bars = own_all(
+                asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False
+            )
+        return unflatten(asked.tree, bars)
 
 
 @final

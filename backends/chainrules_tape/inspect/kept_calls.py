@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py.extend import ArrayLike, Site
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Notes
@@ -73,34 +72,13 @@ class KeptCall:
 
 
 class KeepsCalls(BareVariable):
-    """Variables of tapes that keep their calls, and all values.
-
-    They have no short ways: that such tapes exist costs the others nothing.
-    """
+    """Variables of tapes that keep their calls, and all values."""
 
     __slots__ = ()
-    __trace__ = BareVariable.__trace__
-    _reader = ArrayLike._reader
-    _read = ArrayLike._read
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Return False: the tape keeps all values, so none is written over."""
         return False
-
-    @classmethod
-    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return None: each call is recorded the general way."""
-        return None
-
-    @classmethod
-    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return None: calls with options are recorded the general way as well."""
-        return None
-
-    @classmethod
-    def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
-        """Return None: joined arrays are recorded the general way as well."""
-        return None
 
 
 class Trapped(BareTape):

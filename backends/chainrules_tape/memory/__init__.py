@@ -34,6 +34,5 @@ makes a copy. An array of the program's that a record needs is held by the tape'
      └── unlock, release, settle, or the end of the tape: its flag is what it was
          (a view whose owner is still locked waits for that one)
 
-Read `view`, then `write_back`, `write`, `record_write`; `add_into`, `parts` and `guard` stand
-alone.
+Read `view`, then `write_back`, `write`, `links`, `parts`; `guard` stands alone.
 """

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, final
 from chainrules_py import MutationError
 from chainrules_py.extend import Memory, describe, type_info
 
-__all__ = ["MODES", "Guard", "Mode"]
+__all__ = ["MODES", "ONLY_HERE", "Guard", "Mode", "holders"]
 
 Mode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
 MODES: tuple[Mode, ...] = ("lock", "fingerprint", "full", "off")
@@ -129,7 +129,7 @@ class Guard:
         newest = itertools.islice(reversed(self.held), len(self.held) - since)
         for key in list(newest):
             locks = {key: self.held[key][0]} if key in self.locked else {}
-            if holders(self.held[key]) <= _ONLY_HERE + 2 * len(locks):
+            if holders(self.held[key]) <= ONLY_HERE + 2 * len(locks):
                 del self.held[key]
                 with _mutex:
                     self.locked.pop(key, None)
@@ -166,7 +166,7 @@ def holders(entry: tuple[Any, ...]) -> int:
     return sys.getrefcount(x)
 
 
-_ONLY_HERE = holders((object(),))  # which depends on how Python counts its own
+ONLY_HERE = holders((object(),))  # which depends on how Python counts its own
 
 
 def _role(name: Any) -> str:

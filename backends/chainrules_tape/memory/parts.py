@@ -20,14 +20,7 @@ from chainrules_py.vocabulary.views import (
 )
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
-from chainrules_tape.memory.add_into import (
-    AddInto,
-    AddsInPlace,
-    add_pulled,
-    adds_traced,
-    has_buffer,
-    is_dense,
-)
+from chainrules_tape.memory.links import AddInto, AddsInPlace
 from chainrules_tape.memory.view import View, view_of
 
 __all__ = ["AddsRows", "RowsOf", "SliceOf", "link_of", "linked", "rows_reader"]
@@ -98,15 +91,15 @@ def link_of(x: Any) -> SliceOf | None:
     """Return what records of an array's parts share, made now if there is none yet."""
     view = view_of(x)
     link: SliceOf = view.link
-    return link if link.index == x.index else linked(x, view)
+    return link if link.parents == x.index else linked(x, view)
 
 
-class SliceOf:
+class SliceOf(AddInto):
     """Link of a record that read a part of an array: ``(pull, link, where, of)``.
 
     Attributes
     ----------
-    index : int
+    parents : int
         Where the array is on the tape.
     of : Space
         Its space.
@@ -116,31 +109,23 @@ class SliceOf:
         The link of the records that read rows of the same array.
     """
 
-    __slots__ = ("element", "index", "of", "rows")
+    __slots__ = ("element", "of", "rows")
 
     def __init__(self, index: int, of: Any) -> None:
-        self.index = index
+        self.parents = index
         self.of = of
         self.element: type | None = None
         self.rows: RowsOf | None = None
 
-    @property
-    def parents(self) -> int:
-        """The record that it sends to."""
-        return self.index
-
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add to the same part of a buffer."""
         bars[index] = None
-        link = self.index
+        link, where = self.parents, record[2]
         total, cls = bars[link], type(y_bar)
         if link not in bars.plain or (cls is not type(total) and cls is not self.element):
-            if not is_dense(y_bar) or not has_buffer(bars, link, self.of):
-                if not adds_traced(bars, link, y_bar, record[2]):
-                    add_pulled(bars, link, record[0](y_bar, *record[2:]), self.of)
+            if not self.collects(bars, y_bar, record):
                 return
             total = bars[link]
-        where = record[2]
         part = total[where]
         if type(part) is type(total) is cls:
             part += y_bar
@@ -169,25 +154,24 @@ class RowsOf(AddInto):
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Keep what goes to the rows, or add it."""
-        link, array = self.index, record[4]
+        link, array = self.parents, record[4]
         little = type(y_bar) is type(array) and y_bar.size < WAITING and array.ndim == 1
         if not little or self.join is None:
             super().pull(bars, index, y_bar, record)
             return
+        bars[index] = None
         waiting = bars.waiting.get(link)
         if waiting is None:
-            if not has_buffer(bars, link, record[3]):
-                super().pull(bars, index, y_bar, record)
+            if not self.collects(bars, y_bar, record):
                 return
             waiting = bars.waiting[link] = []
-        bars[index] = None
         waiting.append((y_bar, record))
         if len(waiting) * y_bar.size > 8 * WAITING:
             self.add(bars)
 
     def add(self, bars: Cotangents) -> None:
         """Add what has waited, in the order in which it came."""
-        link, pull_into = self.index, self.pull_into
+        link, pull_into = self.parents, self.pull_into
         waiting = bars.waiting.pop(link)
         total = bars[link]
         if link not in bars.plain:

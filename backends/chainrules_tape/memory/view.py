@@ -44,7 +44,7 @@ LIKE, UNLIKE, UNCLEAR = Layout
 class _NoLink:
     """Placeholder for the link of a view that no part was read from."""
 
-    index = -1
+    parents = -1
 
 
 NO_LINK = _NoLink()
@@ -77,7 +77,7 @@ class View:
     limit : int
         At how many children those that are gone are forgotten.
     link : object
-        What the records of the parts that were read last from it share; its ``index`` says for
+        What the records of the parts that were read last from it share; its ``parents`` says for
         which value of the tracer it was made.
     """
 

@@ -11,12 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import MutationError, TracerError, ignore_derivatives
+from chainrules_py import MutationError, TracerError, ignore_derivatives, space
 from chainrules_py.extend import (
     ArrayLike,
+    Cache,
     Tracer,
+    bind,
     call_native,
     describe,
+    find_rule,
     find_tracers,
     in_place_operators,
     is_mutable_destination,
@@ -34,7 +37,11 @@ from chainrules_py.vocabulary.views import (
     stacked,
     store,
 )
+from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
+from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.memory.guard import ONLY_HERE, holders
+from chainrules_tape.memory.links import Overwrite
 from chainrules_tape.memory.view import LIKE, View, innermost, note_view
 from chainrules_tape.memory.write_back import (
     Outdated,
@@ -54,26 +61,11 @@ __all__ = [
     "in_place",
     "settled",
     "Writable",
+    "WritableOnTape",
 ]
 
 
 # ------------------------------------------------------------------------------ whose memory it is
-
-
-def references(holder: Any, name: str) -> int:
-    """Count the references to an attribute of a holder, with those made here."""
-    value = getattr(holder, name)
-    return sys.getrefcount(value)
-
-
-class _Probe:
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = object()
-
-
-_ALONE = references(_Probe(), "value")  # which depends on how Python counts its own
 
 
 def alone(holder: Any, name: str = "payload") -> bool:
@@ -82,7 +74,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
     Records, variables, people and views each hold a reference, and this counts them: nothing that
     keeps an array can be forgotten.
     """
-    if references(holder, name) > _ALONE:
+    if holders((getattr(holder, name),)) > ONLY_HERE + 1:
         return False
     value = getattr(holder, name)
     if issubclass(type(value), Tracer):
@@ -264,6 +256,63 @@ class Writable(ArrayLike):
         plain = [innermost(x) for x in operands]
         assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
         return target
+
+
+class WritableOnTape(Writable, BareVariable):
+    """A variable that can be written to: the write is recorded, and done in its own memory."""
+
+    __slots__ = ()
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Record a write whose result is the memory that was written to."""
+        tape = self.tape
+        traced = issubclass(type(value), Tracer)
+        mine = traced and getattr(value, "tape", None) is tape
+        y = value.payload if mine else value
+        if not alone(self) or (traced and not fits(self.payload, y)):
+            return False
+        if type(tape).append is not list.append:  # it is closed, and says so when it records
+            return False
+        classes = (self.payload_type, type(y), *map(type, arrays))
+        try:
+            pull = _puts.table[classes, mine]
+        except KeyError:
+            pull = _find_put(classes, mine, (self.payload, y, *arrays), pattern)
+        if pull is None:
+            return False
+        self.payload[pattern.join(arrays)] = y
+        last = tape[self.index]
+        of = last[3] if type(last[1]) is Overwrite else space(self.payload)
+        links = Overwrite(self.index, value.index if mine else None)
+        record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
+        self.index = len(tape)
+        tape.append(record)
+        for a in arrays:
+            tape.guard.capture(a, record)
+        return True
+
+
+_puts = Cache()
+
+
+def _find_put(
+    classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
+) -> Any:
+    """Find the pull of `store` for these types; None if a rule of their own records otherwise."""
+    table = _puts.open()
+    rule = find_rule(store, classes, config)
+    wanted = (True, mine, *[False] * (len(classes) - 2))
+    primal = _unchanged  # for the write is done, and only the record is wanted
+    bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+    pull = None
+    if bound and bound.is_linear:
+        pull = bound.run(None, *operands, index=pattern)[1][0]
+    table[classes, mine] = pull
+    return pull
+
+
+def _unchanged(x: Any, *_: Any, index: Any) -> Any:
+    return x
 
 
 # ------------------------------------------------------------------- what writes shall not change

@@ -13,8 +13,6 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import type_info
 
-__all__: list[str] = []
-
 _AT_ONCE = 2**22
 """How many comparisons of places are in memory at a time."""
 

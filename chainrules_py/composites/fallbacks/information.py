@@ -9,8 +9,6 @@ from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
 
-__all__: list[str] = []
-
 
 def _top(x: Any, axis: Any) -> Any:
     """Return the largest element, by which exponents are shifted, and 0 where it is not finite."""

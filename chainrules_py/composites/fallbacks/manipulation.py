@@ -8,8 +8,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace, type_info
 
-__all__: list[str] = []
-
 
 @v.full_like.implement
 def full_like_standard(

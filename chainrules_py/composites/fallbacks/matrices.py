@@ -13,9 +13,6 @@ from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace, type_info
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__: list[str] = []
-
-
 # ---------------------------------------------------------------------- products
 
 

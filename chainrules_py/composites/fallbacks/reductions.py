@@ -10,8 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.fallbacks import in_words
 from chainrules_py.tangents.space import kind_of
 
-__all__: list[str] = []
-
 
 @v.nanmax.fallback
 def nanmax_standard(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

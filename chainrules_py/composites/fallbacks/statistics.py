@@ -10,8 +10,6 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace, type_info
 
-__all__: list[str] = []
-
 
 @v.bincount.fallback
 def bincount_standard(x: Array, weights: Array, *, minlength: int = 0) -> Any:

@@ -210,69 +210,59 @@ class Alias:
             return found
 
     def _find_direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
-        word = self.word
-        if not isinstance(word, Primitive) or word.variadic:
+        word, rows = self.word, self._rows(n, keywords)
+        if rows is None or not isinstance(word, Primitive) or word.variadic:
             return None
+        named = {name: row for name, *row in rows}
+        if not {*word.operands} <= named.keys() <= {*word.operands, *word.options}:
+            return None
+        operands = [named.pop(name) for name in word.operands]
+        if any(convert for *_, convert in operands):
+            return None
+        options = [(name, where, default, how) for name, (where, default, how) in named.items()]
+        return tuple([where for where, *_ in operands]), tuple(options)
+
+    def _rows(self, n: int, keywords: tuple[str, ...]) -> list[tuple[str, Any, Any, Any]] | None:
+        """For each argument its name in the word, its place, its default, and what converts it.
+
+        None where a keyword is refused, lowered in another way or unknown, and where there are too
+        many arguments: `call` sees to all that.
+        """
         rest = len(self.positional) if self.gather is None else self.positional.index(self.gather)
         if n > rest and (self.gather is None or self.gathers_lists):
             return None
-        given: dict[str, Any] = {name: i for i, name in enumerate(self.positional[:n])}
-        if n > rest:
-            given[self.positional[rest]] = slice(rest, None)
-        if not given.keys().isdisjoint(keywords) or self.gather in keywords:
+        given = (*self.positional[: min(n, rest + 1)], *keywords)
+        places = [*range(min(n, rest)), *[slice(rest, None)] * (n > rest), *keywords]
+        lowered = [self.lower.get(name) for name in given]
+        if (
+            self.gather in keywords
+            or len({*given}) != len(given)
+            or not {*given} <= self.names.keys() - self.refuse
+            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
+        ):
             return None
-        given |= {name: name for name in keywords}
-        if not given.keys() <= self.names.keys() or given.keys() & self.refuse:
-            return None
-        lowered: dict[str, AsOption] = {}
-        for name in given:
-            lower = self.lower.get(name)
-            if isinstance(lower, AsOption):
-                lowered[name] = lower
-            elif lower is not None:
-                return None
-        converts = {lower.name: lower.convert for lower in lowered.values()}
-        names = {n: lowered[n].name if n in lowered else self.names[n] for n in given}
-        source = {names[name]: where for name, where in given.items()}
-        defaults = {names[name]: self.defaults.get(name, REQUIRED) for name in given}
-        if not set(word.operands) <= source.keys():
-            return None
-        operands = tuple([source.pop(name) for name in word.operands])
-        if not source.keys() <= word.options.keys():
-            return None
-        options = [(n, where, defaults[n], converts.get(n)) for n, where in source.items()]
-        return operands, tuple(options)
+        return [
+            (
+                getattr(lower, "name", self.names[name]),
+                place,
+                self.defaults.get(name, REQUIRED),
+                getattr(lower, "convert", None),
+            )
+            for name, place, lower in zip(given, places, lowered, strict=True)
+        ]
 
     def composite(self, n: int, keywords: tuple[str, ...]) -> Composite | None:
         """Map such calls to a composite, if the arguments only change their names and forms.
 
         None where the row is of a word, and where `call` has more to see to.
         """
-        given = (*self.positional[:n], *keywords)
-        lowered = [self.lower.get(name) for name in given]
-        if (
-            isinstance(self.word, Primitive)
-            or self.hands_on
-            or self.gather is not None
-            or len({*given}) != n + len(keywords)
-            or not {*given} <= self.names.keys() - self.refuse
-            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
-        ):
+        if isinstance(self.word, Primitive) or self.hands_on or self.gather is not None:
             return None
-        names = [
-            self.names[name] if lower is None else lower.name  # type: ignore[attr-defined]
-            for name, lower in zip(given, lowered, strict=True)
-        ]
-        parameters = parameters_of(self.word)
-        if parameters.variadic or len({*names}) != len(names):
+        rows, parameters = self._rows(n, keywords), parameters_of(self.word)
+        if rows is None or parameters.variadic or len({name for name, *_ in rows}) != len(rows):
             return None
-        alike = [a == b for a, b in zip(parameters.positional, names[:n], strict=False)]
+        alike = [a == b for a, (b, *_) in zip(parameters.positional, rows[:n], strict=False)]
         ahead = [*alike, False].index(False)  # the rest are given by name
-        sources = [*range(n), *keywords]
-        rows = [
-            (name, source, self.defaults.get(native, REQUIRED), getattr(lower, "convert", None))
-            for name, source, native, lower in zip(names, sources, given, lowered, strict=True)
-        ]
         word, first, rest = self.word, rows[:ahead], rows[ahead:]
         if not rest and not any(convert for *_, convert in first):
             return lambda operands, keywords: word(*operands)

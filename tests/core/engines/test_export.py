@@ -139,7 +139,7 @@ def test_what_is_stated():
         return x * x
 
     assert stated(looked_into, (X,), {}) == everything
-    assert stated(unstated, (X,), {}).as_dict() == {
+    assert stated(unstated, (X,), {})._asdict() == {
         "grad": False, "jvp": False, "vmap": False, "jit": False, "order": 0
     }  # fmt: skip
 

@@ -77,7 +77,7 @@ def test_answers_are_the_same_bits(files):
 def test_the_short_ways_are_gone():
     with without(), Tape() as tape:
         x = tape.variable(X)
-        assert not isinstance(x, assembly.Variable)
+        assert not isinstance(x, assembly.FastVariable)
         assert not [c for c in type(x).__mro__ if c.__module__.startswith(ROOM)]
 
 

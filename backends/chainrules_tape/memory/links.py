@@ -1,0 +1,155 @@
+"""Links of records whose cotangents are collected in memory of our own, and added or read in place.
+
+n elements that are read, or written, one by one build no n arrays on the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from chainrules_py.extend import (
+    AbstractTangent,
+    Bound,
+    Space,
+    Trace,
+    Tracer,
+    find_tracers,
+    part,
+    type_info,
+)
+from chainrules_py.vocabulary.views import duplicate
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.variable import BareVariable, Recording
+from chainrules_tape.memory.view import share
+
+__all__ = ["AddInto", "AddsInPlace", "Overwrite"]
+
+
+class AddInto:
+    """Link of a record whose pull can add in place to what its parent has collected."""
+
+    __slots__ = ("parents", "pull_into")
+
+    def __init__(self, index: int, pull_into: Callable[..., Any]) -> None:
+        self.parents = index
+        self.pull_into = pull_into
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Add in place what the pull would return."""
+        bars[index] = None
+        link = self.parents
+        ready = link in bars.plain and type(y_bar) is type(bars[link])
+        if ready or self.collects(bars, y_bar, record):
+            self.pull_into(bars[link], y_bar, *record[2:])
+
+    def collects(self, bars: Cotangents, y_bar: Any, record: tuple[Any, ...]) -> bool:
+        """Make the parent collect in a buffer of our own; False where it cannot, and it is added.
+
+        What is traced is written into a small part of a traced buffer. A first cotangent that is
+        traced becomes such a buffer.
+        """
+        link, (where, *saved) = self.parents, record[2:]
+        of: Any = next((s for s in saved if type(s) is Space), None)
+        dense = of is not None and is_dense(y_bar)
+        total = bars[link]
+        if dense and link not in bars.plain:
+            if total is None:
+                bars.adopt(link, of.zeros())
+            elif isinstance(total, Tracer):
+                pass
+            elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
+                bars.adopt(link, duplicate(total))
+            else:
+                bars.add(link, of.zeros())
+            total = bars[link]
+        if dense and link in bars.plain:
+            return True
+        if type(where) is dict:
+            pattern = where.get("index")
+            where = pattern.join(()) if pattern is not None and pattern.is_basic else None
+        if where is not None and is_small_part(bars, link, y_bar):
+            total[where] += y_bar
+            return False
+        bar = record[0](y_bar, *record[2:])
+        if total is None and of is not None and isinstance(bar, Tracer):
+            bars.adopt(link, bar)
+        else:
+            bars.add(link, bar)
+        return False
+
+
+def is_dense(y_bar: Any) -> bool:
+    """Tell whether a cotangent is an array or number, neither traced nor structural."""
+    return not isinstance(y_bar, AbstractTangent) and not isinstance(y_bar, Tracer)
+
+
+def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
+    """Tell whether a cotangent is that of a small part of a traced buffer of our own."""
+    total = bars[link]
+    return (
+        issubclass(type(total), Tracer)
+        and not isinstance(y_bar, AbstractTangent)
+        and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
+        and bars.owned.get(link) is True
+        and all([t.level <= total.level for t in find_tracers(y_bar)])
+    )
+
+
+SMALL_PART = 8
+"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
+
+
+class Overwrite:
+    """Link of a write into memory of our own: what was written over gets no cotangent.
+
+    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
+    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
+    cost n on the way back as well.
+    """
+
+    __slots__ = ("links",)
+
+    def __init__(self, x: int, y: int | None) -> None:
+        self.links = (x, y)
+
+    @property
+    def parents(self) -> int | tuple[int, int]:
+        """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
+        x, y = self.links
+        return x if y is None else (x, y)
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Read what goes to the value, and pass the rest on."""
+        (x, y), pull, saved = self.links, record[0], record[2:]
+        mine = bars.release(index)
+        bars[index] = None
+        if y is not None:
+            bar = part(pull, 1, y_bar, saved)
+            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
+        if mine:
+            y_bar[saved[0]["index"].join(saved[3:])] = 0
+        else:
+            y_bar = part(pull, 0, y_bar, saved)
+        if bars[x] is None and type_info(type(y_bar)).is_array:
+            bars.adopt(x, y_bar)
+        else:
+            bars.add(x, y_bar)
+
+
+class AddingInPlace(Recording):
+    """Tracing of reverse mode, with pulls that add in place where they can."""
+
+    def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what makes the links of a record: where pulls add in place, they do."""
+        if flat and bound.pull_into is not None and not bound.may_be_zero:
+            pull_into = bound.pull_into
+            return lambda links: AddInto(links[0], pull_into)
+        return super().linker(bound, flat)
+
+
+class AddsInPlace(BareVariable):
+    """Variables whose pulls add in place where they can."""
+
+    __slots__ = ()
+    tracing: ClassVar[Trace] = AddingInPlace()
