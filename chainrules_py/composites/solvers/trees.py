@@ -39,7 +39,7 @@ class Tree:
     {'w': (3.0, 4.0), 'name': 'b'}
     >>> tree.tangent([3.0, 4.0])
     Tangent[dict]({'w': Tangent[tuple](3.0, 4.0), 'name': NoTangent()})
-    >>> tree.read(Tangent[dict]({"w": (5.0, 6.0)}))
+    >>> tree.read({"w": (5.0, 6.0)})
     [5.0, 6.0]
     """
 
