@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import chainrules_numpy
+import chainrules_numpy.random
 from chainrules_py import TracerError, ignore_derivatives
 from chainrules_py.primitives.hints import advice_at
 from chainrules_tape import grad, jvp, vjp
