@@ -304,29 +304,29 @@ class SettledCalls(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Trace a call of which this differentiation is the highest."""
-        trace = self.tracing
+        tracing = self.tracing
         key = (primitive, primal, *map(type, operands))
         try:
-            record = trace.cache.table[key]
+            record = tracing.cache.table[key]
         except KeyError:
-            table = trace.cache.open()
+            table = tracing.cache.open()
             record = table[key] = self.recorder(primitive, primal, tuple(map(type, operands)))
-        return record(operands, options, trace.at(self))
+        return record(operands, options, tracing.at(self))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, of which arrays stand apart."""
-        trace, cls = self.tracing, type(self)
+        tracing, cls = self.tracing, type(self)
         # Without a key of several where there are no arrays: programs are full of these.
         key: Any = (read, *map(type, arrays), cls) if arrays else cls
         try:
-            record = trace.cache.table[key]
+            record = tracing.cache.table[key]
         except KeyError:
             others = [type(a) for a in arrays]
             if not all([type_info(cls).memory for cls in others]):
                 return super()._read(pattern, arrays)
-            table = trace.cache.open()
+            table = tracing.cache.open()
             record = table[key] = cls.recorder(read, None, (cls, *others))
-        return record((self, *arrays), {"index": pattern}, trace.at(self))
+        return record((self, *arrays), {"index": pattern}, tracing.at(self))
 
     @classmethod
     def recorder(

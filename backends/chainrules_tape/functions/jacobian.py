@@ -177,12 +177,12 @@ def hessian(
             run, rows = inner
             return (rows, run.aux) if has_aux else rows
 
-        outer, second = _jacobian(gradient, xs, "forward", f, has_aux=has_aux)
+        second_run, second = _jacobian(gradient, xs, "forward", f, has_aux=has_aux)
         run, first = inner
-        values = iter(_delivered(outer, second, arguments))
+        values = iter(_delivered(second_run, second, arguments))
         rows = [row if is_zero(row) else [next(values) for _ in row] for row in first]
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
-        return (whole, outer.aux) if has_aux else whole
+        return (whole, second_run.aux) if has_aux else whole
 
     return hessian_of
 
