@@ -112,3 +112,13 @@ KNOWN_AFTER_OTHERS: dict[str, str] = {
     "exponential of a large matrix": "AmbiguousRuleError, if something was judged before",
 }
 """Right rules that are called wrong only after others were judged: not in every order of tests."""
+
+KNOWN_IN_SOME_DRAWS: dict[str, str] = {
+    "cube at 1e6": "push and differences differ in 9 of 19 draws",
+    "squares at 1e6": "called 'float32 result for float64 input' in 13 of 19 draws",
+    "word var at 1e6": "push and differences differ in 2 of 19 draws",
+    "cube of mixed magnitudes": "push and differences differ in 5 of 19 draws",
+    "inverse of a Hilbert matrix": "called 'second order wrong' in 3 of 19 draws",
+    "inverse at 1e-6": "called 'wrong numbers' in 5 of 19 draws",
+}
+"""Right rules that are called wrong in other draws than the first."""
