@@ -27,7 +27,9 @@ _HOMES: dict[str, str] = {
         "register_host register_scalar_type type_info"
     ),
     "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
-    "chainrules_py.primitives.closures.freeze": "CapturedValues frozen global_names",
+    "chainrules_py.primitives.closures.freeze": (
+        "CapturedValues captured check_captured frozen global_names recording"
+    ),
     "chainrules_py.primitives.closures.search": "attributes content",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
@@ -42,7 +44,7 @@ _HOMES: dict[str, str] = {
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all"
     ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
-    "chainrules_py.tangents.space": "Space StructureSpace fit kind_of",
+    "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
     "chainrules_py.tangents.zeros": "AbstractTangent AbstractZero",
     "chainrules_py.tangents.thunks": "Thunk",
@@ -50,13 +52,17 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
     ),
-    "chainrules_py.registry.bind.bind": "Bound annotate bind part shares_a_run",
-    "chainrules_py.registry.bind.entries": "assembled canonical dense densely flat opened",
+    "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
+    "chainrules_py.registry.bind.entries": (
+        "assembled canonical conjugated dense densely flat opened"
+    ),
+    "chainrules_py.registry.bind.general": "given pair_of",
+    "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule",
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
-    "chainrules_py.registry.statement": "Rule",
-    "chainrules_py.registry.table": "find_rule name_of primal_of unbind",
+    "chainrules_py.registry.statement": "Rule Source Statement",
+    "chainrules_py.registry.table": "enter find_rule name_of primal_of unbind",
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -110,8 +110,11 @@ from chainrules_py.primitives.closures.convert import (
 )
 from chainrules_py.primitives.closures.freeze import (
     CapturedValues,
+    captured,
+    check_captured,
     frozen,
     global_names,
+    recording,
 )
 from chainrules_py.primitives.closures.search import (
     attributes,
@@ -169,6 +172,8 @@ from chainrules_py.registry.bind.batch import (
 )
 from chainrules_py.registry.bind.bind import (
     Bound,
+    Recipe,
+    Request,
     annotate,
     bind,
     part,
@@ -177,10 +182,21 @@ from chainrules_py.registry.bind.bind import (
 from chainrules_py.registry.bind.entries import (
     assembled,
     canonical,
+    conjugated,
     dense,
     densely,
     flat,
     opened,
+)
+from chainrules_py.registry.bind.general import (
+    given,
+    pair_of,
+)
+from chainrules_py.registry.checks import (
+    Types,
+    any_types,
+    checked_types,
+    find_primal,
 )
 from chainrules_py.registry.explain import (
     demand_rule,
@@ -194,8 +210,11 @@ from chainrules_py.registry.pens import (
 )
 from chainrules_py.registry.statement import (
     Rule,
+    Source,
+    Statement,
 )
 from chainrules_py.registry.table import (
+    enter,
     find_rule,
     name_of,
     primal_of,
@@ -236,6 +255,7 @@ from chainrules_py.tangents.space import (
     StructureSpace,
     fit,
     kind_of,
+    spread_all,
 )
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
@@ -357,7 +377,9 @@ __all__ = [
     "Memory",
     "Opened",
     "Operator",
+    "Recipe",
     "Recorder",
+    "Request",
     "Residual",
     "Resolved",
     "ReusedValue",
@@ -365,7 +387,9 @@ __all__ = [
     "Settled",
     "SettledCalls",
     "Site",
+    "Source",
     "Space",
+    "Statement",
     "StructureSpace",
     "Support",
     "Tableau",
@@ -374,6 +398,7 @@ __all__ = [
     "Tracer",
     "Tree",
     "TreeDef",
+    "Types",
     "UFUNC_KEYWORDS",
     "Unbroadcast",
     "accumulate",
@@ -384,6 +409,7 @@ __all__ = [
     "alias",
     "aliases",
     "annotate",
+    "any_types",
     "anything_known",
     "applied",
     "array_of",
@@ -399,7 +425,10 @@ __all__ = [
     "call_native",
     "canonical",
     "canonicalize",
+    "captured",
+    "check_captured",
     "check_cotangent",
+    "checked_types",
     "cholesky_rules",
     "choose_standard",
     "chosen",
@@ -408,6 +437,7 @@ __all__ = [
     "columns",
     "compress",
     "conjugate",
+    "conjugated",
     "content",
     "count",
     "creation_composites",
@@ -423,9 +453,11 @@ __all__ = [
     "direction",
     "dot_standard",
     "elementwise_composites",
+    "enter",
     "exactly",
     "explain_error",
     "fields_of",
+    "find_primal",
     "find_rule",
     "find_tracers",
     "fit",
@@ -437,6 +469,7 @@ __all__ = [
     "frozen",
     "full",
     "gather",
+    "given",
     "global_names",
     "has_known_layout",
     "highest_tracer",
@@ -480,6 +513,7 @@ __all__ = [
     "own",
     "own_all",
     "pad",
+    "pair_of",
     "parameters_of",
     "parameters_of_imported",
     "part",
@@ -491,6 +525,7 @@ __all__ = [
     "quantiles_composites",
     "rate_of",
     "rebuild",
+    "recording",
     "reduction_rules",
     "reductions_composites",
     "refuse_exchange",
@@ -515,6 +550,7 @@ __all__ = [
     "shares_a_run",
     "solve_triangular_standard",
     "solving_rules",
+    "spread_all",
     "started",
     "state_imported",
     "stated",

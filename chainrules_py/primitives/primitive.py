@@ -88,7 +88,11 @@ class Primitive(Generic[P, R]):
     opaque : bool
         Whether the body is the library's function that the primitive stands for: to trace into it
         would be to see the same call again.
+    fixed : frozenset of int
+        The operands that no derivative is taken in, whatever their rule is.
     """
+
+    fixed: frozenset[int] = frozenset()
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compat import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, Tangent, frule, primitive, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import custom_jvp, custom_vjp
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,

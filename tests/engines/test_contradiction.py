@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule
-from chainrules_py.compat import augmented_rule, custom_vjp
 from chainrules_tape import Tape, grad, jvp
 
 X = 3.0

@@ -35,7 +35,7 @@ BLOCK = re.compile(r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", re.MULTILINE |
 OPEN = (
     "chainrules_py",
     "chainrules_py.composites.functional",
-    "chainrules_py.compat",
+    "chainrules_compat",
     "chainrules_py.extend",
     "chainrules_py.testing",
     "chainrules_py.vocabulary",

@@ -25,6 +25,6 @@ def test_name_says_what_it_is_and_the_pages_tell_of_it(name):
 
 
 def test_forms_from_other_systems_are_a_module_of_their_own():
-    from chainrules_py import compat
+    import chainrules_compat as compat
 
     assert not {*compat.__all__} & {*chainrules_py.__all__}

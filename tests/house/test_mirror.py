@@ -16,6 +16,7 @@ PLACES = {
     "chainrules_py/rules": "tests/rules",
     "chainrules_py/testing": "tests/testing",
     "backends/chainrules_autograd": "tests/engines/autograd",
+    "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
     "backends/chainrules_jax": "tests/engines/jax",
@@ -90,7 +91,7 @@ ELSEWHERE = (
         "tests/core/engines/test_frule_rrule.py",
         "whoever asks for a derivative binds",
     ),
-    ("chainrules_py/compat/*", "tests/core/compat/test_compat.py", ROOM),
+    ("backends/chainrules_compat/*", "tests/engines/compat/test_compat.py", ROOM),
     (
         "chainrules_py/registry/*",
         "tests/core/registry/test_table.py",

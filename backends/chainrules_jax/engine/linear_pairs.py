@@ -18,7 +18,6 @@ from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import NoTangent, NotDifferentiableError, RuleError, ZeroTangent, unthunk
-from chainrules_py.compat import CustomFunction
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
@@ -178,15 +177,14 @@ class Program:
         rest = iter(moves)
         each = self.treedef.children
         found = tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
-        if isinstance(self.word, CustomFunction):
-            for i in self.word.fixed:
-                if found[i]:
-                    msg = (
-                        f"{self.word.operands[i]} of {self.word.__name__} is held fixed "
-                        f"(nondiff_argnums), and is being differentiated: its gradient would be "
-                        f"lost; state a derivative in it, or pass it through jax.lax.stop_gradient"
-                    )
-                    raise NotDifferentiableError(msg)
+        for i in self.word.fixed:
+            if found[i]:
+                msg = (
+                    f"{self.word.operands[i]} of {self.word.__name__} is held fixed "
+                    f"(nondiff_argnums), and is being differentiated: its gradient would be "
+                    f"lost; state a derivative in it, or pass it through jax.lax.stop_gradient"
+                )
+                raise NotDifferentiableError(msg)
         return found
 
     # ------------------------------------------------------------------------ its derivative

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import chainrules_autograd
+from chainrules_compat import custom_vjp
 from chainrules_py import NoRuleError, UnsupportedKeywordError, export, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import custom_vjp
 from chainrules_py.engines.export import (
     Kernel,
     Support,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
+from chainrules_compat import custom_vjp
 from chainrules_jax import callback, export
 from chainrules_jax.engine import linear, linear_pairs
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import custom_vjp
 from chainrules_py.testing.data.differences import derivative
 
 pytestmark = pytest.mark.usefixtures("double")

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from chainrules_compat import custom_vjp
 from chainrules_jax import export, supports
 from chainrules_py import (
     LinearMap,
@@ -29,7 +30,6 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import custom_vjp
 from chainrules_py.engines import export as core_export
 from chainrules_py.vocabulary import strict
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape
+from chainrules_compat import custom_vjp
 from chainrules_py import (
     LinearMap,
     NoRuleError,
@@ -30,7 +31,6 @@ from chainrules_py import (
 )
 from chainrules_py import export as export_to
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import custom_vjp
 from chainrules_py.engines.export import Support
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule

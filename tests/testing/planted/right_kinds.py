@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from chainrules_compat import augmented_rule
 from chainrules_py import (
     Array,
     LinearMap,
@@ -21,7 +22,6 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.compat import augmented_rule
 from chainrules_scipy.sparse import Pattern, sparse_product
 from tests.testing.planted.build import (
     Right,

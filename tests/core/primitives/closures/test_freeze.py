@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chainrules_compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import MutationError, RuleError, TracerError, primitive, scalar_rule
-from chainrules_py.compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py.primitives.closures.freeze import frozen
 from chainrules_tape import Tape, grad, jvp, linearize
 
@@ -246,7 +246,7 @@ def test_a_function_that_was_linearized_keeps_its_names(form):
 def test_names_of_a_module_are_kept_as_they_were_too():
     """At the top of a script, or in a notebook, the variable of a loop is a global name."""
     program = """
-from chainrules_py.compat import custom_vjp, user_grad
+from chainrules_compat import custom_vjp, user_grad
 from chainrules_tape import Tape
 
 scale = custom_vjp(lambda x: ws[i] * x)

@@ -12,8 +12,8 @@ Each way to state one writes to the same table as `chainrules_py.rule`, where ev
 They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
 """
 
-from chainrules_py.compat.functions import CustomFunction, custom_jvp, custom_vjp
-from chainrules_py.compat.pairs import augmented_rule
-from chainrules_py.compat.regions import user_grad
+from chainrules_compat.functions import CustomFunction, custom_jvp, custom_vjp
+from chainrules_compat.pairs import augmented_rule
+from chainrules_compat.regions import user_grad
 
 __all__ = ["CustomFunction", "augmented_rule", "custom_jvp", "custom_vjp", "user_grad"]

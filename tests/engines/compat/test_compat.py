@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from chainrules_compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import (
     Config,
     ForwardMode,
@@ -31,7 +32,6 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_py.compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py.extend import find_rule
 from chainrules_py.testing import check_rule
 from chainrules_tape import Tape, grad, jvp, vjp

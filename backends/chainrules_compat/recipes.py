@@ -14,37 +14,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.config import Config
-from chainrules_py.errors import (
+from chainrules_py import (
+    Config,
+    NoTangent,
     NotDifferentiableError,
     ProjectionError,
     RuleError,
     TracerError,
-    describe,
+    ZeroTangent,
+    is_zero,
+    project,
+    space,
 )
-from chainrules_py.primitives.closures.freeze import (
+from chainrules_py.extend import (
+    Bound,
     CapturedValues,
-    captured,
-    check_captured,
-    frozen,
-)
-from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
-from chainrules_py.registry.bind.entries import (
+    Recipe,
+    Request,
+    Statement,
+    annotate,
     assembled,
     canonical,
+    captured,
+    check_captured,
     conjugated,
     dense,
+    describe,
     flat,
+    flatten,
+    frozen,
+    given,
+    highest_tracer,
+    is_structure_type,
     opened,
+    pair_of,
+    parameters_of,
+    spread_all,
+    unflatten,
 )
-from chainrules_py.registry.bind.general import given, pair_of
-from chainrules_py.registry.statement import Statement
-from chainrules_py.tangents.space import project, space, spread_all
-from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.pytree import flatten, unflatten
-from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import highest_tracer
 
 __all__ = ["AugmentedRecipe", "PushedRecipe"]
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from chainrules_py.compat.pairs import state
-from chainrules_py.compat.recipes import AugmentedRecipe, PushedRecipe
-from chainrules_py.errors import NotDifferentiableError, RuleError
-from chainrules_py.primitives.closures.freeze import recording
-from chainrules_py.primitives.dispatch import where_defined
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.checks import checked_types
-from chainrules_py.registry.table import name_of
-from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
-from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.tracers import find_tracers, highest_tracer
+from chainrules_compat.pairs import state
+from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_py import (
+    NotDifferentiableError,
+    Primitive,
+    RuleError,
+    ZeroTangent,
+    add_tangents,
+    is_zero,
+)
+from chainrules_py.extend import (
+    canonicalize,
+    checked_types,
+    find_tracers,
+    highest_tracer,
+    name_of,
+    parameters_of,
+    recording,
+    where_defined,
+)
 
 __all__ = ["CustomFunction", "custom_jvp", "custom_vjp"]
 

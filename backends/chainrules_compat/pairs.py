@@ -6,12 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.compat.recipes import AugmentedRecipe, PushedRecipe
-from chainrules_py.config import ReverseMode
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.checks import Types, any_types, checked_types, find_primal
-from chainrules_py.registry.statement import Source, Statement
-from chainrules_py.registry.table import enter
+from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_py import Primitive, ReverseMode
+from chainrules_py.extend import (
+    Source,
+    Statement,
+    Types,
+    any_types,
+    checked_types,
+    enter,
+    find_primal,
+)
 
 __all__ = ["augmented_rule", "state"]
 

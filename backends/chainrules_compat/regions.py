@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainrules_py.compat.functions import custom_vjp
-from chainrules_py.errors import RuleError, describe
-from chainrules_py.primitives.dispatch import where_defined
+from chainrules_compat.functions import custom_vjp
+from chainrules_py import RuleError
+from chainrules_py.extend import describe, where_defined
 
 __all__ = ["user_grad"]
 
