@@ -127,6 +127,8 @@ _ORDINARY = {
     "round": "Python's own",
     "map": "Python's own",
     "inner": "the inner one of two",
+    "outer": "the outer one of two",
+    "trace": "how the calls of a tracer are traced",
     "real": "a kind of number",
     "where": "the index of __getitem__",
 }
