@@ -91,7 +91,8 @@ def histogramdd(
 
 def _columns(sample: Any) -> list[Any]:
     """Return the coordinates of the points, one array for each axis."""
-    if not (isinstance(sample, Tracer) or type_info(type(sample)).is_array):
+    cls = type(sample)
+    if not (issubclass(cls, Tracer) or type_info(cls).is_array):
         return [array_of(x, np.zeros(0)) for x in sample]
     if sample.ndim < 2:
         return [v.reshape(sample, shape=(-1,))]

@@ -227,6 +227,8 @@ class Trace(ABC):
         first, tracer, f = places[0], self.tracer, primal or primitive
         others, plain = (settled.others, settled.plain) if self.keeps else ([], [])
         run: Any = None
+        links: Any = None
+        linked: list[int] = []
         if bound is not None:
             run, links = bound.run, self.linker(bound, flat=True)
             linked = [i for i in places if bound.wanted[i]]

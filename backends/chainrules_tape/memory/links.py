@@ -53,7 +53,7 @@ class AddInto:
         of: Any = next((s for s in saved if type(s) is Space), None)
         dense = of is not None and is_dense(y_bar)
         total = bars[link]
-        if dense and link not in bars.plain:
+        if of is not None and dense and link not in bars.plain:
             if total is None:
                 bars.adopt(link, of.zeros())
             elif isinstance(total, Tracer):

@@ -89,7 +89,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
 
 def set_item(self: Any, where: Any, value: Any) -> None:
     """Write ``self[where] = value``, for an index as Python writes it."""
-    if isinstance(self, Outdated):
+    if issubclass(type(self), Outdated):
         self._read_again()
     cls = type(value)
     traced = issubclass(cls, Tracer)
@@ -219,7 +219,7 @@ class Writable(ArrayLike):
         if hasattr(self, "view"):
             self.view = View.of()
 
-    note_view = note_view
+    note_view = note_view  # pyright: ignore[reportAssignmentType]
 
     def own_memory(self) -> None:
         """Copy what it holds, so that nothing holds the memory of what it was read from for it."""
