@@ -174,7 +174,7 @@ def bessel_i_numpy(x: np.ndarray | np.generic, *, order: int) -> Any:
     r_k = I_k / I_{k-1} = x / (2k + x r_{k+1}): W. Gautschi, Computational Aspects of Three-Term
     Recurrence Relations, SIAM Review 9 (1967). Far is where the product of r_k² is below epsilon.
     """
-    y = _np.i0(x)
+    y, order = _np.i0(x), abs(order)
     if order == 0:
         return y
     x = np.clip(x, -1e3, 1e3, dtype=y.dtype)  # beyond, I₀ is infinite

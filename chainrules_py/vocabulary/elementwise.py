@@ -147,4 +147,4 @@ def unwrap(x: Numeric, period: Numeric, /, *, axis: int = -1, discont: float | N
 
 @primitive
 def bessel_i(x: Numeric, /, *, order: int) -> Any:
-    """Compute the modified Bessel function of the first kind Iₙ, of an integer order n ≥ 0."""
+    """Compute the modified Bessel function of the first kind Iₙ, of an integer order; I₋ₙ = Iₙ."""

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import NotDifferentiableError, frule
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp, vjp
 
@@ -156,6 +156,16 @@ def test_bessel_functions_against_scipy(order):
     x = np.concatenate([np.linspace(-40, 40, 41), [1e-8, 1e-300, 0.0, 300.0, 700.0, -700.0]])
     found = v.bessel_i(x, order=order)
     np.testing.assert_allclose(found, special.iv(order, x), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("order", [-1, -2, -7])
+def test_bessel_functions_of_negative_orders(order):
+    """The value, and the slope against SciPy's own: I₋ₙ = Iₙ."""
+    special = pytest.importorskip("scipy.special")
+    x = np.array([-3.0, 0.0, 0.8, 5.0])
+    y, y_dot = frule((np.ones(4),), v.bessel_i, x, order=order)
+    np.testing.assert_allclose(y, special.iv(order, x), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(y_dot, special.ivp(order, x), rtol=1e-12, atol=1e-300)
 
 
 def test_bessel_functions_at_the_edges():

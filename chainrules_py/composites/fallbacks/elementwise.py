@@ -232,7 +232,7 @@ def bessel_i_standard(x: Any, *, order: int) -> Any:
     As r_k = I_k / I_{k-1} = x / (2k + x r_{k+1}): W. Gautschi, Computational Aspects of Three-Term
     Recurrence Relations, SIAM Review 9 (1967). How far depends on the largest x.
     """
-    size = v.abs(x)
+    size, order = v.abs(x), abs(order)
     largest = min(float(v.max(size)) if math.prod(size.shape) else 0.0, 700.0)
     far = order + 20 + int(9 * math.sqrt(largest))
     ratio, total = v.zeros_like(size), v.zeros_like(size)

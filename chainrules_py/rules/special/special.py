@@ -99,7 +99,7 @@ def of_order(word, slope):
 
 def floating(n, x):
     """Convert an array of whole numbers to one that arithmetic with x takes."""
-    if kind_of(n) != "int" or not hasattr(n, "dtype"):
+    if kind_of(n) != "int" or not (hasattr(n, "dtype") and hasattr(x, "dtype")):
         return n
     return astype(n, dtype=real(x).dtype)
 

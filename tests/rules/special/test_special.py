@@ -218,6 +218,15 @@ def test_a_whole_order_is_a_count():
     np.testing.assert_array_equal(vjp(v.jv, np.arange(3), 0.7)[1](np.ones(3))[0], np.zeros(3))
 
 
+def test_whole_arrays_beside_a_number():
+    """Arrays of whole numbers for the parameters, and a number of Python's for x."""
+    a, x, h = np.array([4, 1]), 0.25, 1e-5
+    for f in (lambda x: v.hyp2f1(a, 2, 6, x), lambda x: v.hyp1f1(a, 6, x)):
+        want = (f(x + h) - f(x - h)) / (2 * h)
+        np.testing.assert_allclose(jvp(f, (x,), (1.0,))[1], want, rtol=1e-8)
+        np.testing.assert_allclose(vjp(f, x)[1](np.ones(2))[0], want.sum(), rtol=1e-8)
+
+
 def test_operands_of_hypergeometric_functions_that_have_no_derivative():
     for k in range(3):
         with pytest.raises(NotDifferentiableError, match="hyp2f1 has no derivative in its operand"):
