@@ -10,8 +10,6 @@ from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Capability", "Config", "ForwardMode", "Mutation", "ReverseMode"]
-
 
 class Capability(enum.Enum):
     """Something that a rule may ask of an engine."""

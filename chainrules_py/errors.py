@@ -12,28 +12,6 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = [
-    "AmbiguousRuleError",
-    "ChainRulesError",
-    "ContractError",
-    "ConvergenceError",
-    "DegeneracyWarning",
-    "MutationError",
-    "NanError",
-    "NoRuleError",
-    "NotDifferentiableError",
-    "ProgramError",
-    "ProjectionError",
-    "RuleError",
-    "TracerError",
-    "UnsupportedKeywordError",
-    "advise",
-    "advisers",
-    "describe",
-    "register_description",
-]
-
-
 advisers: list[Callable[[BaseException], str | None]] = []
 """Functions that look at errors of another library which a traced program raises.
 

@@ -12,8 +12,6 @@ from typing import Any, NoReturn, final
 
 from chainrules_py.errors import ProgramError, describe
 
-__all__ = ["Call", "Program", "Value"]
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

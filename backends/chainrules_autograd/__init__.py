@@ -8,7 +8,8 @@ from chainrules_autograd import calls
 from chainrules_autograd.config import AutogradConfig, config
 from chainrules_autograd.exporting import export, supports
 from chainrules_autograd.importing import import_rule
-from chainrules_autograd.installing import Installed, install
+from chainrules_autograd.installing import install
+from chainrules_py.extend import Installed
 
 __all__ = [
     "AutogradConfig",

@@ -30,8 +30,6 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
 
-__all__ = ["Traced", "bare", "boxed", "is_boxed", "opened", "returned"]
-
 Runner = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 runner: list[Runner] = []
 """What runs a call of a primitive on boxes; entered by `chainrules_autograd.calls`."""

@@ -43,8 +43,6 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 
-__all__ = ["Moment", "forward_node", "reverse_node", "run"]
-
 _MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
 
 

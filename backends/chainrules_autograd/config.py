@@ -15,17 +15,6 @@ from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, is_zero
 from chainrules_py.extend import Opened, dense, densely, kind_of, unflatten_tangent
 from chainrules_py.vocabulary import conj
 
-__all__ = [
-    "AutogradConfig",
-    "as_tuple",
-    "config",
-    "conjugated",
-    "make_jvp",
-    "make_vjp",
-    "moves",
-]
-
-
 # autograd has no types, and what it is inferred to give is not what it gives.
 as_tuple: Any = autograd.builtins.tuple
 make_vjp: Any = autograd.core.make_vjp

@@ -35,8 +35,6 @@ from chainrules_py.extend import (
     type_info,
 )
 
-__all__ = ["export", "supports"]
-
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """Turn a function with a rule into one that autograd differentiates by this rule.

@@ -30,8 +30,6 @@ from chainrules_py.extend import (
     without_rule,
 )
 
-__all__ = ["import_rule"]
-
 anp: Any = autograd.numpy
 
 Function = Callable[..., Any]

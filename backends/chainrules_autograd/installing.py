@@ -28,8 +28,6 @@ from chainrules_py.extend import (
     see,
 )
 
-__all__ = ["Installed", "install"]
-
 LEFT = frozenset(
     {
         # They write into what they are given, which autograd does not record.

@@ -26,8 +26,6 @@ from chainrules_py.extend import (
     where_defined,
 )
 
-__all__ = ["CustomFunction", "custom_jvp", "custom_vjp"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -18,8 +18,6 @@ from chainrules_py.extend import (
     find_primal,
 )
 
-__all__ = ["augmented_rule", "state"]
-
 
 def augmented_rule(
     f: Callable[..., Any],

@@ -53,8 +53,6 @@ from chainrules_py.extend import (
     unflatten,
 )
 
-__all__ = ["AugmentedRecipe", "PushedRecipe"]
-
 
 class _OneMode(Recipe):
     """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed.

@@ -9,8 +9,6 @@ from chainrules_compat.functions import custom_vjp
 from chainrules_py import RuleError
 from chainrules_py.extend import describe, where_defined
 
-__all__ = ["user_grad"]
-
 S = TypeVar("S")
 
 

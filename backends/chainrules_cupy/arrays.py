@@ -11,8 +11,6 @@ from chainrules_cupy import namespace
 from chainrules_cupy.lazy import Fuser
 from chainrules_py.extend import Library, Memory, makers, register_array_type
 
-__all__: list[str] = []
-
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is a view, broadcast, or shares memory with an array of the caller's."""

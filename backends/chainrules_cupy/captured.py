@@ -21,8 +21,6 @@ import numpy as np
 from chainrules_py import Primitive
 from chainrules_py.extend import attributes, content, global_names
 
-__all__ = ["Captured"]
-
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype)
 _LIBRARIES = frozenset(("numpy", "scipy", "cupy", "cupyx"))
 _MOST = 10_000

@@ -11,8 +11,6 @@ from chainrules_cupy.namespace import SPECIAL
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias
 
-__all__: list[str] = []
-
 special: Any = importlib.import_module("cupyx.scipy.special")
 _KEYWORDS = {"out": None, "dtype": None, "casting": "same_kind"}
 

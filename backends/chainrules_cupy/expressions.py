@@ -15,8 +15,6 @@ from chainrules_py import RuleError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, aliases, register_array_type
 
-__all__ = ["Expression", "Program", "trace"]
-
 _BOOL = np.dtype(np.bool_)
 
 

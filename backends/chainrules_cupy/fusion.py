@@ -14,8 +14,6 @@ from chainrules_py import RuleError, Scalar, ZeroTangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine, name_of, type_info
 
-__all__ = ["fuse"]
-
 # Partials of the result, which they do not use, and of so many operands.
 _ARITIES: dict[int, Callable[[Any], Any]] = {
     1: lambda d: lambda _y, a: d(a),

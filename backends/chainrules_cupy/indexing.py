@@ -17,8 +17,6 @@ from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__ = ["deterministic"]
-
 cupyx: Any = importlib.import_module("cupyx")
 
 

@@ -19,8 +19,6 @@ from chainrules_cupy.expressions import Expression, Program, trace
 from chainrules_py.extend import invalidate
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Fused", "Kernel", "fuse_pulls", "fused", "fused_sum", "kernel_for", "made"]
-
 made: dict[Any, Kernel] = {}
 """The kernels made so far, for whoever wants to see or to compile them."""
 

@@ -20,8 +20,6 @@ from chainrules_py import Primitive, Scalar, vocabulary
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, Tracer, aliases, register_array_type
 
-__all__ = ["Fuser", "Waiting", "lazily"]
-
 _DTYPES = "fdFD"
 _STATIC = (0, 1, 2, -1, 0.5, -0.5)
 """Numbers that are written into a kernel; others are given to it, so that it serves them all."""

@@ -22,8 +22,6 @@ from chainrules_py.extend import (
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 
-__all__: list[str] = []
-
 _ARRAY: Any = cupy.ndarray
 
 # cupy.linalg counts its axes from the front, and its results have no names; the standard's do.

@@ -13,8 +13,6 @@ from typing import Any
 
 import cupy
 
-__all__ = ["SPECIAL", "on"]
-
 compat: Any = importlib.import_module("array_api_compat.cupy")
 _runtime: Any = cupy.cuda.runtime
 

@@ -23,8 +23,6 @@ from chainrules_py.extend import (
     see_roots,
 )
 
-__all__ = ["derive_all", "left_out"]
-
 left_out: dict[str, str] = {}
 """The functions of NumPy with a row that have none here, with the reason."""
 

@@ -11,8 +11,6 @@ from chainrules_cupy.kernels import fused, fused_sum
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 
 @v.polygamma.implement
 def polygamma_cupy(n: cupy.ndarray | Scalar, x: cupy.ndarray) -> Any:

@@ -27,8 +27,6 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary import reporting
 
-__all__ = ["debug"]
-
 _ARRAY: Any = cupy.ndarray
 _NUMERIC: Any = cupy.ndarray | Scalar
 

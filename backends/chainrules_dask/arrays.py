@@ -11,8 +11,6 @@ from chainrules_dask import namespace
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Library, Memory, kind_of, register_array_type
 
-__all__ = ["check_known"]
-
 
 def check_known(shape: Any) -> None:
     """Raise for a length that only computing would tell.

@@ -19,8 +19,6 @@ from dask.delayed import Delayed, delayed
 from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent
 from chainrules_py.extend import accumulate, default_engine, fields_of, is_structure_type, rebuild
 
-__all__ = ["map_reduce_grad", "row_blocks"]
-
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any
 else:

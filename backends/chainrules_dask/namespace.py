@@ -12,8 +12,6 @@ from typing import Any
 
 from chainrules_py import NotDifferentiableError
 
-__all__ = ["refusal"]
-
 compat: Any = importlib.import_module("array_api_compat.dask.array")
 
 # Of the name of a word, and with other parameters.

@@ -27,8 +27,6 @@ from chainrules_py.extend import (
     static_types,
 )
 
-__all__ = ["left_out", "rechunk"]
-
 _METHODS = (
     *("all", "any", "argmax", "argmin", "astype", "clip", "conj", "copy", "cumprod", "cumsum"),
     *("dot", "flatten", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round"),

@@ -17,8 +17,6 @@ from chainrules_py import Primitive, Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary import reporting
 
-__all__ = ["of_blocks"]
-
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any
     Operand: TypeAlias = Any

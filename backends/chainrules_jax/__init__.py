@@ -11,7 +11,8 @@ from chainrules_jax.engine.callback import callback
 from chainrules_jax.engine.config import JaxConfig, config
 from chainrules_jax.engine.export import export, supports
 from chainrules_jax.engine.import_rule import import_rule
-from chainrules_jax.engine.install import Installed, install
+from chainrules_jax.engine.install import install
+from chainrules_py.extend import Installed
 
 __all__ = [
     "Installed",

@@ -19,8 +19,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__ = ["Concrete", "JaxArray", "is_traced", "silent"]
-
 _kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", "jax.jaxlib._jax.Array"))
 if TYPE_CHECKING:
     JaxArray: TypeAlias = Any

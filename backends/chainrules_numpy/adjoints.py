@@ -13,8 +13,6 @@ from chainrules_py.extend import product_rules as products
 from chainrules_py.extend import reduction_rules as reductions
 from chainrules_py.extend import solving_rules as solving
 
-__all__: list[str] = []
-
 # Rules leave their types off.
 _cholesky: Any = cholesky
 _products: Any = products

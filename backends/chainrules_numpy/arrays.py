@@ -14,8 +14,6 @@ import numpy as np
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 # --------------------------------------------------------------------------------- reductions
 
 _add: Any = np.add.reduce

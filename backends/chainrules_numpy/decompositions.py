@@ -17,8 +17,6 @@ from chainrules_numpy.triangles import (
 )
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 v.cholesky.implement(np.linalg.cholesky, types=(np.ndarray,))
 
 

@@ -11,8 +11,6 @@ from chainrules_numpy.broadcasting import vdot
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 # The stubs of these functions know fewer calls than the functions take.
 _np: Any = np
 

@@ -18,8 +18,6 @@ from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, array_of, find_tracers, type_info
 
-__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
-
 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None

@@ -12,8 +12,6 @@ from chainrules_numpy.broadcasting import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
 from chainrules_py.extend import Library, number_homes, register_array_type, register_scalar_type
 
-__all__ = ["adjoint", "finite", "half"]
-
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Pulls with fewer calls, by the pulls of the rules; `adjoints` fills both when they are there."""
 adjoint: dict[Callable[..., Any], Callable[..., Any]] = {}

@@ -11,8 +11,6 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call
 
-__all__: list[str] = []
-
 # ---------------------------------------------------------------- implementations
 
 

@@ -26,24 +26,6 @@ from chainrules_py.extend import (
     type_info,
 )
 
-__all__ = [
-    "as_array",
-    "as_arrays",
-    "as_keyword",
-    "as_option",
-    "computed_in",
-    "converted",
-    "ddof",
-    "element_order",
-    "flattened",
-    "masked",
-    "masked_extreme",
-    "numpy_dtype",
-    "of_shape",
-    "started",
-    "started_extreme",
-]
-
 
 def static(value: Any) -> Any:
     """Return an integer, or a sequence of them, as an option: hashable, and of Python's types."""

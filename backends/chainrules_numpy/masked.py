@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from chainrules_py.extend import refuse_type
 
-__all__ = ["INSTEAD"]
-
 INSTEAD = (
     "write x, mask = m.data, np.ma.getmaskarray(m), and np.where(mask, 0.0, x), whose derivative "
     "is zero where the mask is true (a mean divides by np.sum(~mask)); or m.filled(0)"

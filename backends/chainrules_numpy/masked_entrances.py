@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_numpy.masked import INSTEAD
 from chainrules_py.extend import advise
 
-__all__: list[str] = []
-
 _core: Any = np.ma.core
 for _entrance in (
     np.ma.MaskedArray.__new__,

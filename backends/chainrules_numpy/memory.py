@@ -9,8 +9,6 @@ import numpy as np
 
 from chainrules_py.extend import Memory, makers, viewers
 
-__all__ = ["MEMORY"]
-
 SMALL, SAMPLE = 1 << 15, 1 << 11
 """Up to so many bytes are kept as they are; of more a sample of that size, or a checksum of all."""
 

@@ -19,8 +19,6 @@ from chainrules_py.extend import aliases, compress
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
-__all__: list[str] = []
-
 _word: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
 _join: Any

@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjugate_by_svd
 
-__all__: list[str] = []
-
 _WELL = 1e7
 """The largest condition number at which an inverse is as good as singular values."""
 

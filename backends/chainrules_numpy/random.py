@@ -11,8 +11,6 @@ import numpy as np
 
 from chainrules_py.extend import advise
 
-__all__ = ["MOVED", "OTHERS"]
-
 _name: str
 
 MOVED = {

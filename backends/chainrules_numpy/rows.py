@@ -9,6 +9,4 @@ import functools
 
 from chainrules_py import extend
 
-__all__ = ["alias"]
-
 alias = functools.partial(extend.alias, late=True)

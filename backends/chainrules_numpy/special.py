@@ -8,8 +8,6 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 _maximum: Any = np.maximum.reduce
 
 

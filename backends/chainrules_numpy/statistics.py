@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 _ARRAY = np.ndarray | np.generic
 _NUMERIC: Any = np.ndarray | Scalar
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_triangles", "inverted", "is_one_column", "solved", "which_triangle"]
-
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 """What the names of LAPACK's functions begin with, by the dtype's character."""
 

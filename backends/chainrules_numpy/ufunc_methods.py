@@ -15,8 +15,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering
 from chainrules_py.extend import elementwise_composites as e
 
-__all__: list[str] = []
-
 _ufunc: Any
 _word: Any
 

@@ -13,8 +13,6 @@ from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Lowering
 
-__all__ = ["ARITHMETIC", "OTHERS"]
-
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
 _word: Any

@@ -19,8 +19,6 @@ from chainrules_py import TracerError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, refuse_plain
 
-__all__: list[str] = []
-
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
     """Raise where x cannot be written to, and where NumPy would."""

@@ -11,8 +11,6 @@ from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, advise, alias, find_tracers, kind_of, type_info
 
-__all__ = ["adjoint", "array_of", "checked", "of_lapack", "stands_for", "static"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

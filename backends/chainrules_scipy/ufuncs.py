@@ -14,8 +14,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
 
-__all__: list[str] = []
-
 _name: str
 _word: Any
 

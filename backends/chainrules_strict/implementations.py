@@ -27,8 +27,6 @@ from chainrules_py.extend import (
     type_info,
 )
 
-__all__ = ["Strict", "borrow", "is_of_the_standard"]
-
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is read-only, a view, or shares memory with an array of the caller's."""

@@ -27,8 +27,6 @@ from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.write import WritableOnTape
 
-__all__ = ["FastVariable", "KeptVariable", "Tape", "Variable"]
-
 
 class Variable(Named, WritableOnTape, AddsInPlace):
     """Value on a tape. It has a subclass for each type of payload."""

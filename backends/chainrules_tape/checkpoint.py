@@ -35,8 +35,6 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.view import innermost
 
-__all__ = ["checkpoint", "checkpoint_chain"]
-
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function to keep only its arguments for the gradient, and compute the rest again.

@@ -7,8 +7,6 @@ from typing import Any
 
 from chainrules_py import Config, ForwardMode, ReverseMode
 
-__all__ = ["TapeConfig", "config"]
-
 
 class TapeConfig(Config):
     """Configuration of the tape: its capabilities, and the way a rule calls back into it.

@@ -4,13 +4,14 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
+from chainrules_py.extend import Installed
 from chainrules_torch import arrays
 from chainrules_torch.engine import host
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.config import TorchConfig, config
 from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
-from chainrules_torch.engine.install import Installed, install
+from chainrules_torch.engine.install import install
 from chainrules_torch.engine.support import supports
 
 __all__ = [

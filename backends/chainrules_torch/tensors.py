@@ -12,16 +12,6 @@ import torch
 from chainrules_py import Scalar
 from chainrules_py.extend import Library, Memory, register_array_type, register_leaf
 
-__all__ = [
-    "TENSOR",
-    "alike",
-    "beside_tensors",
-    "dtype_of",
-    "entered",
-    "number_as",
-    "with_numbers",
-]
-
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
 TENSOR: Any = torch.Tensor

@@ -6,8 +6,6 @@ words is first looked up, as those with rules are.
 
 from chainrules_py.primitives.plugins import later
 
-__all__ = ["COMPUTED"]
-
 COMPUTED = {
     "composites.python_numbers": (
         "creation",

@@ -8,8 +8,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
 from chainrules_py.tangents.space import dtype_kind
 
-__all__ = ["full", "full_of", "linspace", "logspace"]
-
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
     """Make an array of this shape, filled with a value."""

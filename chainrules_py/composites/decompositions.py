@@ -11,14 +11,6 @@ from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 from chainrules_py.vocabulary.linalg import SVDResult
 
-__all__ = [
-    "cond",
-    "hermitian_svd",
-    "hermitian_svdvals",
-    "tensorinv",
-    "tensorsolve",
-]
-
 
 def _adjoint(x: Any) -> Any:
     return v.conj(v.matrix_transpose(x))

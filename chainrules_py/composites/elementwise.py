@@ -12,17 +12,6 @@ from chainrules_py.values.arrays import Array, Numeric
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import namespace
 
-__all__ = [
-    "angle",
-    "bounded",
-    "choose",
-    "interp",
-    "interp_periodic",
-    "logaddexp2_reduce",
-    "logaddexp_reduce",
-    "select",
-]
-
 
 def angle(z: Numeric, deg: bool = False) -> Any:
     """Compute the angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""

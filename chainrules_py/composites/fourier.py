@@ -8,21 +8,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = [
-    "fft2",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft2",
-    "irfftn",
-    "rfft2",
-    "rfftn",
-]
-
 Transform = Callable[..., Any]
 
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

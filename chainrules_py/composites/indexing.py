@@ -7,8 +7,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
 
-__all__ = ["compress", "extract", "trim_zeros"]
-
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     """Select slices of x along an axis where a condition holds; of x in C order if axis is None."""

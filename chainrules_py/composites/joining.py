@@ -16,22 +16,6 @@ from chainrules_py.composites.manipulation import (
 )
 from chainrules_py.values.tracers import ignore_derivatives
 
-__all__ = [
-    "append",
-    "array_split",
-    "block",
-    "column_stack",
-    "dsplit",
-    "dstack",
-    "hsplit",
-    "hstack",
-    "meshgrid",
-    "split",
-    "unstack",
-    "vsplit",
-    "vstack",
-]
-
 
 def vstack(arrays: Any) -> Any:
     """Arrays above each other."""

@@ -10,23 +10,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.errors import UnsupportedKeywordError
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_arrays",
-    "diag",
-    "diagflat",
-    "fliplr",
-    "flipud",
-    "moveaxis",
-    "ravel",
-    "resize",
-    "rollaxis",
-    "rot90",
-    "swapaxes",
-]
-
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return an axis, or several, as a tuple counted from the front.

@@ -17,8 +17,6 @@ from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
-
 Function = Callable[..., Any]
 
 

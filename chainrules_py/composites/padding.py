@@ -11,8 +11,6 @@ from chainrules_py.composites.quantiles import median
 from chainrules_py.errors import UnsupportedKeywordError
 from chainrules_py.tangents.space import kind_of
 
-__all__ = ["pad"]
-
 Width = tuple[int, int]
 
 _KEYWORD = {

@@ -11,22 +11,6 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import namespace_of
 
-__all__ = [
-    "ascending",
-    "poly",
-    "polyadd",
-    "polyder",
-    "polydiv",
-    "polyfit",
-    "polygrid",
-    "polyint",
-    "polymul",
-    "polysub",
-    "polyval",
-    "polyval_at",
-    "vander",
-]
-
 
 def _vector(p: Any) -> Any:
     return p if p.ndim else v.reshape(p, shape=(1,))

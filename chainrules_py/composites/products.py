@@ -10,20 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.values.arrays import Array
 
-__all__ = [
-    "cross",
-    "cross_of_three",
-    "einsum",
-    "kron",
-    "matrix_norm",
-    "matrix_power",
-    "matvec",
-    "multi_dot",
-    "norm",
-    "vdot",
-    "vecmat",
-]
-
 
 @v.adjugate.implement
 def adjugate_by_svd(x: Array) -> Any:

@@ -17,8 +17,6 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import namespace_of, type_info
 
-__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:
     """x with some axes made one, the last."""

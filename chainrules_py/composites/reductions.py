@@ -11,20 +11,6 @@ from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__ = [
-    "array_of",
-    "axes_of",
-    "diff",
-    "ediff1d",
-    "gradient",
-    "nancumprod",
-    "nancumsum",
-    "nanprod",
-    "nansum",
-    "ptp",
-    "trapezoid",
-]
-
 Axes = int | tuple[int, ...] | None
 _ABSENT: Any = object()
 

@@ -10,8 +10,6 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 
-__all__ = ["in_the_standard"]
-
 
 def in_the_standard(word: Primitive[..., Any], computed: Callable[..., Any]) -> None:
     """Say how arrays of the standard compute a word, whose function there is another one."""

@@ -11,22 +11,6 @@ from chainrules_py.composites.reductions import Axes, axes_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.type_info import namespace_of
 
-__all__ = [
-    "average",
-    "bincount",
-    "corrcoef",
-    "correlate",
-    "cov",
-    "mean",
-    "nanmean",
-    "nanstd",
-    "nanvar",
-    "spread_weights",
-    "std",
-    "var",
-]
-
-
 # ------------------------------------------------------------------------- of what a mask leaves
 
 

@@ -16,8 +16,6 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["AnyEngine", "demand", "pull_through", "push_through"]
-
 
 class AnyEngine(Config):
     """The engine that is installed, as rules see it."""

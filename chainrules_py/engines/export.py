@@ -31,17 +31,6 @@ from chainrules_py.values import arrays
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
-__all__ = [
-    "Kernel",
-    "Resolved",
-    "Support",
-    "export",
-    "exporter",
-    "exporters",
-    "resolved",
-    "stated",
-]
-
 EXPORTERS = "chainrules_py.exporters"
 
 

@@ -21,8 +21,6 @@ from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Pullback", "frule", "rrule"]
-
 
 class _Frule:
     """Value and tangent of a function that has a rule.

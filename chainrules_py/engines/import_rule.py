@@ -16,8 +16,6 @@ from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter, name_of
 
-__all__ = ["declared", "parameters_of_imported", "state_imported", "without_rule"]
-
 
 def parameters_of_imported(
     f: Callable[..., Any], operands: int | None

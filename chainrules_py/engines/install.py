@@ -9,8 +9,6 @@ from chainrules_py.errors import NoRuleError, describe
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.rows.alias import aliases
 
-__all__ = ["ABSENT", "Installed", "chosen", "find", "found_below", "native_of", "original"]
-
 ABSENT: Any = object()
 """What stands where nothing does."""
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextvars
 from typing import Any, final
 
-__all__ = ["ReusedValue", "anything_known", "known_value"]
-
 
 @final
 class ReusedValue:

@@ -22,8 +22,6 @@ from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.type_info import on_registration, type_info
 
-__all__ = ["Cache", "MethodTable", "invalidate", "operand_types", "where_defined"]
-
 T = TypeVar("T")
 
 lock = threading.RLock()

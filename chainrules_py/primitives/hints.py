@@ -15,8 +15,6 @@ from typing import Any
 
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 
-__all__ = ["advice_at", "advise"]
-
 _of_code: dict[types.CodeType, str] = {}
 _of_function: dict[Any, str] = {}
 _of_name: dict[str, str] = {}

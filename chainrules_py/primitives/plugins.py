@@ -19,24 +19,6 @@ from typing import Any
 from chainrules_py.errors import ContractError
 from chainrules_py.values.structure import _when_seen
 
-__all__ = [
-    "CONTRACT",
-    "Layer",
-    "default_engine",
-    "failures",
-    "hosted",
-    "late",
-    "later",
-    "layer_of",
-    "module_of",
-    "see",
-    "see_about",
-    "see_all",
-    "see_helpers",
-    "see_libraries",
-    "see_roots",
-]
-
 CONTRACT = 1
 """The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
 

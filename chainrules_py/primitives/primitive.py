@@ -38,8 +38,6 @@ from chainrules_py.values.type_info import Host, type_info
 if TYPE_CHECKING:
     import inspect
 
-__all__ = ["Primitive", "primitive", "static_types"]
-
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)

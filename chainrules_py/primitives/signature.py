@@ -12,8 +12,6 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-__all__ = ["REQUIRED", "Parameters", "parameters_of"]
-
 
 @final
 class _Required:

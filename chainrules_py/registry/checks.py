@@ -18,8 +18,6 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.table import declare_direct, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
 
-__all__ = ["any_types", "checked_types", "declared_types", "find_caller", "find_primal"]
-
 Types = tuple[Any, ...] | None
 """Types that a rule is stated for in place of annotations: one per operand, or None."""
 

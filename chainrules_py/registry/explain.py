@@ -13,8 +13,6 @@ from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import _statements, find_rule, name_of, primal_of, unbind
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Explanation", "coverage", "demand_rule", "explain", "rules_for"]
-
 
 def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:
     """Find a rule as `find_rule` does, but raise where there is none for the mode.

@@ -13,8 +13,6 @@ from chainrules_py.values import arrays
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import lift
 
-__all__ = ["normalise_call", "scalar_at_home"]
-
 
 def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return a call as ``(primal, operands, options, native)``; ``native`` stood for the primal.

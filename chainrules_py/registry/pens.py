@@ -31,17 +31,6 @@ from chainrules_py.registry.statement import MODES, Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.values.arrays import Numeric
 
-__all__ = [
-    "bilinear_rule",
-    "linear_rule",
-    "non_differentiable",
-    "opt_out",
-    "register_frule",
-    "register_rrule",
-    "rule",
-    "scalar_rule",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,8 +11,6 @@ from chainrules_py.primitives.dispatch import signature_text, where_defined
 from chainrules_py.primitives.plugins import Layer, layer_of
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = ["MODES", "Rule", "Source", "Statement"]
-
 MODES = ("forward", "reverse")
 _OVERRIDE = len(Layer)
 

@@ -20,8 +20,6 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.registry.statement import Rule, Statement
 
-__all__ = ["declare_direct", "enter", "find_rule", "name_of", "primal_of", "unbind"]
-
 _statements: dict[Primitive[..., Any], list[Statement]] = {}
 _tables: dict[
     tuple[Primitive[..., Any], str, frozenset[Capability], bool], MethodTable[Statement]

@@ -6,8 +6,6 @@ of NumPy.
 
 from chainrules_py.primitives.plugins import later
 
-__all__ = ["FILES"]
-
 FILES = {
     "bessel": ("special.bessel", "special.special"),
     "contraction": ("contraction.determinants", "contraction.einsum"),

@@ -47,8 +47,6 @@ from chainrules_py.values.structure import (
 )
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Owned", "accumulate", "add_tangents", "canonicalize", "move", "scale"]
-
 Owned: TypeAlias = bool | dict[Any, Any]
 """Which parts of a sum the engine made itself: all or nothing, or key by key."""
 

@@ -17,17 +17,6 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 
-__all__ = [
-    "check_cotangent",
-    "check_tangent_of",
-    "deliver",
-    "leaf_cotangents",
-    "leaf_tangents",
-    "own",
-    "own_all",
-    "project_exactly",
-]
-
 
 def check_tangent_of(x: Any, t: Any) -> Any:
     """Check a tangent that a person gave against its operand, and bring it to its space."""

@@ -9,19 +9,6 @@ from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import check_tangent
 
-__all__ = [
-    "check_is_tangent",
-    "check_keys",
-    "check_shape",
-    "is_constant",
-    "is_never_tangent",
-    "is_number_or_array",
-    "not_a_tangent_of",
-    "refuse_tangent",
-    "shape_of",
-    "unknown_keys",
-]
-
 
 def is_never_tangent(x: object) -> bool:
     """Say whether a value is one of those that people mistake for a tangent: None, or a text."""

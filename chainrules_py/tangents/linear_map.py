@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-__all__ = ["LinearMap", "identity"]
-
 
 @final
 class LinearMap:

@@ -12,8 +12,6 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef, build, partition, unflatten
 
-__all__ = ["Opened", "flatten_tangent", "unflatten_tangent"]
-
 
 def flatten_tangent(treedef: TreeDef, t: Any) -> list[Any]:
     """List the entries of a tangent at the leaves of its primal: zeros where it says nothing.

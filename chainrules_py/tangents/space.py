@@ -35,21 +35,6 @@ from chainrules_py.vocabulary.elementwise import real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = [
-    "Space",
-    "dtype_kind",
-    "fit",
-    "kind_of",
-    "mirrored",
-    "project",
-    "promoted",
-    "space",
-    "spread",
-    "spread_all",
-    "unbroadcast",
-    "zero_tangent",
-]
-
 _kinds: dict[Any, str] = {}
 _with_dtype: set[type] = set()
 _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}

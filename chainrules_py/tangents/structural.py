@@ -19,8 +19,6 @@ from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
 from chainrules_py.values.pytree import register_container
 from chainrules_py.values.structure import Structure, structure_of, when_registered
 
-__all__ = ["Tangent", "check_fits", "class_for", "common_length", "map_fields"]
-
 P = TypeVar("P")
 
 

@@ -13,8 +13,6 @@ from chainrules_py.values.type_info import libraries, on_registration
 from chainrules_py.vocabulary.manipulation import reshape
 from chainrules_py.vocabulary.reductions import sum
 
-__all__ = ["Unbroadcast", "planned", "unbroadcasting"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 

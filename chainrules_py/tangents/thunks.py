@@ -9,8 +9,6 @@ from typing import Any, final
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.zeros import AbstractTangent
 
-__all__ = ["Thunk", "unthunk"]
-
 
 @final
 class Thunk(AbstractTangent):

@@ -9,16 +9,6 @@ from chainrules_py.errors import describe
 from chainrules_py.tangents.checks import is_never_tangent
 from chainrules_py.values.structure import is_structure_type
 
-__all__ = [
-    "AbstractTangent",
-    "AbstractZero",
-    "Algebra",
-    "NoTangent",
-    "NotImplementedTangent",
-    "ZeroTangent",
-    "is_zero",
-]
-
 
 @final
 class Algebra:

@@ -25,8 +25,6 @@ from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, read
 
-__all__ = ["ArrayLike", "new_level"]
-
 new_level = itertools.count(1).__next__
 """Numbers differentiations in the order of their beginning: the innermost has the highest."""
 

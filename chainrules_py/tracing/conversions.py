@@ -18,8 +18,6 @@ from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
-__all__ = ["PythonProtocols", "refuse_exchange"]
-
 
 class PythonProtocols(Tracer):
     """The protocols of Python's own numbers and containers, of a tracer."""

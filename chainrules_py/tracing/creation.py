@@ -13,8 +13,6 @@ from chainrules_py.tracing.library_calls import call_native
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["asarray", "full"]
-
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:
     """Make an array from the value given: a tracer, numbers, arrays, or nested lists of them.

@@ -16,8 +16,6 @@ from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["DEEP", "explain_error"]
-
 DEEP = (TypeError, ValueError, AttributeError, NotImplementedError)
 """The errors that are looked at."""
 

@@ -24,16 +24,6 @@ from chainrules_py.values.memory import viewers
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 
-__all__ = [
-    "SEQUENCES",
-    "Site",
-    "call_method",
-    "call_native",
-    "find_step",
-    "plans",
-    "steps",
-]
-
 
 def fresh(x: Any) -> Any:
     """Return a tracer that is current: a view that was written to elsewhere is read again."""

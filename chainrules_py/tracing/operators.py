@@ -24,8 +24,6 @@ from chainrules_py.values.type_info import on_registration, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded
 
-__all__ = ["Classes", "in_place_operators"]
-
 readers = Cache()
 """By the class of a tracer: what reads one by an index."""
 

@@ -30,8 +30,6 @@ from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import read
 
-__all__ = ["Recorder", "Settled", "SettledCalls", "Trace", "note_rule"]
-
 Recorder: TypeAlias = Callable[..., Any]
 """``(operands, options, at=None)`` traces a call; ``at`` is the differentiation that does, which is
 the highest of the call's."""

@@ -12,19 +12,6 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-__all__ = [
-    "Array",
-    "Numeric",
-    "Scalar",
-    "Tracer",
-    "beside",
-    "inside",
-    "lazy_array_type",
-    "number_home",
-    "number_homes",
-    "replacement",
-]
-
 if TYPE_CHECKING:
 
     class Array(Protocol):

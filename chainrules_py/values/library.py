@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, final
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.values.arrays import Array
 
-__all__ = ["Fuser", "Library", "Memory", "check_library"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 

@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["has_known_layout", "makers", "refuse_plain", "share_memory", "viewers"]
-
 makers: set[Any] = set()
 """Functions of libraries that make arrays for a program to write to, as ``np.zeros(n, like=x)``."""
 viewers: set[Any] = set()

@@ -12,19 +12,6 @@ from typing import Any, Final, final
 
 from chainrules_py.values.structure import Structure, picture_of, structure_of, when_registered
 
-__all__ = [
-    "LEAF",
-    "PLAIN",
-    "TreeDef",
-    "build",
-    "exactly",
-    "flatten",
-    "map_leaves",
-    "partition",
-    "register_container",
-    "unflatten",
-]
-
 PLAIN: Final = (tuple, list, dict)
 """Structures whose tangents people get, and may give, in the same."""
 

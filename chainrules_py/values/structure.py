@@ -20,18 +20,6 @@ from typing import Any, Final, Generic, TypeVar, final
 
 from chainrules_py.errors import describe, register_description
 
-__all__ = [
-    "Structure",
-    "fields_of",
-    "is_structure_type",
-    "picture_of",
-    "rebuild",
-    "register_leaf",
-    "register_structure",
-    "structure_of",
-    "when_registered",
-]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 
-__all__ = ["find_host", "find_tracers", "highest_tracer", "ignore_derivatives"]
-
 
 def find_tracers(x: Any) -> list[Tracer]:
     """List the tracers that a value is, or holds in its fields."""

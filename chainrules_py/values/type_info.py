@@ -14,28 +14,6 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleEr
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
 from chainrules_py.values.library import Fuser, Library, check_library
 
-__all__ = [
-    "Host",
-    "TypeInfo",
-    "as_scalar",
-    "check_served",
-    "check_tangent",
-    "finite_test",
-    "finite_tests",
-    "fuser_of",
-    "hosts",
-    "is_mutable_destination",
-    "libraries",
-    "namespace",
-    "namespace_of",
-    "on_registration",
-    "refuse_type",
-    "register_array_type",
-    "register_host",
-    "register_scalar_type",
-    "type_info",
-]
-
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
 libraries: dict[type, Library] = {}

@@ -1,8 +1,10 @@
 """Writes one reference page per public module, so that none can be forgotten.
 
 Pages go to ``reference/generated``. A name is documented on the page of the module that defines it;
-a package lists the names that it gives again, with links, and its modules. Modules of words get
-tables. In docstrings, a name in single backticks becomes a link if exactly one object has it.
+a package lists the names that it gives again, with links, and its modules. A module that states no
+``__all__`` is documented by what it defines, without an underscore and with a docstring. Modules of
+words get tables. In docstrings, a name in single backticks becomes a link if exactly one object
+has it.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ import importlib
 import pkgutil
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, get_origin
 
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 PACKAGES = ("chainrules_py", "chainrules_scipy", "chainrules_tape")
 WORDS = "chainrules_py.vocabulary."
 SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples.")
 KEEP = ("chainrules_py.testing.samples.sample",)
+VARIABLES = (TypeVar, ParamSpec)  # they say what a variable of types is, and not which
 
 PAGE = """# {name}
 
@@ -59,12 +63,29 @@ def public_modules(package: str) -> list[str]:
     return sorted(found)
 
 
+def public_names(module: ModuleType) -> list[str]:
+    """What a module states as its names; else what it defines and documents, in its order."""
+    stated = getattr(module, "__all__", None)
+    if stated is not None:
+        return list(stated)
+    source = ModuleAnalyzer.for_module(module.__name__)
+    source.analyze()
+
+    def is_documented(name: str) -> bool:
+        thing = vars(module).get(name)
+        own = getattr(thing, "__module__", None) == module.__name__ and bool(thing.__doc__)
+        return ("", name) in source.attr_docs or (own and not isinstance(thing, VARIABLES))
+
+    bound = sorted((n for n in source.tagorder if "." not in n), key=source.tagorder.get)
+    return [name for name in bound if not name.startswith("_") and is_documented(name)]
+
+
 def homes(modules: list[str]) -> dict[tuple[str, int], str]:
     """Where each public object is defined, by name and identity: the deepest module with it."""
     found = {}
     for name in sorted(modules, key=lambda m: m.count(".")):
         module = importlib.import_module(name)
-        for public in getattr(module, "__all__", ()):
+        for public in public_names(module):
             found[public, id(getattr(module, public))] = name
     return found
 
@@ -73,6 +94,8 @@ def directive(path: str, thing: Any) -> str:
     """The autodoc directive for one public object; none for a module, which has a page."""
     if isinstance(thing, ModuleType):
         return ""
+    if get_origin(thing):  # `tuple[int, ...]` takes itself for a class
+        return f".. autodata:: {path}\n   :no-value:\n"
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return f".. autoexception:: {path}\n   :members:\n   :show-inheritance:\n"
     if isinstance(thing, type):
@@ -90,7 +113,7 @@ def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str
         indented.append(f".. words:: {name}\n")
     word = importlib.import_module("chainrules_py.primitives.primitive").Primitive
     again = []
-    for public in getattr(module, "__all__", ()):
+    for public in public_names(module):
         thing = getattr(module, public)
         at = home[public, id(thing)]
         if at == name and not (name.startswith(WORDS) and isinstance(thing, word)):

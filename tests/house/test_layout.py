@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,26 @@ def test_backends_is_a_folder_of_packages_and_no_package():
 def test_package_is_typed_and_states_its_api(package):
     assert (ROOT / package / "py.typed").exists()
     assert "__all__" in (ROOT / package / "__init__.py").read_text(encoding="utf-8")
+
+
+STATED = (
+    "chainrules_py/__init__.py",
+    "chainrules_py/extend.py",
+    "chainrules_py/composites/functional.py",
+    "chainrules_py/testing/*",
+    "chainrules_py/vocabulary/*",
+    "backends/*/__init__.py",
+    "backends/chainrules_scipy/special.py",
+)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_are_stated_where_they_may_be_imported_from(package):
+    """A list in an inner room repeats names that nobody may rely on."""
+    sources = [p.relative_to(ROOT).as_posix() for p in (ROOT / package).rglob("*.py")]
+    inner = [name for name in sources if not any(fnmatch(name, stated) for stated in STATED)]
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in inner}
+    assert not [name for name, text in texts.items() if re.search("^__all__", text, re.MULTILINE)]
 
 
 def test_hard_dependencies_are_these_three():

@@ -18,8 +18,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjoint, as_given, columns
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 
-__all__ = ["factors", "solve_by"]
-
 
 @v.expm.implement
 def expm_jax(x: JaxArray) -> Any:
@@ -104,28 +102,28 @@ def solve_by_rule(a: JaxArray, lu: JaxArray, order: JaxArray, b: JaxArray, *, tu
     """Differentiate as `chainrules_py.rules.linalg.solving` does, with A or its adjoint."""
     y = solve_by(a, lu, order, b, turned=turned)
     return y, (
-        LinearMap(matrix_push, matrix_pull, a, lu, order, y, turned),
+        LinearMap(_matrix_push, _matrix_pull, a, lu, order, y, turned),
         NoTangent(),
         NoTangent(),
-        LinearMap(right_push, right_pull, a, lu, order, turned),
+        LinearMap(_right_push, _right_pull, a, lu, order, turned),
     )
 
 
-def matrix_push(a_dot: Any, a: Any, lu: Any, order: Any, y: Any, turned: Any) -> Any:
+def _matrix_push(a_dot: Any, a: Any, lu: Any, order: Any, y: Any, turned: Any) -> Any:
     moved = adjoint(a_dot) if turned else a_dot
     return -solve_by(a, lu, order, v.matmul(moved, y), turned=turned)
 
 
-def matrix_pull(y_bar: Any, a: Any, lu: Any, order: Any, y: Any, turned: Any) -> Any:
-    bar = -v.matmul(right_pull(y_bar, a, lu, order, turned), adjoint(y))
+def _matrix_pull(y_bar: Any, a: Any, lu: Any, order: Any, y: Any, turned: Any) -> Any:
+    bar = -v.matmul(_right_pull(y_bar, a, lu, order, turned), adjoint(y))
     return adjoint(bar) if turned else bar
 
 
-def right_push(b_dot: Any, a: Any, lu: Any, order: Any, turned: Any) -> Any:
+def _right_push(b_dot: Any, a: Any, lu: Any, order: Any, turned: Any) -> Any:
     return solve_by(a, lu, order, b_dot, turned=turned)
 
 
-def right_pull(y_bar: Any, a: Any, lu: Any, order: Any, turned: Any) -> Any:
+def _right_pull(y_bar: Any, a: Any, lu: Any, order: Any, turned: Any) -> Any:
     return solve_by(a, lu, order, y_bar, turned=not turned)
 
 
@@ -135,22 +133,22 @@ def solve_rule_jax(a: JaxArray, b: JaxArray) -> Any:
     vector, (lu, order) = b.ndim == 1, factors(a)
     y = as_given(solve_by(a, lu, order, columns(b, vector)), vector)
     return y, (
-        LinearMap(solve_push, solve_pull, a, lu, order, y, vector),
-        LinearMap(solve_right_push, solve_right_pull, a, lu, order, vector),
+        LinearMap(_solve_push, _solve_pull, a, lu, order, y, vector),
+        LinearMap(_solve_right_push, _solve_right_pull, a, lu, order, vector),
     )
 
 
-def solve_push(a_dot: Any, a: Any, lu: Any, order: Any, y: Any, vector: Any) -> Any:
-    return as_given(matrix_push(a_dot, a, lu, order, columns(y, vector), False), vector)
+def _solve_push(a_dot: Any, a: Any, lu: Any, order: Any, y: Any, vector: Any) -> Any:
+    return as_given(_matrix_push(a_dot, a, lu, order, columns(y, vector), False), vector)
 
 
-def solve_pull(y_bar: Any, a: Any, lu: Any, order: Any, y: Any, vector: Any) -> Any:
-    return matrix_pull(columns(y_bar, vector), a, lu, order, columns(y, vector), False)
+def _solve_pull(y_bar: Any, a: Any, lu: Any, order: Any, y: Any, vector: Any) -> Any:
+    return _matrix_pull(columns(y_bar, vector), a, lu, order, columns(y, vector), False)
 
 
-def solve_right_push(b_dot: Any, a: Any, lu: Any, order: Any, vector: Any) -> Any:
-    return as_given(right_push(columns(b_dot, vector), a, lu, order, False), vector)
+def _solve_right_push(b_dot: Any, a: Any, lu: Any, order: Any, vector: Any) -> Any:
+    return as_given(_right_push(columns(b_dot, vector), a, lu, order, False), vector)
 
 
-def solve_right_pull(y_bar: Any, a: Any, lu: Any, order: Any, vector: Any) -> Any:
-    return as_given(right_pull(columns(y_bar, vector), a, lu, order, False), vector)
+def _solve_right_pull(y_bar: Any, a: Any, lu: Any, order: Any, vector: Any) -> Any:
+    return as_given(_right_pull(columns(y_bar, vector), a, lu, order, False), vector)

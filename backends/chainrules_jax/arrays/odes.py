@@ -35,8 +35,6 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__: list[str] = []
-
 Array: TypeAlias = Any
 Rate: TypeAlias = Callable[[Array, Array], Array]
 

@@ -19,8 +19,6 @@ from chainrules_jax.engine.pytrees import COMPUTED, is_value
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Coordinates, Gradient, Residual, Tree, describe
 
-__all__: list[str] = []
-
 Function: TypeAlias = Callable[..., Any]
 Array: TypeAlias = Any
 

@@ -19,8 +19,6 @@ from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary import bessel, information, special
 
-__all__: list[str] = []
-
 chainrules_contract = 1
 
 

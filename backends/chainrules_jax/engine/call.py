@@ -34,8 +34,6 @@ from chainrules_jax.engine.pytrees import split
 from chainrules_py import TracerError
 from chainrules_py.extend import Cache, TreeDef, closed, exactly
 
-__all__ = ["Mapped", "call_p", "run"]
-
 
 @final
 class Mapped:

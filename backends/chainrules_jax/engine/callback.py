@@ -15,8 +15,6 @@ from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py.extend import describe, partition, unflatten, where_defined
 
-__all__ = ["callback", "called_back", "compute_by", "like_one_element"]
-
 Body = Callable[..., Any]
 
 

@@ -33,8 +33,6 @@ from chainrules_py.extend import (
 )
 from chainrules_py.extend import dense as filled
 
-__all__ = ["JaxConfig", "config"]
-
 
 class JaxConfig(Config):
     """Capabilities of JAX, and the ways in which a rule calls back into it."""

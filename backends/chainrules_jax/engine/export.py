@@ -17,8 +17,6 @@ from chainrules_jax.engine.pytrees import as_values, split
 from chainrules_py import Primitive, rules_for
 from chainrules_py.extend import Resolved, Support, name_of, primal_of, resolved, unbind, unflatten
 
-__all__ = ["export", "supports"]
-
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """Turn a function with a rule into a JAX function, differentiated by it at every order.

@@ -29,8 +29,6 @@ from chainrules_py.extend import (
     register_host,
 )
 
-__all__ = ["host", "host_of_arrays", "is_native"]
-
 # At kinks JAX takes one side, or the bound's part for half of x's; where it divides by 0, infinity.
 # Of nextafter, and so of spacing, it has no derivative.
 OURS |= {v.abs, v.clip, v.clip_above, v.clip_below, v.copysign}

@@ -31,8 +31,6 @@ from chainrules_py.extend import (
     without_rule,
 )
 
-__all__ = ["import_rule"]
-
 Function = Callable[..., Any]
 
 

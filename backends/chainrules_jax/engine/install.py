@@ -15,8 +15,6 @@ from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Installed, chosen, original
 
-__all__ = ["Installed", "install"]
-
 DEFAULT = ("linalg.eig", "fix")
 """What JAX has no derivative of, or no function at all, and we have."""
 

@@ -20,8 +20,6 @@ from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax.array_types import Concrete, is_traced, silent
 
-__all__ = ["LinearPair", "as_array", "is_inexact", "linear_p", "is_moved", "spread_over"]
-
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 

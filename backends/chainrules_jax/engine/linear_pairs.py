@@ -33,8 +33,6 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 
-__all__ = ["Leaves", "Linearized", "Program", "Pushed", "Word", "known", "no_tangent"]
-
 Word: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]

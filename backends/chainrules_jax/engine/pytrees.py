@@ -14,8 +14,6 @@ from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure, unthunk
 from chainrules_py.extend import LEAF, TreeDef, flatten, is_structure_type, partition, unflatten
 
-__all__ = ["COMPUTED", "OURS", "as_values", "conjugate", "dense", "is_value", "split"]
-
 COMPUTED: dict[Any, Callable[..., Any]] = {}
 """How words are computed of arrays that JAX traces, where it is not by their implementation."""
 

@@ -13,8 +13,6 @@ from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.pytrees import is_value
 from chainrules_py.extend import Closure, Space, StructureSpace, closed, flatten, unflatten
 
-__all__ = ["Kept"]
-
 _EMPTY = (Space, StructureSpace, str, int, float, complex, bool, type(None), type)
 
 

@@ -9,8 +9,6 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py.extend import Call, Lowering
 
-__all__ = ["axis", "ignored", "row", "shape"]
-
 
 def row(
     native: Callable[..., Any],

@@ -17,8 +17,6 @@ from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import creation_composites as c
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 

@@ -19,8 +19,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, alias
 from chainrules_py.extend import decompositions_composites as m
 
-__all__: list[str] = []
-
 # ---------------------------------------------------------------- factors
 
 

@@ -16,8 +16,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, kind_of, type_info
 from chainrules_py.extend import elementwise_composites as e
 
-__all__: list[str] = []
-
 _f: Any
 _ufunc: Any
 

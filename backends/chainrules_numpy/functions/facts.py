@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_numpy.rows import alias
 from chainrules_py import ignore_derivatives, non_differentiable, primitive
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 

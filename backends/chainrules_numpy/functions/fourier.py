@@ -11,8 +11,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import AsOption
 from chainrules_py.extend import fourier_composites as f
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 

@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_numpy.functions.common import row
 from chainrules_py.extend import mapping_composites as m
 
-__all__: list[str] = []
-
 row(np.apply_along_axis, m.apply_along_axis, None)
 row(np.apply_over_axes, m.apply_over_axes, None)
 row(np.piecewise, m.piecewise, None)

@@ -15,8 +15,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, Tracer
 from chainrules_py.extend import indexing_composites as i
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 

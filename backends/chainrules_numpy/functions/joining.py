@@ -12,8 +12,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call
 from chainrules_py.extend import joining_composites as j
 
-__all__: list[str] = []
-
 _f: Any
 _composite: Any
 

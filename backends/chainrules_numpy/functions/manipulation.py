@@ -13,8 +13,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, has_known_layout, pad
 from chainrules_py.extend import manipulation_composites as m
 
-__all__: list[str] = []
-
 _f: Any
 _composite: Any
 

@@ -19,8 +19,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, Lowering
 from chainrules_py.extend import polynomials_composites as p
 
-__all__: list[str] = []
-
 _f: Any
 _composite: Any
 

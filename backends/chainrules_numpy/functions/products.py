@@ -13,8 +13,6 @@ from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import products_composites as p
 
-__all__: list[str] = []
-
 _name: Any
 _composite: Any
 

@@ -13,8 +13,6 @@ from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import reductions_composites as r
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 _join: Any

@@ -16,8 +16,6 @@ from chainrules_numpy.functions.common import row
 from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
 
-__all__: list[str] = []
-
 _f: Any
 _composite: Any
 

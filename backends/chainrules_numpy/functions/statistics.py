@@ -14,8 +14,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import quantiles_composites as q
 from chainrules_py.extend import statistics_composites as s
 
-__all__: list[str] = []
-
 _f: Any
 _word: Any
 _composite: Any

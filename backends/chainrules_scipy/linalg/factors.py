@@ -12,19 +12,6 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.implementations import permutation_of
 from chainrules_scipy.rows import adjoint, array_of, checked, stands_for
 
-__all__ = [
-    "cho_factor",
-    "cho_solve",
-    "cholesky",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "polar",
-    "qr",
-    "svd",
-    "svdvals",
-]
-
 # ---------------------------------------------------------------- Cholesky
 
 

@@ -10,8 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy.rows import array_of, of_lapack, stands_for
 
-__all__ = ["coshm", "cosm", "expm", "logm", "sinhm", "sinm", "sqrtm", "tanhm", "tanm"]
-
 _DEFAULT: Any = object()
 """For what SciPy is about to take away: ``disp`` and ``blocksize`` change nothing."""
 

@@ -11,8 +11,6 @@ import scipy.linalg
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import array_of, checked, stands_for
 
-__all__ = ["block_diag", "circulant", "hankel", "khatri_rao", "norm", "toeplitz"]
-
 
 def _of_blocks(arrs: Sequence[Any]) -> Any:
     blocks = [_with_axes(x, 2) for x in arrs]

@@ -11,19 +11,6 @@ from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import adjoint, array_of, checked, stands_for
 
-__all__ = [
-    "det",
-    "inv",
-    "lstsq",
-    "pinv",
-    "pinvh",
-    "solve",
-    "solve_continuous_lyapunov",
-    "solve_discrete_lyapunov",
-    "solve_sylvester",
-    "solve_triangular",
-]
-
 _STRUCTURES = {
     "gen": "general",
     "sym": "symmetric",

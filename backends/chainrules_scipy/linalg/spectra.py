@@ -12,8 +12,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy.rows import adjoint, checked, stands_for
 
-__all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
-
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     """Which eigenvalues are asked for; those in an interval are constant in number."""

@@ -11,8 +11,6 @@ from scipy.sparse._base import _spbase
 from chainrules_py.extend import advise, advisers
 from chainrules_scipy.sparse.traced import CAN, TracedSparse
 
-__all__: list[str] = []
-
 _base: Any = _spbase
 _SOLVERS = (
     "cg",

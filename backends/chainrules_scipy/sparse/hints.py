@@ -6,8 +6,6 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import advise
 
-__all__: list[str] = []
-
 advise(
     _spbase._matmul_dispatch,
     "a sparse array makes a plain array of what it is multiplied by: write "

@@ -12,8 +12,6 @@ from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse, product
 
-__all__: list[str] = []
-
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wrap the product of a sparse array with anything; with traced operands our words compute it.

@@ -11,8 +11,6 @@ from scipy.sparse.linalg import splu
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import static_types
 
-__all__ = ["Pattern"]
-
 _TRANSPOSED = {"csr": "csc", "csc": "csr", "coo": "coo"}
 _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
 

@@ -12,8 +12,6 @@ from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse
 from chainrules_scipy.sparse.words import sparse_solve
 
-__all__ = ["spsolve"]
-
 
 def spsolve(A: Any, b: Any) -> Any:
     """Solve A x = b, by a sparse LU factorization that derivatives share.

@@ -13,8 +13,6 @@ from chainrules_py.extend import refuse_type, type_info
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
-__all__ = ["CAN", "TracedSparse", "product", "with_data"]
-
 CAN = (
     "it has @ and dot with dense arrays from both sides, products with numbers, T, transpose(), "
     "sum(), diagonal(), toarray() and data; scipy.sparse.linalg.spsolve is "

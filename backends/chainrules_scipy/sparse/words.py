@@ -13,8 +13,6 @@ from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
 from chainrules_py.vocabulary import conj
 from chainrules_scipy.sparse.patterns import Pattern
 
-__all__ = ["sampled", "sparse_product", "sparse_solve"]
-
 _AT_ONCE = 1 << 20
 
 

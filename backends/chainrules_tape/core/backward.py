@@ -10,8 +10,6 @@ from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 from chainrules_tape.core.tape import BareTape
 
-__all__ = ["backward", "play"]
-
 
 def backward(
     tape: BareTape,

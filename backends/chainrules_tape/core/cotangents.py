@@ -7,8 +7,6 @@ from typing import Any
 from chainrules_py import is_zero
 from chainrules_py.extend import Tracer, accumulate, is_mutable_destination
 
-__all__ = ["Cotangents"]
-
 
 class Cotangents(list[Any]):
     """Cotangents collected for the records of a tape, None where there is none yet.

@@ -13,8 +13,6 @@ from chainrules_py import is_zero, unthunk
 from chainrules_py.extend import AbstractTangent
 from chainrules_tape.core.cotangents import Cotangents
 
-__all__ = ["LEAF", "Leaf", "Links", "OneMaybeZero", "Structured", "parents"]
-
 
 class Leaf:
     """Link of an input: what was collected for it stays."""

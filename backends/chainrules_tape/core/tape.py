@@ -19,8 +19,6 @@ from chainrules_py.extend import (
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 
-__all__ = ["BareTape", "Closed", "Notes", "Watcher", "frozen"]
-
 Fetch = Callable[[int], tuple[Any, ...]]
 """Gives the record at an index."""
 

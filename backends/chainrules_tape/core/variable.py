@@ -20,8 +20,6 @@ from chainrules_tape.config import config
 from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured
 from chainrules_tape.core.tape import BareTape
 
-__all__ = ["BareVariable", "OnTape", "Recording", "reopen"]
-
 
 class Recording(Trace):
     """Tracing of reverse mode: the link of a variable is the index of its record."""
@@ -142,6 +140,7 @@ Recording.tracer = BareVariable
 
 
 def into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
+    """Return the cotangent of a structure that has one in a field, and zero elsewhere."""
     return Tangent.of(cls, {key: bar}, length)
 
 

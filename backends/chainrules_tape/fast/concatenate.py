@@ -11,8 +11,6 @@ from chainrules_py.vocabulary.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
 from chainrules_tape.core.variable import BareVariable
 
-__all__ = ["FastJoins", "joiner"]
-
 
 class FastJoins(BareVariable):
     """Variables that are joined by what was found once for their class."""

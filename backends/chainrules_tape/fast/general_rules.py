@@ -25,8 +25,6 @@ from chainrules_tape.core.links import OneMaybeZero
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.view import note_view
 
-__all__ = ["FastRules", "may_read"]
-
 
 class FastRules(SettledCalls, BareVariable):
     """Variables that are the only tracers of a call whose rule may give a zero."""

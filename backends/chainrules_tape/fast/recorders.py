@@ -15,8 +15,6 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.view import note_view
 
-__all__ = ["FastCalls"]
-
 
 class FastCalls(SettledCalls, BareVariable):
     """Variables whose calls are settled once for the types of their operands."""

@@ -26,8 +26,6 @@ from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.parts import link_of, linked, rows_reader
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
 
-__all__ = ["FastSlices", "Reader", "general", "reader"]
-
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""
 Binder: TypeAlias = Callable[[int], Bound | None]

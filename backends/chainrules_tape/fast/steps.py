@@ -13,13 +13,11 @@ from typing import Any, TypeAlias
 from chainrules_py.extend import Site
 from chainrules_tape.core.variable import BareVariable
 
-__all__ = ["FastSteps"]
-
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]
 
 
-def step_of_one(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_one(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any) -> Any:
         tape = a.tape
         y, record = run(a.index, a.payload)
@@ -30,7 +28,7 @@ def step_of_one(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def step_of_both(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
         if tape is not b.tape:
@@ -43,7 +41,7 @@ def step_of_both(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def step_of_left(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_left(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
         y, record = run(a.index, a.payload, b)
@@ -54,7 +52,7 @@ def step_of_left(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def step_of_right(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_right(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
         y, record = run(b.index, a, b.payload)
@@ -65,7 +63,7 @@ def step_of_right(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
         y, record = run(a.index, a.payload, b)
@@ -78,7 +76,7 @@ def step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
         y, record = run(b.index, a, b.payload)
@@ -92,15 +90,15 @@ def step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
 
 
 STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
-    (True,): step_of_one,
-    (True, True): step_of_both,
-    (True, False): step_of_left,
-    (False, True): step_of_right,
+    (True,): _step_of_one,
+    (True, True): _step_of_both,
+    (True, False): _step_of_left,
+    (False, True): _step_of_right,
 }
 """What makes the step of a call, by which of its operands are variables."""
 STEPS_BESIDE_PLAIN: dict[tuple[bool, ...], Callable[..., Run]] = {
-    (True, False): step_of_left_beside_plain,
-    (False, True): step_of_right_beside_plain,
+    (True, False): _step_of_left_beside_plain,
+    (False, True): _step_of_right_beside_plain,
 }
 """The same, where the other operand is an array that somebody may write to."""
 

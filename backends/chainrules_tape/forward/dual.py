@@ -13,8 +13,6 @@ from chainrules_tape.config import config
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
 from chainrules_tape.memory.write import Writable, alone, fits
 
-__all__ = ["Dual", "dual", "open_dual"]
-
 
 class Pushing(Trace):
     """Tracing of forward mode: the link of a dual is its tangent. Nothing is kept for later.

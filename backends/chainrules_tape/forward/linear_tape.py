@@ -25,8 +25,6 @@ from chainrules_tape.core.variable import OnTape, Recording
 from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.write import Writable
 
-__all__ = ["LinearTape", "LinearVariable"]
-
 
 class LinearTape(BareTape):
     """The records of one linearization, in the order of the calls."""

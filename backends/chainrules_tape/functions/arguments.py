@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, final
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import name_of
 
-__all__ = ["Arguments", "Names", "Numbers"]
-
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
 

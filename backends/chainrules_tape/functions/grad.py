@@ -17,15 +17,6 @@ from chainrules_tape.functions.run import (
     unit,
 )
 
-__all__ = [
-    "grad",
-    "jvp",
-    "linearize",
-    "stop_gradient",
-    "value_and_grad",
-    "vjp",
-]
-
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Compute the value of a function and its pullback.

@@ -47,8 +47,6 @@ from chainrules_tape.functions.run import (
     unit,
 )
 
-__all__ = ["gauss_newton_vp", "hessian", "hvp", "jacobian"]
-
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 Rows: TypeAlias = list[Any]
 """For each leaf of a result one block per leaf of the arguments; `NoTangent()` for a leaf that

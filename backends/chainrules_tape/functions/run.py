@@ -46,17 +46,6 @@ from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.memory.guard import Mode
 from chainrules_tape.memory.write import check_unwritten, handed_out, settled
 
-__all__ = [
-    "ForwardRun",
-    "LinearRun",
-    "Recorded",
-    "ReverseRun",
-    "Run",
-    "can_vary",
-    "check_scalar",
-    "unit",
-]
-
 _ZERO = ZeroTangent()
 
 

@@ -20,8 +20,6 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.run import Recorded, unit
 from chainrules_tape.inspect.replay import replayed
 
-__all__ = ["HasGradients", "hook"]
-
 
 class HasGradients(BareTape):
     """Tapes that people ask for gradients themselves."""

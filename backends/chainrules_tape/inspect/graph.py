@@ -11,8 +11,6 @@ from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.inspect.text import listing, name_of, operation, value_of
 
-__all__ = ["Drawable", "graphviz", "svg"]
-
 WIDTH_OF_LETTER, HEIGHT, GAP, STEP, MARGIN = 7.2, 40, 24, 76, 16
 SMALL = 6
 

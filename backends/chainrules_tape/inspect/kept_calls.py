@@ -12,8 +12,6 @@ from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, reopen
 from chainrules_tape.inspect.nans import check_value, source_line, trap_is_set, trapped
 
-__all__ = ["KeepsCalls", "KeptCall", "KeptNotes", "Trapped"]
-
 
 class KeptNotes(Notes):
     """Facts about a tape, its calls among them.

@@ -21,8 +21,6 @@ from chainrules_py.extend import (
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
-__all__ = ["check_pushed", "check_value", "debug_nans", "source_line", "trap_is_set", "trapped"]
-
 trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
 
 

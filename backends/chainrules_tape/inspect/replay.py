@@ -10,8 +10,6 @@ from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable, reopen
 from chainrules_tape.inspect.kept_calls import KeptCall
 
-__all__ = ["replayed"]
-
 
 def replayed(tape: BareTape) -> Callable[[int], Any]:
     """Make a function that gives a tape's records, with saved values as variables of the tape."""

@@ -11,8 +11,6 @@ from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 
-__all__ = ["Named", "listing", "name_of", "operation", "value_of"]
-
 _SIGNS = {
     "__add__": "+",
     "__sub__": "-",

@@ -19,8 +19,6 @@ from typing import Any, Literal, TypeAlias, final
 from chainrules_py import MutationError
 from chainrules_py.extend import Memory, describe, type_info
 
-__all__ = ["MODES", "ONLY_HERE", "Guard", "Mode", "holders"]
-
 Mode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
 MODES: tuple[Mode, ...] = ("lock", "fingerprint", "full", "off")
 

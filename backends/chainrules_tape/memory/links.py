@@ -23,8 +23,6 @@ from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
 from chainrules_tape.memory.view import share
 
-__all__ = ["AddInto", "AddsInPlace", "Overwrite"]
-
 
 class AddInto:
     """Link of a record whose pull can add in place to what its parent has collected."""

@@ -23,8 +23,6 @@ from chainrules_tape.core.links import LEAF
 from chainrules_tape.memory.links import AddInto, AddsInPlace
 from chainrules_tape.memory.view import View, view_of
 
-__all__ = ["AddsRows", "RowsOf", "SliceOf", "link_of", "linked", "rows_reader"]
-
 
 class AddsRows(AddsInPlace):
     """Variables whose rows, read by an array, send back what can wait."""

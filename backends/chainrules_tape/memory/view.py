@@ -13,19 +13,6 @@ from typing import Any, NamedTuple, final
 from chainrules_py.extend import Tracer, share_memory
 from chainrules_py.vocabulary.views import Index, read, sharing
 
-__all__ = [
-    "LIKE",
-    "UNCLEAR",
-    "UNLIKE",
-    "Layout",
-    "View",
-    "innermost",
-    "note_view",
-    "plain_holder",
-    "share",
-    "view_of",
-]
-
 
 class Layout(enum.IntEnum):
     """Whether the memory of a tracer lies as NumPy's would: then reshaping gives a view of both."""

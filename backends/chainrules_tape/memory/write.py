@@ -52,19 +52,6 @@ from chainrules_tape.memory.write_back import (
     write_back,
 )
 
-__all__ = [
-    "alone",
-    "assign",
-    "check_unwritten",
-    "fits",
-    "handed_out",
-    "in_place",
-    "settled",
-    "Writable",
-    "WritableOnTape",
-]
-
-
 # ------------------------------------------------------------------------------ whose memory it is
 
 

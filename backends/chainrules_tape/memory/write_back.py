@@ -13,9 +13,6 @@ from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary.views import store, written_through
 from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
-__all__ = ["Outdated", "check_writable", "current", "own_memory", "replace_value", "write_back"]
-
-
 # --------------------------------------------------------------------------------- outdated views
 
 

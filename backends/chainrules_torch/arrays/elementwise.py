@@ -13,8 +13,6 @@ from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_torch.tensors import TENSOR, alike, entered, with_numbers
 
-__all__: list[str] = []
-
 _C: Any = torch._C
 _xp: Any = xp
 _word: Any

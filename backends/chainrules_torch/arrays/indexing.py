@@ -13,8 +13,6 @@ import torch
 from chainrules_py import vocabulary as v
 from chainrules_torch.tensors import TENSOR, alike, number_as
 
-__all__: list[str] = []
-
 
 def _arranged(
     x: torch.Tensor, index: Any, arrays: tuple[Any, ...]

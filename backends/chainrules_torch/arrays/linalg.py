@@ -14,8 +14,6 @@ from chainrules_py.vocabulary.matrix_functions import LUFactors
 from chainrules_torch.engine.loops import is_hidden
 from chainrules_torch.tensors import TENSOR, alike, entered
 
-__all__: list[str] = []
-
 _tensordot: Any = torch.tensordot
 
 

@@ -10,8 +10,6 @@ import torch
 from chainrules_py import vocabulary as v
 from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, number_as
 
-__all__: list[str] = []
-
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:

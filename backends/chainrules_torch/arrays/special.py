@@ -15,8 +15,6 @@ from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import is_tensor
 from chainrules_torch.tensors import alike, entered
 
-__all__: list[str] = []
-
 _special: Any = torch.special
 
 

@@ -34,8 +34,6 @@ from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 
-__all__ = ["AnyCall", "Call", "Outputs", "Plan", "computed_by", "spaces_of"]
-
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""

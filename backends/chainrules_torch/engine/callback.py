@@ -20,8 +20,6 @@ from chainrules_torch.engine.config import computing, is_differentiated, is_tens
 from chainrules_torch.engine.opaque import run_later
 from chainrules_torch.tensors import entered
 
-__all__ = ["callback", "called_back", "is_compiled"]
-
 _C: Any = torch._C
 _is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active

@@ -22,22 +22,6 @@ from chainrules_py import (
 )
 from chainrules_py.extend import Opened, dense, densely, describe, flatten, unflatten_tangent
 
-__all__ = [
-    "TorchConfig",
-    "computing",
-    "config",
-    "floats",
-    "in_forward_mode",
-    "is_differentiated",
-    "is_quiet",
-    "is_tensor",
-    "outside",
-    "refuse_hidden",
-    "Unlost",
-    "varies",
-    "watching",
-]
-
 _C: Any = torch._C
 _func: Any = torch.func
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active

@@ -32,8 +32,6 @@ from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.solve import solving
 from chainrules_torch.tensors import beside_tensors
 
-__all__ = ["Exported", "applied", "export", "is_program", "opened", "plan_for"]
-
 Tensor = torch.Tensor
 _C: Any = torch._C
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active

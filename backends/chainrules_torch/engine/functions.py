@@ -41,8 +41,6 @@ from chainrules_torch.engine.outputs import cotangent, split, wrap, written
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped
 
-__all__ = ["Plain", "Transformed"]
-
 Tensor = torch.Tensor
 
 

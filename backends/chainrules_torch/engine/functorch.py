@@ -11,8 +11,6 @@ from torch.autograd.forward_ad import _set_fwd_grad_enabled
 
 from chainrules_torch.engine.config import is_tensor
 
-__all__ = ["below"]
-
 _C: Any = torch._C
 _functorch: Any = _C._functorch
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active

@@ -29,8 +29,6 @@ from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.tensors import beside_tensors
 
-__all__ = ["host"]
-
 _SMOOTH: frozenset[Any] = frozenset(
     (
         v.add, v.subtract, v.multiply, v.negative, v.positive, v.square,

@@ -28,8 +28,6 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.config import floats, is_tensor
 
-__all__ = ["import_rule"]
-
 
 def import_rule(
     f: Callable[..., Any], /, *, to: Primitive[..., Any] | None = None

@@ -13,8 +13,6 @@ import torch
 from chainrules_py.extend import Installed, chosen, original
 from chainrules_torch.engine.export import Exported, export
 
-__all__ = ["Installed", "install"]
-
 DEFAULT = (
     "append", "average", "cbrt", "convolve", "correlate", "delete", "ediff1d", "nancumprod",
     "nancumsum", "nanmax", "nanmin", "nanpercentile", "nanprod", "nanstd", "nanvar", "pad",

@@ -17,8 +17,6 @@ from chainrules_torch.engine.config import floats, is_tensor, outside
 from chainrules_torch.engine.functorch import below
 from chainrules_torch.engine.opaque import is_abstract, run_later
 
-__all__ = ["Loop", "Program", "is_hidden"]
-
 _C: Any = torch._C
 _functorch: Any = _C._functorch
 

@@ -15,8 +15,6 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 
-__all__ = ["Later", "is_abstract", "run_later"]
-
 
 class Later(Protocol):
     """A program from tensors to tensors."""

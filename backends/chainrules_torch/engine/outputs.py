@@ -18,8 +18,6 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.config import floats
 
-__all__ = ["cotangent", "joined", "split", "tangents", "unwrap", "wrap", "written"]
-
 Tensor = torch.Tensor
 
 

@@ -15,8 +15,6 @@ from chainrules_torch.engine.config import floats
 from chainrules_torch.engine.loops import Program
 from chainrules_torch.engine.outputs import wrap
 
-__all__ = ["is_known", "pulling", "pushing", "solving"]
-
 
 def solving(call: AnyCall, compute: Callable[..., Any]) -> Program:
     """Build the program of a call, whose value is computed as ``compute(*leaves)``."""

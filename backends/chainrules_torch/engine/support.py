@@ -15,8 +15,6 @@ from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import is_program, plan_for
 from chainrules_torch.engine.solve import is_known
 
-__all__ = ["supports"]
-
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
     """Tell what PyTorch can do with an exported function, for operands like these.

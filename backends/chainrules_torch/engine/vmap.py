@@ -14,8 +14,6 @@ import torch
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
 
-__all__ = ["Mapped"]
-
 
 @final
 class Mapped:

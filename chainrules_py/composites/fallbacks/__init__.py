@@ -9,8 +9,6 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = ["in_words"]
-
 
 def in_words(table: Mapping[Primitive[..., Any], Callable[..., Any]]) -> None:
     """Say for each of several words how other words compute it."""

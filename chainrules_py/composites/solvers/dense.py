@@ -11,8 +11,6 @@ from chainrules_py.composites.solvers.vectors import Vector, eps_of
 from chainrules_py.errors import ConvergenceError
 from chainrules_py.tangents.space import kind_of
 
-__all__ = ["Coordinates", "solved"]
-
 Flat: TypeAlias = Any
 """The real coordinates: an array with them on the last axis, or, of Python numbers, a list."""
 

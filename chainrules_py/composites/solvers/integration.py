@@ -16,8 +16,6 @@ from chainrules_py.errors import ConvergenceError
 from chainrules_py.primitives.closures.convert import refuse_traced
 from chainrules_py.tangents.zeros import ZeroTangent
 
-__all__ = ["Integration"]
-
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from chainrules_py.composites.solvers.vectors import Vector, combine, dot, norm, size
 from chainrules_py.errors import ConvergenceError
 
-__all__ = ["conjugate_gradients", "gmres"]
-
 Apply = Callable[[Vector], Vector]
 
 

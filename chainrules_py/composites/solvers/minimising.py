@@ -8,8 +8,6 @@ from collections.abc import Callable
 from chainrules_py.composites.solvers.vectors import Vector, combine, dot, eps_of, norm
 from chainrules_py.errors import ConvergenceError
 
-__all__ = ["descended"]
-
 Slope = Callable[[Vector], tuple[float, Vector]]
 
 _MEMORY = 10

@@ -18,14 +18,6 @@ from chainrules_py.primitives.closures.convert import Operator
 from chainrules_py.tangents.space import Space, space, zero_tangent
 from chainrules_py.tangents.zeros import ZeroTangent
 
-__all__ = [
-    "Gradient",
-    "Pulled",
-    "Pushed",
-    "Residual",
-    "applied",
-]
-
 Function = Callable[..., Any]
 
 

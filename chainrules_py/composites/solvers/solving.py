@@ -24,8 +24,6 @@ from chainrules_py.errors import ConvergenceError, describe
 from chainrules_py.primitives.closures.convert import refuse_traced
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
-
 Method = Callable[[System, float | None, int | None], Vector]
 
 

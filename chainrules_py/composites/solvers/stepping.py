@@ -10,8 +10,6 @@ from chainrules_py.composites.solvers.trees import Tree
 from chainrules_py.composites.solvers.vectors import Vector
 from chainrules_py.errors import describe
 
-__all__ = ["METHODS", "Rate", "Substep", "Tableau", "rate_of", "stages", "weighted"]
-
 
 class Tableau(NamedTuple):
     """The coefficients of a pair of methods whose last stage is the next step's first.

@@ -29,8 +29,6 @@ from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.values.pytree import flatten
 
-__all__ = ["System", "engine", "fixed_by_iteration", "newton", "solve_linear", "verify"]
-
 SMALL = 256
 """Up to so many unknowns a linear system is written out as a matrix by default."""
 

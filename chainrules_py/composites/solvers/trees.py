@@ -16,8 +16,6 @@ from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.higher_order import arrayed
 
-__all__ = ["Tree", "mirrored", "plain", "started"]
-
 
 @final
 class Tree:

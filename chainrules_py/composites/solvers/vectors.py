@@ -13,8 +13,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.vocabulary.linalg import resolution
 
-__all__ = ["combine", "dot", "eps_of", "every", "floating", "norm", "number", "size", "sized"]
-
 Vector: TypeAlias = list[Any]
 
 

@@ -28,17 +28,6 @@ from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-__all__ = [
-    "Backward",
-    "Closure",
-    "HigherOrder",
-    "Operator",
-    "closed",
-    "refuse_hidden",
-    "refuse_traced",
-    "settled",
-]
-
 
 class Operator:
     """A base of functions made from functions: all that they know stands in their fields.

@@ -18,8 +18,6 @@ from chainrules_py.primitives.closures.search import (
 )
 from chainrules_py.values.structure import fields_of, rebuild
 
-__all__ = ["LASTING", "Copy"]
-
 LASTING = (types.ModuleType, type, types.BuiltinFunctionType)
 """Globals that programs do not rebind."""
 

@@ -18,8 +18,6 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import structure_of
 from chainrules_py.values.tracers import find_tracers
 
-__all__ = ["CapturedValues", "captured", "check_captured", "frozen", "recording"]
-
 recording: contextvars.ContextVar[tuple[Any, int] | None] = contextvars.ContextVar(
     "recording", default=None
 )

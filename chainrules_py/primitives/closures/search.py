@@ -14,15 +14,6 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
-__all__ = [
-    "Search",
-    "attributes",
-    "content",
-    "globals_of",
-    "is_container",
-    "is_of_library",
-]
-
 _MOST = 10_000
 """How many values are looked at in one function; what lies beyond is left to `refuse_traced`."""
 

@@ -16,8 +16,6 @@ from chainrules_py.primitives.dispatch import invalidate
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
 
-__all__ = ["Alias", "AsOperand", "AsOption", "Call", "Lowering", "alias", "aliases"]
-
 
 class Call:
     """A call of a library's function while it is being rewritten into words.

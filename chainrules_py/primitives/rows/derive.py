@@ -15,8 +15,6 @@ from chainrules_py.primitives.plugins import see_all
 from chainrules_py.primitives.rows.alias import Alias, alias, aliases
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
 
-__all__ = ["derive", "rows_of"]
-
 
 def rows_of(root: str) -> dict[str, Alias]:
     """Return the rows of a library, by the names of its functions behind its own.

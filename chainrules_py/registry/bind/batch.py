@@ -21,22 +21,6 @@ from chainrules_py.vocabulary.indexing import index
 from chainrules_py.vocabulary.joining import stack
 from chainrules_py.vocabulary.manipulation import permute_dims, reshape
 
-__all__ = [
-    "aligned",
-    "basis",
-    "batched",
-    "block",
-    "column",
-    "conjugate",
-    "count",
-    "direction",
-    "gather",
-    "lengthened",
-    "one_by_one",
-    "row",
-    "zero_block",
-]
-
 
 def batched(half: Any) -> Callable[..., Any]:
     """Return the form of a push or pull for tangents with a leading axis of directions."""

@@ -22,8 +22,6 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
 
-__all__ = ["Bound", "Recipe", "Request", "bind", "annotate", "part", "shares_a_run"]
-
 
 @final
 class Request:

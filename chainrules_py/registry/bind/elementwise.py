@@ -22,8 +22,6 @@ from chainrules_py.tangents.space import dtype_kind, space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["ElementwiseRecipe"]
-
 
 class ByDtype(dict[Any, Any]):
     """The pull for a dtype that operands and result agree in, made at the dtype's first sight."""

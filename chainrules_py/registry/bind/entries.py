@@ -15,16 +15,6 @@ from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef
 from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.vocabulary.elementwise import conj
 
-__all__ = [
-    "assembled",
-    "canonical",
-    "conjugated",
-    "dense",
-    "densely",
-    "flat",
-    "opened",
-]
-
 
 def opened(of: Any) -> tuple[list[Space], TreeDef]:
     """Take a space, or a list of spaces, apart into those of arrays and numbers, and the shape."""

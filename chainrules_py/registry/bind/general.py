@@ -17,8 +17,6 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import fuser_of, type_info
 
-__all__ = ["FruleRecipe", "GeneralRecipe", "RruleRecipe", "given", "pair_of"]
-
 
 class _Written(Recipe):
     """A function that a person wrote, which may ask for the engine's config in front."""

@@ -16,8 +16,6 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.creation import full_like
 
-__all__ = ["BilinearRecipe", "ConstantRecipe", "LinearRecipe"]
-
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     """Find a library's own for operands of one class, with its cotangents' classes, or None."""

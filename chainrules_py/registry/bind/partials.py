@@ -22,8 +22,6 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
-__all__ = ["NUMBERS", "Partial", "Pushes", "form_of"]
-
 NUMBERS = (int, float, complex)
 Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands

@@ -12,8 +12,6 @@ from chainrules_py.tangents.space import project, promoted
 from chainrules_py.values.type_info import fuser_of, type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
-__all__ = ["Pulls"]
-
 
 class Pulls:
     """The pulls of one recipe for one request, in their three forms."""

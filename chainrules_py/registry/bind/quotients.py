@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 from chainrules_py.values.type_info import finite_test, finite_tests
 from chainrules_py.vocabulary.elementwise import divide
 
-__all__ = ["Quotients"]
-
 Pull: TypeAlias = Callable[..., Any]
 Quotient: TypeAlias = tuple[float, int | None, int]
 """What a partial is: a constant, times a slot or nothing, over a slot."""
