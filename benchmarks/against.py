@@ -25,8 +25,6 @@ from typing import Any
 from benchmarks import machine, trees
 from benchmarks.timing import CLOCKS, interval
 
-__all__ = ["Worker", "main", "pair", "verdict", "workloads"]
-
 THRESHOLD = 0.05
 WIDTH = 0.04
 FEWEST, MOST = 6, 16

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OPERATIONS", "PEERS", "SHAPES", "by_hand", "by_tape", "inputs", "measure_tape", "peer"]
-
 OPERATIONS = 1000
 SHAPES = {"same shape": (4,), "broadcast": (1,)}
 """The shape of the array that is added, by the name of the case."""

@@ -15,8 +15,6 @@ import numpy as np
 from chainrules_tape import Tape, hvp, value_and_grad
 from chainrules_tape.core.cotangents import Cotangents
 
-__all__ = ["OPERATIONS", "calls", "of_argument", "of_operation", "of_product"]
-
 _rng = np.random.default_rng(0)
 X, W, B = _rng.normal(size=(8, 8)), _rng.normal(size=(8, 8)), _rng.normal(size=8)
 

@@ -18,8 +18,6 @@ from typing import Any
 
 from benchmarks import keeping, machine, peers, trees
 
-__all__ = ["collected", "history", "keep_history", "main", "merged", "page", "publish"]
-
 CONFIG = machine.ROOT / "benchmarks" / "asv.conf.json"
 ASV = machine.ROOT / ".asv"
 HISTORY = keeping.KEPT / "history.json"

@@ -15,19 +15,6 @@ import numpy as np
 
 from chainrules_tape import checkpoint_chain, grad, hessian, hvp, jacobian
 
-__all__ = [
-    "BUDGETS",
-    "CASES",
-    "CHAINS",
-    "PEERS",
-    "STEPS",
-    "by_hand",
-    "by_tape",
-    "chain",
-    "peak",
-    "peer",
-]
-
 N = 100
 BUDGETS = {"hvp": 12, "Hessian": 40, "Jacobian, forward": 6, "Jacobian, reverse": 6}
 """How many times the hand-written program a case may take."""

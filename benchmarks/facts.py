@@ -16,8 +16,6 @@ from benchmarks.families import family
 from benchmarks.machine import ROOT
 from benchmarks.timing import interval, medians, turns
 
-__all__ = ["import_times", "lookup_times", "measure"]
-
 
 def lookup_times(rounds: int = 100) -> dict[str, float]:
     """Nanoseconds of lookups that were made before: found, missed, of a function without rules."""

@@ -17,8 +17,6 @@ from typing import Any
 from benchmarks.machine import ROOT
 from benchmarks.programs import OURS, PROGRAMS, Program, engine
 
-__all__ = ["PATIENCE", "measure", "once", "said"]
-
 JIT = "JAX, jit"
 OTHERS = ("autograd", "MyGrad", "PyTorch, 1 thread")
 PATIENCE = 60.0

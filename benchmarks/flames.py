@@ -22,8 +22,6 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.machine import ROOT
 
-__all__ = ["PATHS", "Frame", "main", "parsed", "shares", "svg"]
-
 PICTURES = ROOT / "docs" / "_static" / "benchmarks"
 KEPT = ROOT / "benchmarks" / "results" / "flames.json"
 WIDTH, HEIGHT, SMALLEST = 760, 17, 0.006

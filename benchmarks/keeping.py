@@ -8,8 +8,6 @@ from typing import Any
 
 from benchmarks.machine import ROOT
 
-__all__ = ["KEPT", "LATEST", "keep", "latest"]
-
 KEPT = ROOT / "benchmarks" / "results"
 """What the README and the documentation show: one file per day."""
 LATEST = ROOT / ".asv"

@@ -10,8 +10,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "describe", "sentence"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
     "numpy": "NumPy",

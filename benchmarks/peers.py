@@ -22,8 +22,6 @@ from benchmarks import facts, first, keeping, machine, scaling
 from benchmarks.programs import ENGINES, OURS, PROGRAMS, Program, engine, leaves
 from benchmarks.timing import CLOCKS, interval, turns
 
-__all__ = ["HAND", "compare", "differs", "main", "table"]
-
 HAND = "NumPy by hand"
 SMALL = 10_000
 """Up to so many elements ours is to be ahead of every engine that does not compile."""

@@ -15,8 +15,6 @@ from benchmarks import keeping
 from benchmarks.machine import ROOT
 from benchmarks.programs import OURS
 
-__all__ = ["draw", "main"]
-
 PICTURES = ROOT / "docs" / "_static" / "benchmarks"
 STYLES: dict[str, dict[str, Any]] = {
     "NumPy by hand": {"color": "#66737f", "linestyle": "--", "marker": "s"},

@@ -14,8 +14,6 @@ from typing import Any
 from benchmarks import first, keeping, machine, peers
 from benchmarks.programs import OURS
 
-__all__ = ["BEGIN", "END", "main", "rewritten", "section"]
-
 BEGIN = "<!-- benchmarks: begin (python -m benchmarks.readme writes what follows) -->"
 END = "<!-- benchmarks: end -->"
 INTRODUCTION = """\

@@ -6,8 +6,6 @@ from typing import Any
 
 from chainrules_py import LinearMap, Primitive, primitive, rule
 
-__all__ = ["Own", "many_words", "state", "word"]
-
 
 class Own:
     """A class of operands that only these rules are for."""

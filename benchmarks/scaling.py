@@ -16,8 +16,6 @@ from benchmarks.programs import OURS, Program, engine
 from benchmarks.programs.many import deep, deep_by_hand, three
 from benchmarks.timing import CLOCKS, turns
 
-__all__ = ["MEASURES", "measure"]
-
 HAND = "NumPy by hand"
 ENGINES = (HAND, OURS, "autograd", "MyGrad", "PyTorch, 1 thread")
 TRACED = (HAND, OURS, "autograd", "MyGrad")

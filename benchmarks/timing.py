@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["CLOCKS", "interval", "medians", "ratio", "turns"]
-
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "process": time.process_time}
 """`process` counts the time of all threads, and none while the process waits for a processor."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from benchmarks.machine import ROOT
 
-__all__ = ["commits", "log", "paths", "resolved", "tree"]
-
 FOLDERS = ("chainrules_py", "backends")
 TREES = ROOT / ".asv" / "trees"
 

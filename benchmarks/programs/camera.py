@@ -14,8 +14,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["BUNDLE"]
-
 CAMERAS, POINTS, OBSERVATIONS = 12, 250, 800
 
 

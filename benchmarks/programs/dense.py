@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["LARGE", "LOGISTIC", "SMALL"]
-
 
 def perceptron(xp: Any) -> Callable[..., Any]:
     """Two hidden layers of tanh, cross-entropy of a softmax."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["CHOLESKY", "SMALL"]
-
 
 def likelihood(xp: Any) -> Callable[..., Any]:
     """Build the loss in length, amplitude and noise, all as logarithms."""

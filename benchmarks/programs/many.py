@@ -11,8 +11,6 @@ import numpy as np
 from benchmarks import chain
 from benchmarks.programs.program import Program
 
-__all__ = ["CHAIN", "CHAIN_OF_THOUSANDS", "GATHERS", "TREE"]
-
 LEAVES, WIDTH = 256, 8
 ROWS, COLUMNS, LOOKUPS, TAKEN = 1000, 8, 200, 32
 UNROLLED = {"JAX, jit": "unrolled, it compiles for minutes"}

@@ -13,8 +13,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["GMM", "SMALL"]
-
 GAMMA, EXTRA = 1.0, 0
 
 

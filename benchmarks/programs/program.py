@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ENGINES", "OURS", "Program", "engine", "leaves"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Program:

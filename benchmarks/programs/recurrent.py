@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["LSTM"]
-
 STEPS, HIDDEN, BATCH = 200, 32, 16
 
 

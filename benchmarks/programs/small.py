@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.programs.program import Program
 
-__all__ = ["FAN_OUT", "ROSENBROCK", "SCALARS", "SLICES"]
-
 NUMBERS, SLICES_TAKEN, LENGTH, USES, DEEP = 1000, 500, 100_000, 1000, 100_000
 SCALARS_IN_JAX = {
     "JAX, eager": "minutes: each operation on a number is dispatched to a device",

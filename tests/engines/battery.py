@@ -29,8 +29,6 @@ from chainrules_py.testing.samples.decompositions import apart, eigenspaces_herm
 from chainrules_py.testing.samples.sample import Draw
 from chainrules_py.values.pytree import flatten, unflatten
 
-__all__ = ["BATTERY", "CONSTANT", "ONE_MODE", "Entry", "Point", "loss", "points"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Entry:

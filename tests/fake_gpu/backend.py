@@ -6,8 +6,6 @@ from chainrules_py.testing import Backend
 from chainrules_py.testing import backend as _backend
 from tests.fake_gpu import cupy_on_host
 
-__all__ = ["ON_HOST", "backend"]
-
 
 def _gpu() -> str:
     try:

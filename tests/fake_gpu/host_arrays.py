@@ -14,19 +14,6 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = [
-    "Memory",
-    "check",
-    "device",
-    "down",
-    "host",
-    "is_installed",
-    "memory",
-    "no_driver",
-    "put",
-    "up",
-]
-
 
 @final
 class Memory:

@@ -18,8 +18,6 @@ import scipy.special
 from tests.fake_gpu import host_arrays
 from tests.fake_gpu.host_arrays import down, host, memory, no_driver, up
 
-__all__ = ["elementwise_class", "reduction_class"]
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pick": np.where,
     "fabs": np.abs,

@@ -13,8 +13,6 @@ import numpy as np
 from tests.fake_gpu import host_arrays, host_names
 from tests.fake_gpu.host_arrays import down, host, memory, up
 
-__all__ = ["install_scatter", "install_scipy_linalg"]
-
 
 def install_scatter() -> None:
     """Put what adds into an array, or keeps the largest, in place of the kernels that do."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["AS_THEY_ARE", "ATOMIC", "IN_PLACE", "METHODS", "OPERATORS"]
-
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split())

@@ -7,8 +7,6 @@ import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["COUNTED", "count_syncs"]
-
 COUNTED = ("get", "item", "tolist", "nonzero", "__bool__", "__float__", "__int__", "__index__")
 """The members of ``cupy.ndarray`` that are counted."""
 

@@ -22,8 +22,6 @@ from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.point import Point, parts
 
-__all__ = ["CALLS", "call_line", "word_line"]
-
 
 @functools.cache
 def _calls() -> tuple[SurfaceCall, ...]:

@@ -9,8 +9,6 @@ from typing import Any, final
 import numpy as np
 from hypothesis import strategies as st
 
-__all__ = ["Choices", "Line", "Maker", "Test", "apart", "away", "is_array", "is_number", "is_real"]
-
 Maker = Callable[["Choices"], "Line | None"]
 """Draws a line, or gives None where nothing that there is suits it."""
 Test = Callable[[Any], Any]

@@ -21,27 +21,6 @@ from tests.fuzz.lines import (
     is_real,
 )
 
-__all__ = [
-    "along",
-    "both_real",
-    "broadcast",
-    "einsum",
-    "joined",
-    "of_names",
-    "of_one",
-    "of_square",
-    "of_two",
-    "on",
-    "powers",
-    "product",
-    "rolled",
-    "shaped",
-    "transposed",
-    "unequal",
-    "with_index",
-    "writing",
-]
-
 
 def of_one(template: str, run: Callable[..., Any], ok: Test = is_real, jax: bool = True) -> Maker:
     """Return a maker of lines with one operand."""

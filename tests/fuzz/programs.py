@@ -28,8 +28,6 @@ from chainrules_py.testing.data.differences import derivative
 from tests.fuzz.lines import Choices, Line, Maker
 from tests.fuzz.tables import LINES
 
-__all__ = ["Program", "check_program", "programs"]
-
 
 @final
 @dataclasses.dataclass(frozen=True)

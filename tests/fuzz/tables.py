@@ -33,8 +33,6 @@ from tests.fuzz.makers import (
     writing,
 )
 
-__all__ = ["LINES"]
-
 
 def _in_order(np: Any, x: Any) -> Any:
     return np.ravel(x)[np.argsort(x, None)]

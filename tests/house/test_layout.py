@@ -95,11 +95,13 @@ STATED = (
     "chainrules_py/testing/*",
     "chainrules_py/vocabulary/*",
     "backends/*/__init__.py",
+    "benchmarks/*/__init__.py",
+    "tests/*/__init__.py",
     "backends/chainrules_scipy/special.py",
 )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, "benchmarks", "tests"])
 def test_names_are_stated_where_they_may_be_imported_from(package):
     """A list in an inner room repeats names that nobody may rely on."""
     sources = [p.relative_to(ROOT).as_posix() for p in (ROOT / package).rglob("*.py")]

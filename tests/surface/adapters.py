@@ -25,8 +25,6 @@ from chainrules_py.testing.data.differences import derivative
 from chainrules_py.values.pytree import flatten, unflatten
 from tests.engines.battery import Point, loss, points
 
-__all__ = ["ENGINES", "Trial", "attempt", "columns", "write"]
-
 
 @final
 class Trial:

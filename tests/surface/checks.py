@@ -15,8 +15,6 @@ from tests.surface import kinds as k
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.point import Point
 
-__all__ = ["CELLS", "check_call", "check_twin", "complex_twin"]
-
 
 def _at_a_point(check: Callable[[Point], bool]) -> Callable[[SurfaceCall], bool]:
     return lambda call: check(Point(call))

@@ -26,18 +26,6 @@ from tests.surface.checks import check_call, check_twin, complex_twin
 from tests.surface.names import Listed, listed_as, listed_names, native_named
 from tests.surface.point import Point, direct
 
-__all__ = [
-    "COLUMNS",
-    "IRRELEVANT",
-    "REASONS",
-    "calls_of",
-    "facts",
-    "keywords_of",
-    "keywords_without_answer",
-    "rows",
-    "write",
-]
-
 COLUMNS = {
     "frule": {"real": "frule", "complex": "frule", "float32": "float32 frule"},
     "rrule": {"real": "rrule", "complex": "rrule", "float32": "float32 rrule"},

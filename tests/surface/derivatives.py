@@ -20,21 +20,6 @@ from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.surface.names import library_of, listed_as
 from tests.surface.point import Point, dense, direct, leaves, parts, slope, vector
 
-__all__ = [
-    "NoTruthError",
-    "check_constant",
-    "check_forward",
-    "check_frule",
-    "check_reverse",
-    "check_rrule",
-    "check_second",
-    "check_value",
-    "cotangent",
-    "engine",
-    "loss_of",
-    "tangent_parts",
-]
-
 
 def engine() -> Any:
     """Return the engine that is installed."""

@@ -30,16 +30,6 @@ from tests.surface.derivatives import (
 )
 from tests.surface.point import Point, dense, direct, parts
 
-__all__ = [
-    "check_float32",
-    "check_float32_frule",
-    "check_float32_rrule",
-    "check_float32_second",
-    "check_integers",
-    "check_layout",
-    "check_shapes",
-]
-
 # ------------------------------------------------------------------------ in single precision
 
 _NARROW = {np.dtype("float64"): np.float32, np.dtype("complex128"): np.complex64}

@@ -23,18 +23,6 @@ from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
 from chainrules_py.testing.run import run_samples, words_of
 from tests.fake_gpu.backend import backend
 
-__all__ = [
-    "FAILED",
-    "LIBRARIES",
-    "REFUSED",
-    "cell",
-    "facts",
-    "lines",
-    "rows",
-    "stale_lines",
-    "write",
-]
-
 LIBRARIES = ("numpy", "array_api_strict:device1", "cupy-host", "torch", "jax")
 """The columns: NumPy; the standard alone, on a second device; CuPy with its memory on the host;
 PyTorch and JAX on the CPU."""

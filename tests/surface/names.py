@@ -15,15 +15,6 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = [
-    "Listed",
-    "function_named",
-    "library_of",
-    "listed_as",
-    "listed_names",
-    "native_named",
-]
-
 
 @final
 @dataclasses.dataclass(frozen=True)

@@ -17,8 +17,6 @@ from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.names import function_named
 
-__all__ = ["Point", "dense", "direct", "leaves", "parts", "slope", "vector"]
-
 
 @final
 class Point:

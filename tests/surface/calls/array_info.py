@@ -8,8 +8,6 @@ from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 from tests.surface.names import function_named
 
-__all__: list[str] = []
-
 _BOX = Draw((2, 3, 2))
 
 for _name in ("shape", "ndim", "size"):

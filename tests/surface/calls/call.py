@@ -12,8 +12,6 @@ from typing import final
 
 from chainrules_py.testing.samples.sample import Sample
 
-__all__ = ["ENTERED", "SurfaceCall", "enter_calls"]
-
 ENTERED: dict[str, tuple[Sample, ...]] = {}
 """By name, the calls that were entered, in the order of entering: random programs draw from it."""
 

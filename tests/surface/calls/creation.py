@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _POINT = Draw(())
 _NUMBER = Draw(None)
 _LINE = Draw((3,))

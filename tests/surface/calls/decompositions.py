@@ -20,8 +20,6 @@ from chainrules_py.testing.samples.linalg import determined
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _order: Any
 _keywords: Any
 

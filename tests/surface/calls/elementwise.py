@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__ = ["binary", "unary"]
-
 
 def every_second(x: Any) -> Any:
     """Take every second element along the last axis, so that the result is not contiguous."""

@@ -7,8 +7,6 @@ from typing import Any
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _name: Any
 _real: bool
 

@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _FLAT = Draw((3, 4))
 _LINE = Draw((5,))
 _BOX = Draw((2, 3, 4))

@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _FLAT = Draw((2, 3))
 _LINE = Draw((3,))
 _POINT = Draw(())

@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _A, _B, _V, _W = Draw((3, 4)), Draw((4, 2)), Draw((4,)), Draw((3,))
 _SQUARE, _CUBE = Draw((3, 3)), Draw((2, 3, 3))
 _name: Any

@@ -10,8 +10,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _BOX = Draw((2, 3, 2))
 _SPREAD = Draw((2, 3, 2), apart=0.05)
 _MASK = Draw((2, 3, 2), kind="bool")

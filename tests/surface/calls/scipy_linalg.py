@@ -21,8 +21,6 @@ from chainrules_py.testing.samples.matrix_functions import dominant, stable
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _HERE = "chainrules_scipy.linalg"
 _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 _SHAPES = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1))

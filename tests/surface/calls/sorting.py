@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _SPREAD = Draw((3, 4), apart=0.05)
 _LINE = Draw((6,), apart=0.05)
 _TIES = Draw((6,), 0, 3, kind="int", make=lambda x: x * 1.0)

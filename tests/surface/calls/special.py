@@ -11,8 +11,6 @@ from chainrules_py.testing.samples.special import REDUCTIONS, samples_at
 from chainrules_py.vocabulary import bessel, information, special
 from tests.surface.calls.call import enter_calls
 
-__all__: list[str] = []
-
 _name: str
 _OWN = ("polygamma", "zeta", "lambertw", "logsumexp", "softmax", "log_softmax")
 

@@ -10,8 +10,6 @@ from chainrules_py.testing.samples.sample import Draw, Sample
 from tests.surface.calls.call import enter_calls
 from tests.surface.calls.reductions import backwards, both, with_nan
 
-__all__: list[str] = []
-
 _BOX = Draw((2, 3, 2))
 _SPREAD = Draw((3, 4), apart=0.1)
 _HOLES = Draw((3, 4), apart=0.1, make=with_nan(0, 5, 6))
