@@ -26,7 +26,9 @@ _HOMES: dict[str, str] = {
         "is_mutable_destination namespace namespace_of refuse_type register_array_type "
         "register_host register_scalar_type type_info"
     ),
-    "chainrules_py.primitives.closures.convert": "Closure HigherOrder Operator closed",
+    "chainrules_py.primitives.closures.convert": (
+        "Closure HigherOrder Operator closed refuse_traced"
+    ),
     "chainrules_py.primitives.closures.freeze": (
         "CapturedValues captured check_captured frozen global_names recording"
     ),
@@ -41,11 +43,12 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.rows.derive": "derive rows_of",
     "chainrules_py.primitives.signature": "parameters_of",
     "chainrules_py.tangents.boundary": (
-        "check_cotangent deliver leaf_cotangents leaf_tangents own own_all"
+        "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
+    "chainrules_py.tangents.tree": "Tree mirrored plain",
     "chainrules_py.tangents.zeros": "AbstractTangent AbstractZero",
     "chainrules_py.tangents.thunks": "Thunk",
     "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",
@@ -70,6 +73,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
+    "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"
@@ -90,10 +94,8 @@ _HOMES: dict[str, str] = {
     "chainrules_py.composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",
     "chainrules_py.composites.reductions": "array_of",
-    "chainrules_py.composites.solvers.dense": "Coordinates",
-    "chainrules_py.composites.solvers.operators": "Gradient Residual applied",
-    "chainrules_py.composites.solvers.stepping": "METHODS Tableau rate_of",
-    "chainrules_py.composites.solvers.trees": "Tree mirrored started",
+    "chainrules_py.rules.higher_order.integration": "started",
+    "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
     "chainrules_py.rules.linalg.matrices": "adjoint",
     "chainrules_py.rules.linalg.solving": "as_given columns",
 }

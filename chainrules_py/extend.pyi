@@ -50,26 +50,11 @@ from chainrules_py.composites.products import (
 from chainrules_py.composites.reductions import (
     array_of,
 )
-from chainrules_py.composites.solvers.dense import (
-    Coordinates,
-)
-from chainrules_py.composites.solvers.operators import (
-    Gradient,
-    Residual,
-    applied,
-)
-from chainrules_py.composites.solvers.stepping import (
-    METHODS,
-    Tableau,
-    rate_of,
-)
-from chainrules_py.composites.solvers.trees import (
-    Tree,
-    mirrored,
-    started,
-)
 from chainrules_py.config import (
     Capability,
+)
+from chainrules_py.engines.default import (
+    any_engine,
 )
 from chainrules_py.engines.export import (
     Kernel,
@@ -107,6 +92,7 @@ from chainrules_py.primitives.closures.convert import (
     HigherOrder,
     Operator,
     closed,
+    refuse_traced,
 )
 from chainrules_py.primitives.closures.freeze import (
     CapturedValues,
@@ -222,6 +208,14 @@ from chainrules_py.registry.table import (
 )
 from chainrules_py.rules import reductions as reduction_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules
+from chainrules_py.rules.higher_order.integration import (
+    started,
+)
+from chainrules_py.rules.higher_order.operators import (
+    Gradient,
+    Residual,
+    applied,
+)
 from chainrules_py.rules.linalg import products as product_rules
 from chainrules_py.rules.linalg import solving as solving_rules
 from chainrules_py.rules.linalg.matrices import (
@@ -244,6 +238,7 @@ from chainrules_py.tangents.boundary import (
     leaf_tangents,
     own,
     own_all,
+    project_exactly,
 )
 from chainrules_py.tangents.pytree import (
     Opened,
@@ -262,6 +257,11 @@ from chainrules_py.tangents.sum_to_shape import (
 )
 from chainrules_py.tangents.thunks import (
     Thunk,
+)
+from chainrules_py.tangents.tree import (
+    Tree,
+    mirrored,
+    plain,
 )
 from chainrules_py.tangents.zeros import (
     AbstractTangent,
@@ -363,7 +363,6 @@ __all__ = [
     "Classes",
     "Closure",
     "ContractError",
-    "Coordinates",
     "DEEP",
     "Gradient",
     "HigherOrder",
@@ -373,7 +372,6 @@ __all__ = [
     "Layer",
     "Library",
     "Lowering",
-    "METHODS",
     "Memory",
     "Opened",
     "Operator",
@@ -392,7 +390,6 @@ __all__ = [
     "Statement",
     "StructureSpace",
     "Support",
-    "Tableau",
     "Thunk",
     "Trace",
     "Tracer",
@@ -409,6 +406,7 @@ __all__ = [
     "alias",
     "aliases",
     "annotate",
+    "any_engine",
     "any_types",
     "anything_known",
     "applied",
@@ -518,18 +516,20 @@ __all__ = [
     "parameters_of_imported",
     "part",
     "partition",
+    "plain",
     "polynomials_composites",
     "primal_of",
     "product_rules",
     "products_composites",
+    "project_exactly",
     "quantiles_composites",
-    "rate_of",
     "rebuild",
     "recording",
     "reduction_rules",
     "reductions_composites",
     "refuse_exchange",
     "refuse_plain",
+    "refuse_traced",
     "refuse_type",
     "register_array_type",
     "register_frule",

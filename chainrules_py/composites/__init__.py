@@ -25,7 +25,6 @@ COMPUTED = {
     "composites.fallbacks.reductions": ("reductions", "selection", "sorting"),
     "composites.fallbacks.statistics": ("interpolation", "statistics"),
     "composites.products": ("contraction",),
-    "composites.solvers.solving": ("higher_order",),
     "composites.standard": ("creation", "indexing", "joining", "manipulation", "reductions"),
 }
 """Files, with the families of the words that they compute."""

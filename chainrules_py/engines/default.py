@@ -38,6 +38,7 @@ class AnyEngine(Config):
 
 
 any_engine = AnyEngine()
+"""The engine that is installed, for whoever is given none."""
 
 
 def _installed() -> Any:

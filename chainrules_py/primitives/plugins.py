@@ -56,6 +56,7 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
 def _layers() -> dict[str, Layer]:
     layers = {"chainrules_py": Layer.CORE}
     for group, layer in (
+        (WORDS, Layer.BACKEND),
         (ENGINES, Layer.ENGINE),
         (BACKENDS, Layer.BACKEND),
         (RULES, Layer.THIRD_PARTY),
@@ -147,21 +148,24 @@ def later(module: str, *about: str) -> None:
 
 
 def see_about(about: str) -> bool:
-    """Import what waits for something of a module to be seen.
+    """Import what waits for something of a module to be seen, and what computes its words.
 
     Returns
     -------
     bool
-        Whether anything waited.
+        Whether there was anything.
     """
-    modules = _waiting.get(about)
-    if not modules:
-        return False
+    loaded = False
+    if "." in about and about not in _seen:  # without a dot it is a root: see `see_helpers`
+        loaded = _load_announced(WORDS, about)
+        _seen.add(about)
+    modules = _waiting.get(about, [])
+    loaded |= bool(modules)
     for module in tuple(modules):
         importlib.import_module(module)
         with contextlib.suppress(ValueError):  # another thread was as fast
             modules.remove(module)  # only now: whoever comes in between waits at the import
-    return True
+    return loaded
 
 
 def _see_class(cls: type) -> None:

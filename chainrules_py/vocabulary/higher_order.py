@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.primitive import primitive
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.indexing import index
@@ -347,6 +348,50 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
     if initial is None:
         return functools.reduce(f, elements)
     return functools.reduce(f, elements, initial)
+
+
+# ------------------------------------------------------- asked by rules, of what computes the words
+
+
+@primitive
+def check_isolated(
+    f: Function, x: Any, /, *params: Any, name: str, linear_solver: Any, batch: int
+) -> None:
+    """See that a root of ``f(x, *params)`` is an isolated one, so that it has a derivative.
+
+    Parameters
+    ----------
+    f, x, *params
+        The equations, and where they hold: plain values.
+    name : str
+        The word that gave x, for messages.
+    linear_solver, batch
+        As of `root`.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the Jacobian is singular at x.
+    """
+
+
+@primitive
+def odeint_steps(
+    f: Function,
+    y0: Any,
+    t: Any,
+    /,
+    *params: Any,
+    rtol: float | None,
+    atol: float | None,
+    method: str,
+    max_steps: int,
+) -> Any:
+    """List the steps from each time of `odeint` to the next: functions that resolve derivatives.
+
+    Operands and options are those of `odeint`, as plain values. A step is called as
+    ``step(f, y, t0, t1, *params)``, with a state and the two times; it gives the state at its end.
+    """
 
 
 def slices_of(x: Any) -> list[Any]:

@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 DOOR = "chainrules_py.extend"
 # Where the code has no sentence.
 STATED = {
-    "METHODS": "Methods of `odeint` by name, each a `Tableau`.",
     "as_given": "Undo `columns` on a solution: a vector again, where the right side was one.",
 }
 

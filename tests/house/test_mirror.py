@@ -25,6 +25,7 @@ PLACES = {
     "backends/chainrules_pytensor": "tests/engines/thin",
     "backends/chainrules_pytest": "tests/testing",
     "backends/chainrules_scipy": "tests/libraries/scipy",
+    "backends/chainrules_solvers": "tests/engines/solvers",
     "backends/chainrules_strict": "tests/libraries/strict",
     "backends/chainrules_tape": "tests/tape",
     "backends/chainrules_thunder": "tests/engines/thin",
@@ -124,17 +125,6 @@ ELSEWHERE = (
         "rules that call back use it",
     ),
     ("chainrules_py/composites/fallbacks/*", "tests/core/composites/test_fallbacks.py", ROOM),
-    (
-        "chainrules_py/composites/solvers/*integration.py",
-        "tests/rules/higher_order/test_integration.py",
-        USERS,
-    ),
-    (
-        "chainrules_py/composites/solvers/stepping.py",
-        "tests/rules/higher_order/test_integration.py",
-        USERS,
-    ),
-    ("chainrules_py/composites/solvers/*", "tests/rules/higher_order/test_implicit.py", USERS),
     ("chainrules_py/composites/creation.py", "tests/rules/test_creation.py", USERS),
     ("chainrules_py/composites/decompositions.py", "tests/rules/linalg/test_svd.py", USERS),
     ("chainrules_py/composites/elementwise.py", "tests/rules/test_elementwise.py", USERS),
@@ -159,6 +149,11 @@ ELSEWHERE = (
         "chainrules_py/rules/linalg/*",
         "tests/rules/linalg/test_linalg.py",
         "products, solving and matrices call each other",
+    ),
+    (
+        "chainrules_py/rules/higher_order/operators.py",
+        "tests/rules/higher_order/test_implicit.py",
+        "by the rules that are made of them",
     ),
     ("chainrules_py/rules/special/bessel.py", "tests/rules/special/test_special.py", ROOM),
     (
@@ -262,6 +257,12 @@ ELSEWHERE = (
     ("backends/chainrules_scipy/linalg/*", "tests/libraries/scipy/test_surface.py", TABLE),
     ("backends/chainrules_scipy/sparse/*", "tests/libraries/scipy/sparse/test_sparse.py", ROOM),
     ("backends/chainrules_scipy/*", "tests/libraries/scipy/test_scipy.py", ROOM),
+    (
+        "backends/chainrules_solvers/stepping.py",
+        "tests/engines/solvers/test_integration.py",
+        "an integration is made of steps",
+    ),
+    ("backends/chainrules_solvers/*", "tests/engines/solvers/test_solving.py", ROOM),
     ("backends/chainrules_strict/*", "tests/libraries/strict/test_strict.py", ROOM),
     # ------------------------------------------------------------------------------ the engines
     (

@@ -20,20 +20,17 @@ from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
-    METHODS,
-    Coordinates,
-    Tableau,
     Tree,
     applied,
     flatten_tangent,
     mirrored,
-    rate_of,
     register_frule,
     register_rrule,
     started,
     unflatten_tangent,
 )
 from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_solvers import Coordinates, Tableau, rate_of, tableau
 
 Array: TypeAlias = Any
 Rate: TypeAlias = Callable[[Array, Array], Array]
@@ -46,10 +43,7 @@ _OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
 
 def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
     """Integrate to the times; NaN where no step is short enough or too many are needed."""
-    if options["method"] not in METHODS:
-        msg = f"method={options['method']!r} of odeint is none of {', '.join(map(repr, METHODS))}"
-        raise ValueError(msg)
-    method = METHODS[options["method"]]
+    method = tableau(options["method"])
     (t,) = as_values((t,))
     t = t * 1.0
     tree = started(y0, t)
@@ -96,7 +90,7 @@ class _Allowed:
 def _first_step(
     method: Tableau, rate: Rate, allowed: _Allowed, u: Array, k: Array, t: Array
 ) -> Array:
-    """Choose a first step as `chainrules_py.composites.solvers.integration` does."""
+    """Choose a first step as `chainrules_solvers.integration` does."""
     span, zero = jnp.abs(t[-1] - t[0]), jnp.zeros_like(u)
     d0, d1 = allowed.measured(u, zero, u), allowed.measured(k, zero, u)
     h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))

@@ -1,6 +1,6 @@
 """Implementations of the solving words for values that JAX traces, by loops that it compiles.
 
-The methods are those of `chainrules_py.composites.solvers`, which look at values to see how far
+The methods are those of `chainrules_solvers`, which look at values to see how far
 they are. A compiled program cannot raise: what does not converge is NaN.
 """
 
@@ -17,12 +17,11 @@ from jax.scipy.sparse import linalg as sparse
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Coordinates, Gradient, Residual, Tree, describe
+from chainrules_py.extend import Gradient, Residual, Tree, describe
+from chainrules_solvers import SMALL, Coordinates
 
 Function: TypeAlias = Callable[..., Any]
 Array: TypeAlias = Any
-
-_SMALL = 256
 
 
 @final
@@ -207,7 +206,7 @@ def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any
         x = problem.read(solver(lambda y: matvec(y, *params), problem.tree.like))
         return problem.built(x)
     if solver is None:
-        solver = "dense" if options["batch"] or size <= _SMALL else "gmres"
+        solver = "dense" if options["batch"] or size <= SMALL else "gmres"
     if solver == "dense":
         zero = jnp.zeros_like(rhs)
         return problem.built(_solved(problem.matrix(problem.residual, zero), rhs))

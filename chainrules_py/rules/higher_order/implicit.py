@@ -7,14 +7,15 @@ linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄
 
 from typing import Any
 
-from chainrules_py.composites.solvers.operators import Gradient, Pulled, Pushed, Residual, applied
-from chainrules_py.composites.solvers.trees import Tree, mirrored, plain
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.primitives.closures.convert import Backward, settled
 from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
 from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.tree import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
+from chainrules_py.vocabulary.higher_order import check_isolated
 
 
 def _solve(operator, x, rhs, options):
@@ -25,12 +26,9 @@ def _solve(operator, x, rhs, options):
 
 def _verified(config, word, f, x, params, options):
     """Check that a solution is isolated; elsewhere there is nothing to be differentiated."""
-    if not config.sees(x):
-        return
-    from chainrules_py.composites.solvers.systems import System, verify
-
-    system = System(plain(f), x, plain(params), word.__name__, options["batch"])
-    verify(system, system.start, options["linear_solver"])
+    if config.sees(x):
+        how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
+        check_isolated(plain(f), plain(x), *plain(params), name=word.__name__, **how)
 
 
 def _implicit_push(config, f, tangents, x, params, options):

@@ -2,33 +2,38 @@
 
 To differentiate the steps that were taken gives the derivative of what was computed, exactly, and
 push and pull are adjoint to the last digit; the steps are divided first where they were right for
-the state and too long for its derivatives (`Integration.resolved`). States are kept at the ends of
-steps only; what a step did in between is computed again when it is pulled back.
+the state and too long for its derivatives (`odeint_steps`). States are kept at the ends of steps
+only; what a step did in between is computed again when it is pulled back.
 """
 
-import itertools
 from typing import Any
 
-from chainrules_py.composites.solvers.trees import Tree, mirrored, started
 from chainrules_py.config import ForwardMode, ReverseMode
+from chainrules_py.errors import describe
 from chainrules_py.primitives.closures.convert import Backward, settled
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.space import space
+from chainrules_py.tangents.space import kind_of, space
+from chainrules_py.tangents.tree import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.vocabulary import index, odeint, stack, zeros_like
-from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_py.vocabulary.higher_order import arrayed, odeint_steps
+
+
+def started(y0: Any, t: Any) -> Tree:
+    """Return the initial state of `odeint`, with numbers as arrays and integers as floats."""
+    if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
+        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
+        raise ValueError(msg)
+    tree = Tree(y0)
+    leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]
+    return Tree(tree.build([arrayed(x, t) for x in leaves]))
 
 
 def _steps(f, y0, t, params, options):
-    """Yield each interval between outputs: its number, and the parts of time taken in one step."""
-    from chainrules_py.composites.solvers.integration import Integration
-    from chainrules_py.composites.solvers.stepping import Substep
-
-    problem = Integration(f, y0, t, params, **options)
-    _, taken = problem.run()
-    for n, places in enumerate(problem.resolved(taken)):
-        yield n, [Substep(options["method"], *part) for part in itertools.pairwise(places)]
+    """List each interval between outputs: its number, and the steps that it is taken in."""
+    given = (plain(f), plain(y0), plain(t), *plain(params))
+    return list(enumerate(odeint_steps(*given, **options)))
 
 
 @register_frule(odeint, requires=ForwardMode)
@@ -52,7 +57,7 @@ def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **opti
 def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
     ys = odeint(f, y0, t, *params, **options)
-    intervals = list(_steps(f, y0, t, params, options))
+    intervals = _steps(f, y0, t, params, options)
     f, seen = settled(f)
 
     def pullback(ys_bar):

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from chainrules_py.composites.solvers.trees import mirrored
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.primitives.closures.convert import refuse_hidden
 from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.tangents.tree import mirrored
 from chainrules_py.vocabulary import map, reduce
 
 

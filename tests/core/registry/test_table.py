@@ -107,6 +107,7 @@ def layers(monkeypatch: pytest.MonkeyPatch):
         plugins.ENGINES: (("e", "planted_engine"),),
         plugins.BACKENDS: (("b", "planted_backend"),),
         plugins.RULES: (("r", "planted_rules"),),
+        plugins.WORDS: (),
     }
     monkeypatch.setattr(plugins, "announced", lambda group: groups[group])
     plugins._layers.cache_clear()

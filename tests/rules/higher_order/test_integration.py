@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
-    ConvergenceError,
     NotDifferentiableError,
     Tangent,
     ZeroTangent,
     frule,
     rrule,
 )
-from chainrules_py.composites.solvers.integration import Integration
 from chainrules_py.vocabulary import odeint
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config
@@ -228,17 +226,6 @@ def test_second_order_at_an_equilibrium():
     )
 
 
-def test_steps_are_divided_only_where_they_have_to_be():
-    problem = Integration(lambda y, t: -y, 1.0, T, (), 1e-6, 1e-6, "dopri5", 1000)
-    _, taken = problem.run()
-    assert problem.resolved(taken) == taken
-    still = Integration(
-        lambda y, t: -y, 0.0, np.array([0.0, 100.0]), (), 1e-6, 1e-6, "dopri5", 1000
-    )
-    _, taken = still.run()
-    assert len(still.resolved(taken)[0]) > 5 * len(taken[0])
-
-
 # -------------------------------------------------------------------------------------- the rest
 
 
@@ -292,21 +279,6 @@ def test_rule_through_the_config():
     )
     np.testing.assert_array_equal(again["angle"], y["angle"])
     assert np.sum(y_dot["angle"]) == pytest.approx(y_bar["angle"], rel=1e-12)
-
-
-def test_what_cannot_be_done_is_said():
-    with pytest.raises(ConvergenceError, match=r"from t = 0 to 1 of 2.*singularity"):
-        odeint(lambda y, t: y * y, 1.0, np.array([0.0, 2.0]))
-    with pytest.raises(ConvergenceError, match="too many steps"):
-        odeint(lambda y, t: -1e4 * y, 1.0, np.array([0.0, 100.0]), max_steps=100)
-    with pytest.raises(ValueError, match="increase, or to decrease"):
-        odeint(lambda y, t: y, 1.0, np.array([0.0, 1.0, 1.0]))
-    with pytest.raises(ValueError, match="an array of shape"):
-        odeint(lambda y, t: y, 1.0, [0.0, 1.0])
-    with pytest.raises(ValueError, match="none of 'dopri5', 'bosh3'"):
-        odeint(lambda y, t: y, 1.0, T, method="rk")
-    with pytest.raises(ValueError, match=r"the state of odeint is .*, and its function gave"):
-        odeint(lambda y, t: 1.0, Y, T)
 
 
 class Odd:

@@ -7,14 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
+from chainrules_py import ConvergenceError, ZeroTangent
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.stepping import METHODS, Tableau, rate_of, stages, weighted
-from chainrules_py.composites.solvers.systems import engine
-from chainrules_py.composites.solvers.trees import Tree, mirrored, plain, started
-from chainrules_py.composites.solvers.vectors import Vector, combine, eps_of, norm, number
-from chainrules_py.errors import ConvergenceError
-from chainrules_py.primitives.closures.convert import refuse_traced
-from chainrules_py.tangents.zeros import ZeroTangent
+from chainrules_py.extend import Tree, mirrored, refuse_traced, started
+from chainrules_solvers.stepping import Substep, rate_of, stages, tableau, weighted
+from chainrules_solvers.systems import engine
+from chainrules_solvers.vectors import Vector, combine, eps_of, norm, number
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""
@@ -35,12 +33,9 @@ class Integration:
         method: str,
         max_steps: int,
     ) -> None:
-        if method not in METHODS:
-            msg = f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}"
-            raise ValueError(msg)
-        self.f, self.params = plain(f), plain(params)
-        t = plain(t)
-        self.tree = started(plain(y0), t)
+        self.method = tableau(method)
+        self.f, self.params = f, params
+        self.tree = started(y0, t)
         self.times = [number(v.index(t, i)) for i in range(t.shape[0])]
         steps = [b - a for a, b in itertools.pairwise(self.times)]
         if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
@@ -49,7 +44,6 @@ class Integration:
         resolution = eps_of(self.tree.leaves)
         self.rtol = max(resolution**0.5 if rtol is None else rtol, 10 * resolution)
         self.atol = resolution**0.5 if atol is None else atol
-        self.method: Tableau = METHODS[method]
         self.left = max_steps
         self._trusted, self._trust = 0.0, 0
         self._rate = rate_of(self.f, self.tree, self.params)
@@ -143,6 +137,14 @@ class Integration:
         )
 
     # ----------------------------------------------------------------------- its derivatives
+
+    def steps(self) -> list[list[Substep]]:
+        """Run, and list the steps on which derivatives are to be taken, by interval of time."""
+        _, taken = self.run()
+        return [
+            [Substep(self.method, *part) for part in itertools.pairwise(places)]
+            for places in self.resolved(taken)
+        ]
 
     def resolved(self, taken: Fractions) -> Fractions:
         """Divide the steps where the derivatives of the two methods of the pair differ.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, final
 
-from chainrules_py.errors import describe
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
@@ -85,13 +84,3 @@ def plain(x: Any) -> Any:
 def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
     """Rewrite an engine's cotangents with `Tangent[P]` for each structure at every level."""
     return tuple([canonicalize(x, bar) for x, bar in zip(primals, bars, strict=True)])
-
-
-def started(y0: Any, t: Any) -> Tree:
-    """Return the initial state of `odeint`, with numbers as arrays and integers as floats."""
-    if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
-        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
-        raise ValueError(msg)
-    tree = Tree(y0)
-    leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]
-    return Tree(tree.build([arrayed(x, t) for x in leaves]))

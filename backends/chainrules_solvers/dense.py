@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, TypeAlias, final
 
+from chainrules_py import ConvergenceError
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.vectors import Vector, eps_of
-from chainrules_py.errors import ConvergenceError
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import kind_of
+from chainrules_solvers.vectors import Vector, eps_of
 
 Flat: TypeAlias = Any
 """The real coordinates: an array with them on the last axis, or, of Python numbers, a list."""

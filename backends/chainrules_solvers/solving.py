@@ -1,28 +1,27 @@
-"""The words that solve and integrate, computed on plain values."""
+"""The words that solve and integrate, computed on plain values; what their rules ask besides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import ConvergenceError, Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.integration import Integration
-from chainrules_py.composites.solvers.minimising import descended
-from chainrules_py.composites.solvers.operators import Gradient, Residual
-from chainrules_py.composites.solvers.systems import (
+from chainrules_py.extend import Gradient, Residual, Tree, any_engine, describe, refuse_traced
+from chainrules_py.vocabulary.higher_order import check_isolated, odeint_steps
+from chainrules_solvers.integration import Integration
+from chainrules_solvers.minimising import descended
+from chainrules_solvers.stepping import Substep
+from chainrules_solvers.systems import (
     SMALL,
     System,
     accepted,
     fixed_by_iteration,
     newton,
     solve_linear,
+    verify,
 )
-from chainrules_py.composites.solvers.trees import Tree
-from chainrules_py.composites.solvers.vectors import Vector, combine, eps_of, norm, number, size
-from chainrules_py.engines.default import any_engine
-from chainrules_py.errors import ConvergenceError, describe
-from chainrules_py.primitives.closures.convert import refuse_traced
-from chainrules_py.primitives.primitive import Primitive
+from chainrules_solvers.vectors import Vector, combine, eps_of, norm, number, size
 
 Method = Callable[[System, float | None, int | None], Vector]
 
@@ -153,3 +152,15 @@ def odeint(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Any:
     problem = Integration(f, y0, t, params, **how)
     states, _ = problem.run()
     return problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
+
+
+@_computes(check_isolated)
+def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch: int) -> None:
+    """See that Newton's method stays at a root."""
+    verify(System(f, x, params, name, batch), linear_solver)
+
+
+@_computes(odeint_steps)
+def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> list[list[Substep]]:
+    """Integrate, and divide the steps until they resolve derivatives."""
+    return Integration(f, y0, t, params, **how).steps()

@@ -10,7 +10,7 @@ import math
 from typing import Any, TypeAlias
 
 from chainrules_py import vocabulary as v
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import kind_of
 from chainrules_py.vocabulary.linalg import resolution
 
 Vector: TypeAlias = list[Any]

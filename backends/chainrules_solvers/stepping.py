@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.trees import Tree
-from chainrules_py.composites.solvers.vectors import Vector
-from chainrules_py.errors import describe
+from chainrules_py.extend import Tree, describe
+from chainrules_solvers.vectors import Vector
 
 
 class Tableau(NamedTuple):
@@ -58,6 +57,20 @@ METHODS = {
 }
 
 Rate = Callable[[Vector, Any], Vector]
+
+
+def tableau(method: str) -> Tableau:
+    """Look up the coefficients of a method of `odeint`.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if method not in METHODS:
+        msg = f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}"
+        raise ValueError(msg)
+    return METHODS[method]
 
 
 def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...]) -> Rate:
@@ -110,22 +123,22 @@ class Substep:
 
     Attributes
     ----------
-    method : str
-        Of `METHODS`.
+    method : Tableau
+        The pair of methods whose higher order makes the next state.
     start, stop : float
         Which part.
     """
 
     __slots__ = ("method", "start", "stop")
 
-    def __init__(self, method: str, start: float, stop: float) -> None:
+    def __init__(self, method: Tableau, start: float, stop: float) -> None:
         self.method = method
         self.start = start
         self.stop = stop
 
     def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
         """Compute the state at the end of the part, from that at its beginning."""
-        method, tree = METHODS[self.method], Tree(y)
+        method, tree = self.method, Tree(y)
         t, h = t0 + self.start * (t1 - t0), (self.stop - self.start) * (t1 - t0)
         ks = stages(method, rate_of(f, tree, params), tree.leaves, t, h)
         return tree.build(weighted(tree.leaves, h, method.weights[-1], ks))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from chainrules_py.composites.solvers.vectors import Vector, combine, dot, eps_of, norm
-from chainrules_py.errors import ConvergenceError
+from chainrules_py import ConvergenceError
+from chainrules_solvers.vectors import Vector, combine, dot, eps_of, norm
 
 Slope = Callable[[Vector], tuple[float, Vector]]
 

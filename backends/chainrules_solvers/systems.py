@@ -9,11 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
+from chainrules_py import ConvergenceError, NoRuleError, NotDifferentiableError, space
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.solvers.dense import Coordinates, Flat, solved
-from chainrules_py.composites.solvers.krylov import conjugate_gradients, gmres
-from chainrules_py.composites.solvers.trees import Tree, plain
-from chainrules_py.composites.solvers.vectors import (
+from chainrules_py.extend import (
+    Tree,
+    default_engine,
+    describe,
+    flatten,
+    kind_of,
+    plain,
+    project_exactly,
+    refuse_traced,
+)
+from chainrules_solvers.dense import Coordinates, Flat, solved
+from chainrules_solvers.krylov import conjugate_gradients, gmres
+from chainrules_solvers.vectors import (
     Vector,
     combine,
     eps_of,
@@ -22,12 +32,6 @@ from chainrules_py.composites.solvers.vectors import (
     norm,
     size,
 )
-from chainrules_py.errors import ConvergenceError, NoRuleError, NotDifferentiableError, describe
-from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.convert import refuse_traced
-from chainrules_py.tangents.boundary import project_exactly
-from chainrules_py.tangents.space import kind_of, space
-from chainrules_py.values.pytree import flatten
 
 SMALL = 256
 """Up to so many unknowns a linear system is written out as a matrix by default."""
@@ -35,7 +39,7 @@ SMALL = 256
 
 def engine() -> Any:
     """Return the installed engine, which takes the derivatives that solvers need."""
-    found = plugins.default_engine()
+    found = default_engine()
     if found is None:
         msg = (
             "no engine is installed to differentiate the function with; "
@@ -66,7 +70,7 @@ class System:
         self.params = params
         self.name = name
         self.batch = batch
-        tree = Tree(plain(x0))
+        tree = Tree(x0)
         self.start = floating(tree.leaves)
         self.tree = Tree(tree.build(self.start))
         self.spaces = [space(x) for x in self.start]
@@ -355,8 +359,8 @@ def accepted(system: System, x: Vector, tol: float | None) -> Vector:
     raise ConvergenceError(msg)
 
 
-def verify(system: System, leaves: Vector, solver: Any) -> None:
-    """See that a solution is an isolated one, so that it has a derivative.
+def verify(system: System, solver: Any) -> None:
+    """See that a solution, where the system starts, is isolated, so that it has a derivative.
 
     Two steps of Newton's method with the same Jacobian go on from there. At a simple root the first
     is within rounding, or the second much shorter; at a multiple one they shrink by a fixed factor
@@ -367,13 +371,11 @@ def verify(system: System, leaves: Vector, solver: Any) -> None:
     NotDifferentiableError
         If the Jacobian is singular there.
     """
-    batch = system.batch
-    eps = eps_of(leaves)
+    leaves, batch = system.start, system.batch
     try:
         r, solve = _correction(system, leaves, solver)
         first = solve(r)
-        near = _larger(norm(leaves, batch), norm(system.start, batch))
-        close = norm(first, batch) <= 50 * eps * near
+        close = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
         if every(close):
             return
         second = solve(system.residual(combine(leaves, -1.0, first)))

@@ -1,0 +1,28 @@
+"""Solvers and integrators, for every array library: what computes the words that take functions.
+
+`root`, `fixed_point`, `minimize`, `linear_solve` and `odeint` are computed here; the package is
+imported when one of them is first used. Nothing in it is differentiated, but for the steps of
+`chainrules_solvers.stepping`: the rules of the words, in the core, say what the derivatives of a
+solution are, without how it was found. An engine that runs these methods as loops of its own takes
+their parts from here.
+"""
+
+from chainrules_solvers.dense import Coordinates
+from chainrules_solvers.solving import fixed_point, linear_solve, minimize, odeint, root
+from chainrules_solvers.stepping import Tableau, rate_of, tableau
+from chainrules_solvers.systems import SMALL
+
+__all__ = [
+    "SMALL",
+    "Coordinates",
+    "Tableau",
+    "fixed_point",
+    "linear_solve",
+    "minimize",
+    "odeint",
+    "rate_of",
+    "root",
+    "tableau",
+]
+
+chainrules_contract = 1
