@@ -94,8 +94,8 @@ def directive(path: str, thing: Any) -> str:
     """The autodoc directive for one public object; none for a module, which has a page."""
     if isinstance(thing, ModuleType):
         return ""
-    if get_origin(thing):  # `tuple[int, ...]` takes itself for a class
-        return f".. autodata:: {path}\n   :no-value:\n"
+    if get_origin(thing):
+        return alias(path)
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return f".. autoexception:: {path}\n   :members:\n   :show-inheritance:\n"
     if isinstance(thing, type):
@@ -103,6 +103,17 @@ def directive(path: str, thing: Any) -> str:
     if callable(thing):
         return f".. autofunction:: {path}\n"
     return f".. autodata:: {path}\n   :no-value:\n"
+
+
+def alias(path: str) -> str:
+    """The directive for an alias of a type, with what is written below it in the source.
+
+    It is not left to autodoc: `list[int]` answers for `list` wherever it is asked, for its
+    docstring and its signature too.
+    """
+    module, _, name = path.rpartition(".")
+    lines = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name), [])
+    return "\n".join([f".. py:type:: {path}", "", *[f"   {line}".rstrip() for line in lines]])
 
 
 def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str:
