@@ -220,8 +220,8 @@ def repeat_jax(x: JaxArray, repeats: _Numeric, *, axis: int | None = None) -> An
 
 @v.to_device.implement
 def to_device_jax(x: JaxArray, *, device: Any) -> Any:
-    """Where JAX puts it, unless somebody names a device."""
-    return x if device is None else jax.device_put(x, device)
+    """Where JAX puts it, unless somebody names a device; ``"cpu"`` is NumPy's, of its numbers."""
+    return x if device is None or device == "cpu" else jax.device_put(x, device)
 
 
 @v.sliding_window_view.implement

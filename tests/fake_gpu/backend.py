@@ -34,3 +34,17 @@ def backend(name: str) -> Backend:
         If it is not known, or its library is not installed.
     """
     return ON_HOST if name == ON_HOST.name and ON_HOST.is_installed else _backend(name)
+
+
+def is_importable() -> bool:
+    """Whether `chainrules_cupy` can be imported; without a GPU, CuPy is on the host from now on.
+
+    It keeps functions of CuPy's when it is imported: those that need a driver, if it comes first.
+    """
+    try:
+        on_host = backend(ON_HOST.name)
+    except LookupError:
+        return False
+    if not on_host.missing and on_host.prepare is not None:
+        on_host.prepare()
+    return True

@@ -306,8 +306,8 @@ def install() -> None:
     if cupy.is_available():
         msg = "there is a GPU: CuPy needs no host to run on"
         raise RuntimeError(msg)
-    if "chainrulescupy" in sys.modules:
-        msg = "chainrulescupy was imported before: it has seen the functions that need a driver"
+    if "chainrules_cupy" in sys.modules:
+        msg = "chainrules_cupy was imported before: it has seen the functions that need a driver"
         raise RuntimeError(msg)
     put(cupy)
     _install_methods(cupy.ndarray)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_gpu.backend import backend
+from tests.fake_gpu.backend import is_importable
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("DEV", "PYTHON")  # tinygrad needs no compiler of C then
@@ -24,19 +24,10 @@ def packages():
     for folder in sorted((ROOT / "backends").iterdir()):
         if folder.name == "chainrules_thunder" and importlib.util.find_spec("thunder") is None:
             continue  # it has an environment of its own
-        if (folder / "__init__.py").exists() and (folder.name != "chainrules_cupy" or has_cupy()):
+        if (folder / "__init__.py").exists() and (
+            folder.name != "chainrules_cupy" or is_importable()
+        ):
             yield folder.name
-
-
-def has_cupy():
-    """Whether CuPy is there; without a GPU it runs on the host from now on."""
-    try:
-        on_host = backend("cupy-host")
-    except LookupError:
-        return False
-    if not on_host.missing:
-        on_host.prepare()
-    return True
 
 
 def modules():

@@ -9,21 +9,24 @@ Processes* (1962). They are within the tolerances what the core's are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 from jax import lax
 
 from chainrules_jax.array_types import JaxArray
-from chainrules_jax.engine.linear import is_inexact
-from chainrules_jax.engine.pytrees import as_values, conjugate, dense, split
+from chainrules_jax.engine.pytrees import as_values
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tree,
     applied,
+    find_tracers,
     flatten_tangent,
+    kind_of,
     mirrored,
+    partition,
     register_frule,
     register_rrule,
     started,
@@ -171,7 +174,7 @@ def odeint_frule_jax(
         return k, Tree(k).read(k_dot)
 
     t = t * 1.0
-    t_dot = jnp.zeros_like(t) if is_zero(t_dot) else t_dot
+    t_dot = v.zeros_like(t) if is_zero(t_dot) else t_dot
     first = Tree(f(tree.like, t[0], *params)).leaves
     dots = [x - k * t_dot[0] for x, k in zip(dots, first, strict=True)]
     # The state is found by itself: it does not depend on the tangents, of which there may be many.
@@ -181,7 +184,7 @@ def odeint_frule_jax(
     )
     at = lambda i: Tree(f(Tree(ys).build([x[i] for x in Tree(ys).leaves]), t[i], *params)).leaves
     columns = zip(*[at(i) for i in range(t.shape[0])], strict=True)
-    rates = [jnp.stack(column) for column in columns]
+    rates = [v.stack(*column) for column in columns]
     return ys, Tree(ys).tangent(
         [
             dot + k * t_dot.reshape(-1, *(1,) * (k.ndim - 1))
@@ -194,14 +197,11 @@ def odeint_frule_jax(
 def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
     """Integrate the cotangent λ back in time: λ' = -(∂f/∂y)ᴴ λ, and p̄' = -(∂f/∂p)ᴴ λ with it."""
     ys = v.odeint(f, y0, t, *params, **options)
-    # Numbers of Python's are no leaves, so no cotangent would be summed for them.
-    params = tuple([jnp.asarray(x) if type(x) in (float, complex) else x for x in params])
 
     def pullback(ys_bar: Any) -> tuple[Any, ...]:
         tree, times = started(y0, t), t * 1.0
-        knows = (f, params)
-        known, layout = split(knows)
-        vary = [is_inexact(x) for x in known]
+        known, treedef = partition((f, params), _moves)
+        known = [arrayed(x, t) for x in known]
         states, seeds = Tree(ys).leaves, Tree(ys).read(ys_bar)
 
         def rate(state: Any, time: Any) -> Any:
@@ -209,31 +209,35 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
             k, pull = config.rrule_via_ad(applied, f, tree.build(y), time, *params)
             bars = pull(Tree(k).tangent(adjoint))
             f_bar, y_bar, _, *p_bars = mirrored((f, tree.like, time, *params), bars)
-            parts = flatten_tangent(layout, (f_bar, tuple(p_bars)))
-            given = [dense(p, x) for p, x, m in zip(parts, known, vary, strict=True) if m]
-            return Tree(k).leaves, [-x for x in tree.read(y_bar)], [-p for p in given]
+            parts = flatten_tangent(treedef, (f_bar, tuple(p_bars)))
+            given = [
+                v.zeros_like(x) if is_zero(p) else arrayed(-p, times)
+                for p, x in zip(parts, known, strict=True)
+            ]
+            return Tree(k).leaves, [-x for x in tree.read(y_bar)], given
 
         def back(carried: Any, here: Any) -> Any:
             adjoint, sums = carried
             y, seed, here_t, before_t = here
             adjoint = [a + s for a, s in zip(adjoint, seed, strict=True)]
             t_bar = _product(seed, Tree(f(tree.build(y), here_t, *params)).leaves)
-            ends = jnp.stack([here_t, before_t])
+            ends = v.stack(here_t, before_t)
             found = v.odeint(rate, (y, adjoint, sums), ends, **options)
             _, adjoint, sums = [[x[1] for x in part] for part in found]
             return (adjoint, sums), t_bar
 
-        nothing = [jnp.zeros_like(x[0]) for x in states]
-        zero = [jnp.zeros_like(x) for x, m in zip(known, vary, strict=True) if m]
+        nothing = [v.zeros_like(x[0]) for x in states]
+        zero = [v.zeros_like(x) for x in known]
         along = ([x[1:] for x in states], [s[1:] for s in seeds], times[1:], times[:-1])
-        (adjoint, sums), t_bars = lax.scan(back, (nothing, zero), along, reverse=True)
+        is_traced = find_tracers((known, times, states, seeds))
+        scan = _scan_backwards if is_traced else partial(lax.scan, reverse=True)
+        (adjoint, sums), t_bars = scan(back, (nothing, zero), along)
         first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
-        t_bar = jnp.concatenate([-first[None], t_bars]).astype(times.dtype)
+        t_bar = v.astype(v.concat(-first[None], t_bars), dtype=times.dtype)
         y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]
-        rest = iter(sums)
-        bars: Any = unflatten_tangent(layout, [next(rest) if m else NoTangent() for m in vary])
+        bars = unflatten_tangent(treedef, sums)
         f_bar, p_bars = (bars, bars) if is_zero(bars) else (bars[0], bars[1])
-        f_bar = f_bar if split(f)[0] else NoTangent()
+        f_bar = f_bar if partition(f, _moves)[0] else NoTangent()
         return (
             f_bar,
             Tree(y0).tangent(y_bar),
@@ -244,7 +248,22 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
     return ys, pullback
 
 
+def _moves(x: Any) -> bool:
+    return kind_of(x) in ("real", "complex")
+
+
+def _scan_backwards(step: Callable[..., Any], carried: Any, along: tuple[Any, ...]) -> Any:
+    """Do as `lax.scan`, which takes JAX's values alone, does from the last entry to the first."""
+    states, seeds, ends, starts = along
+    found = []
+    for i in reversed(range(ends.shape[0])):
+        here = [x[i] for x in states], [s[i] for s in seeds], ends[i], starts[i]
+        carried, y = step(carried, here)
+        found.append(y)
+    return carried, v.stack(*reversed(found)) if found else ends
+
+
 def _product(bars: list[Any], leaves: list[Any]) -> Array:
     """Re<a, b>."""
-    terms = [jnp.sum(jnp.real(conjugate(a) * b)) for a, b in zip(bars, leaves, strict=True)]
+    terms = [v.sum(v.real(v.conj(a) * b)) for a, b in zip(bars, leaves, strict=True)]
     return sum(terms[1:], terms[0])

@@ -111,7 +111,7 @@ def native():
     for word in words_of():
         if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
             classes = (Concrete,) * len(word.operands)
-            found = find_rule(word, classes, chainrules_jax.engine.config.config)
+            found = find_rule(word, classes, chainrules_jax.config)
             if found is None or not found.reverse.recipe.is_elementwise:
                 continue
             if is_native(word, found, word.implementation(classes)):
@@ -151,6 +151,32 @@ def test_solutions_are_not_looked_at_in_compiled_programs(near):
     by_tape = chainrules_tape.grad(lambda a: v.root(lambda x, a: x * x - a, jnp.asarray(1.0), a))
     for f in (slope, by_tape):
         near(jax.jit(f)(2.0), 0.5 * 2.0**-0.5)
+
+
+WAVE = np.array([0.3, -0.7]), np.array([0.0, 0.1, 0.4])
+
+
+def along_wave(y, t, k):
+    """Where a damped wave is, to the third power."""
+    return v.sum(v.odeint(lambda y, t: v.sin(t) - k * y, y, t) ** 3)
+
+
+@pytest.mark.parametrize("number", [float, np.float64, jnp.asarray])
+def test_what_the_rate_of_an_equation_captured_has_its_cotangent(number, near):
+    """Numbers of Python's as well, which JAX has no leaves for."""
+    found = chainrules_tape.grad(lambda k: along_wave(*map(jnp.asarray, WAVE), k))(number(0.5))
+    near(found, chainrules_tape.grad(along_wave, 2)(*WAVE, 0.5), 1e-7)
+
+
+def test_the_tape_differentiates_twice_through_an_equation(near):
+    """Its variables are no values of JAX's, and its loops do not take them."""
+
+    def slopes(*operands):
+        return sum(v.sum(x * x) for x in chainrules_tape.grad(along_wave, (0, 1, 2))(*operands))
+
+    twice = chainrules_tape.grad(slopes, (0, 1, 2))
+    for have, want in zip(twice(*map(jnp.asarray, WAVE), 0.5), twice(*WAVE, 0.5), strict=True):
+        near(have, want, 1e-6)
 
 
 def test_writing_to_what_jax_traces_is_refused_by_jax():
