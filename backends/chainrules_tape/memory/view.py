@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import weakref
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from chainrules_py.extend import Tracer, share_memory
 from chainrules_py.vocabulary.views import Index, read, sharing
@@ -37,12 +37,13 @@ class _NoLink:
 NO_LINK = _NoLink()
 
 
-class Call(NamedTuple):
-    """Call that read a view: ``word(parent, *rest, **options)``."""
+class Call(tuple[Any, tuple[Any, ...], Any]):
+    """Call that read a view, as ``(word, rest, options)``: ``word(parent, *rest, **options)``.
 
-    word: Any
-    rest: tuple[Any, ...]
-    options: Any
+    Each transpose of a program makes one, where that of a named tuple would be a call of ours.
+    """
+
+    __slots__ = ()
 
 
 @final
@@ -166,7 +167,7 @@ def note_view(
         return
     x = operands[0]
     view = getattr(x, "view", None)
-    layout = LIKE if view is None else min(view.layout, UNLIKE)
+    layout = LIKE if view is None or view.layout is LIKE else UNLIKE
     if word is not read:
         shares = sharing.get(word)
         if shares == "layout" and layout:
@@ -176,8 +177,10 @@ def note_view(
                 return
             layout = UNLIKE
     view = view or view_of(x)
-    how = options["index"] if word is read else Call(word, operands[1:], options)
-    made.view = View.of(x, how, layout)
+    how = options["index"] if word is read else Call((word, operands[1:], options))
+    made.view = new = View()  # `View.of`, written out
+    new.parent, new.how, new.layout = x, how, layout
+    new.written, new.children, new.limit, new.link = False, None, 16, NO_LINK
     view.add(made)
     if view.written and 2 * made.size <= x.size:
         made.own_memory()

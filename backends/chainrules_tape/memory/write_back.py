@@ -43,7 +43,7 @@ class Outdated:
     def _read_from_current(self) -> None:
         view, pending = self.view, type(self)
         if view.layout is UNCLEAR:
-            word = view.how.word.__name__
+            word = view.how[0].__name__
             msg = (
                 f"an array was written to, of which {word} gave a part that is used "
                 f"after that; it is not known whether NumPy would have given a view, which the "
@@ -116,7 +116,7 @@ def check_writable(x: Any) -> None:
         unclear = view.layout is UNCLEAR
         if unclear or view.parent.dtype != x.dtype:
             reason = (
-                f"is what {view.how.word.__name__} gave of a view that was copied meanwhile, so "
+                f"is what {view.how[0].__name__} gave of a view that was copied meanwhile, so "
                 f"that nobody knows whether NumPy would have given a view"
                 if unclear
                 else "holds parts of the numbers of another array"

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 import pytest
 
-from chainrules_py import Config, NoRuleError, primitive
+from chainrules_py import Config, NoRuleError, TracerError, primitive
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
 from chainrules_py.tracing.trace import note_rule, plain_arrays
 
@@ -91,6 +91,12 @@ def test_fields_of_a_result_are_wrapped_one_by_one(values):
     _, value = values
     q, r = np.linalg.qr(value("x"))
     assert q.names == r.names == {"x"}
+
+
+def test_an_engine_without_writes_refuses_to_write_into_an_array(values):
+    _, value = values
+    with pytest.raises(TracerError, match=r"use its result: y = np\.sin\(\.\.\.\)"):
+        np.sin(value("x"), out=np.zeros((2, 2)))
 
 
 def test_where_no_derivative_flows_the_value_is_plain(values):

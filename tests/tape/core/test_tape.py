@@ -442,8 +442,14 @@ def test_wrong_tangents_are_refused():
         jvp(np.sin, (np.ones(3),), (None,))
     with pytest.raises(ProjectionError, match="one tangent for each"):
         jvp(np.sin, (1.0,), (1.0, 1.0))
+    with pytest.raises(ProjectionError, match="cannot be perturbed"):
+        jvp(np.where, (np.array([True]), 1.0, 2.0), (np.ones(1), 1.0, 1.0))
     _, pullback = vjp(np.sin, np.ones(3))
     for wrong in (np.ones(4), None, (1.0, 2.0, 3.0)):
+        with pytest.raises(ProjectionError):
+            pullback(wrong)
+    _, pullback = vjp(grad(lambda pair: pair[0] * pair[1] ** 2), (2.0, 3.0))
+    for wrong in (1.0, Tangent[list](1.0, 1.0)):
         with pytest.raises(ProjectionError):
             pullback(wrong)
 

@@ -11,7 +11,7 @@ import pytest
 from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, ZeroTangent, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, register_array_type
-from chainrules_tape import Tape, grad, hook, jvp, vjp
+from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, vjp
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -490,6 +490,39 @@ def test_an_argument_that_is_written_to_by_its_name_outside():
     for program in (f, forward):
         with pytest.raises(MutationError, match=r"float64\[6\], an argument"):
             grad(lambda x, p=program: p(x * 1.0))(LINE)
+
+
+def test_a_view_that_changed_is_returned_as_it_is_at_the_end():
+    """It is read again before the tape is closed, which records nothing after that."""
+
+    def f(x):
+        y = x * 1.0
+        tail = y[4:]
+        y[5] = 5.0 * x[0]
+        return tail
+
+    expected = np.zeros((2, 6))
+    expected[0, 4], expected[1, 0] = 1.0, 5.0
+    np.testing.assert_array_equal(jacobian(f)(LINE), expected)
+    np.testing.assert_array_equal(linearize(f, LINE)[1](np.ones(6)), [1.0, 5.0])
+    for g in (f, lambda x: (f(x), f(x))):
+        y, pullback = vjp(g, LINE)
+        bar = np.ones(2) if g is f else (np.ones(2), np.ones(2))
+        times = 1.0 if g is f else 2.0
+        np.testing.assert_array_equal(pullback(bar)[0], times * expected.sum(0))
+
+
+def test_what_is_put_back_is_written_once():
+    """``y[1:3] += x`` reads a part, adds to it, and writes it where it is: that is no write."""
+    with Tape() as tape:
+        y = tape.variable(LINE) * 1.0
+        part = y[1:3]
+        part += 2.0
+        before = len(tape)
+        y[1:3] = part
+        assert len(tape) == before
+        y[2:4] = part
+        assert len(tape) > before
 
 
 def test_a_view_that_changed_after_it_was_differentiated_in():
