@@ -158,6 +158,10 @@ class Layer:
         return x * self.w + self.b
 
 
+class Other(Layer):
+    """Another layer, with fields of the same names."""
+
+
 ran = {"pull": 0, "push": 0, "rule": 0}
 
 
@@ -448,9 +452,9 @@ def test_wrong_tangents_are_refused():
     for wrong in (np.ones(4), None, (1.0, 2.0, 3.0)):
         with pytest.raises(ProjectionError):
             pullback(wrong)
-    _, pullback = vjp(grad(lambda pair: pair[0] * pair[1] ** 2), (2.0, 3.0))
-    for wrong in (1.0, Tangent[list](1.0, 1.0)):
-        with pytest.raises(ProjectionError):
+    _, pullback = vjp(grad(lambda layer: layer.w * layer.b**2), Layer(2.0, 3.0))
+    for wrong in (1.0, Layer(1.0, 1.0), Tangent[Other](w=1.0, b=1.0)):
+        with pytest.raises(ProjectionError, match="has its own form"):
             pullback(wrong)
 
 
