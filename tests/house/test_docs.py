@@ -116,6 +116,19 @@ def test_files_and_folders_exist(page):
     assert not missing
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_tests_that_are_named_exist(page):
+    """A test is named by its file and its own name; the file by any end of its path."""
+    missing = []
+    for code in in_backticks(text_of(page)):
+        file, _, test = code.partition("::")
+        if test:
+            sources = [*(ROOT / "tests").rglob(file.removeprefix("tests/"))]
+            if not any(re.search(rf"^def {test}\(", text_of(p), re.MULTILINE) for p in sources):
+                missing.append(code)
+    assert not missing
+
+
 def expand(path):
     """Paths that a path with one pair of braces stands for."""
     found = re.fullmatch(r"(.*)\{(.+)\}(.*)", path)

@@ -506,7 +506,7 @@ def test_a_view_that_changed_is_returned_as_it_is_at_the_end():
     np.testing.assert_array_equal(jacobian(f)(LINE), expected)
     np.testing.assert_array_equal(linearize(f, LINE)[1](np.ones(6)), [1.0, 5.0])
     for g in (f, lambda x: (f(x), f(x))):
-        y, pullback = vjp(g, LINE)
+        _, pullback = vjp(g, LINE)
         bar = np.ones(2) if g is f else (np.ones(2), np.ones(2))
         times = 1.0 if g is f else 2.0
         np.testing.assert_array_equal(pullback(bar)[0], times * expected.sum(0))
