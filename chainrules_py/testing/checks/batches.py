@@ -94,7 +94,8 @@ def _difference(have: Any, want: Any) -> str:
     h, w = _vector(have), _vector(want)
     finite = np.isfinite(w)
     eps = resolution(want) if shapes[1] else 1e-15
-    if np.any(np.abs(h - w)[finite] > max(1e-10, 1e4 * eps) * scale_of(w)):
+    allowed = max(1e-10, 1e4 * eps) * scale_of(w) if np.any(w[finite]) else 1e3 * eps
+    if np.any(np.abs(h - w)[finite] > allowed):
         return f"off by {float(np.max(np.abs(h - w)[finite])):.3g}"
     return ""
 

@@ -173,19 +173,18 @@ def _check_zero_tangents(case: Case) -> None:
             (only,) = there
             want = alone.setdefault(only, have)
             if len(active) == 2 and len(alone) == 2:
-                _same(case, sum(alone.values()), total, "the pushes one by one do not add up")
-        _same(case, have, want, f"the push of the pattern {'/'.join(pattern)} is another one")
+                _same(case, "push", sum(alone.values()), total, "the pushes one by one do not add up")
+        _same(case, "push", have, want, f"the push of the pattern {'/'.join(pattern)} is another one")
 
 
 def _thunk(t: Any) -> Thunk:
     return Thunk(lambda: t)
 
 
-def _same(case: Case, have: Any, want: Any, text: str) -> None:
-    tolerance = max(1e-10, 1e4 * case.precision)
+def _same(case: Case, half: str, have: Any, want: Any, text: str) -> None:
     if not np.all(np.isfinite(want)):
         return
-    if not np.allclose(have, want, rtol=0, atol=tolerance * scale_of(want)):
+    if np.any(np.abs(have - want) > case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))):
         raise WrongError(text, "zeros and thunks treated unlike dense tangents")
 
 
@@ -197,7 +196,7 @@ def _check_zero_cotangents(case: Case) -> None:
     y_bar = case.cotangent(case.w[:, -1])
     whole = case.bars_vector(case.bars())
     thunk = case.bars_vector(pullback(Thunk(lambda: y_bar)))
-    _same(case, thunk, whole, "the pull of a thunk is another one")
+    _same(case, "pull", thunk, whole, "the pull of a thunk is another one")
     if not isinstance(y_bar, Tangent):
         return
     total = np.zeros_like(whole)
@@ -210,9 +209,9 @@ def _check_zero_cotangents(case: Case) -> None:
         )
         part = case.bars_vector(pullback(absent))
         same = case.bars_vector(pullback(zeros))
-        _same(case, same, part, f"a zero for the outputs besides {key} differs from absent ones")
+        _same(case, "pull", same, part, f"a zero for the outputs besides {key} differs from absent ones")
         total = total + part
-    _same(case, total, whole, "the pulls of the outputs one by one do not add up")
+    _same(case, "pull", total, whole, "the pulls of the outputs one by one do not add up")
 
 
 def _check_wanted(case: Case) -> None:
@@ -358,8 +357,8 @@ def check_accumulation(case: Case) -> None:
         [np.zeros(0), *(case.parts[i].vector(b) for i, b in zip(active, bars, strict=True))]
     )
     want = 2 * case.pulled()[:, 0] + case.pulled()[:, -1]
-    tolerance = max(1e-10, 1e4 * case.precision) * scale_of(want)
-    if np.all(np.isfinite(want)) and not np.allclose(have, want, rtol=0, atol=tolerance):
+    allowed = case.rounding_of("pull", want, max(1e-10, 1e4 * case.precision))
+    if np.all(np.isfinite(want)) and np.any(np.abs(have - want) > allowed):
         msg = "the cotangents of an operand that is used three times are not the sum of three"
         raise WrongError(msg, "in-place accumulation is not addition")
 

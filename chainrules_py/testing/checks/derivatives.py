@@ -87,17 +87,21 @@ def check_adjoint(case: Case) -> None:
     unsettled = ""
     if case.has_push:
         push = case.pushed()
-        limit: Any = allowed * scale_of(case.w.T @ push)
+        limit: Any = case.allowed(case.w.T @ push, *case.naturals(), allowed)
     else:
         title = "differences"
         push, slack, unsettled = case.judged()
         with np.errstate(invalid="ignore"):
             loose = np.abs(case.w).T @ np.where(np.isinf(slack), 0.0, case.rounding)
         lost = np.abs(case.w).T @ np.isinf(slack).astype(float) > 0
-        scale = scale_of(case.w.T @ push)
-        limit = np.where(lost, np.inf, loose + max(1e-9, 1e4 * case.precision) * scale)
+        tolerance = max(1e-9, 1e4 * case.precision)
+        sure = case.allowed(case.w.T @ push, *case.naturals(), tolerance)
+        limit = np.where(lost, np.inf, loose + sure)
     if not (np.all(np.isfinite(push)) and np.all(np.isfinite(case.pulled()))):
         _check_infinities(case, push)
+        if not np.any(np.isfinite(push)):
+            msg = "no derivative here is finite"
+            raise NotJudgedError(msg)
         return
     have, want = case.pulled().T @ case.u, case.w.T @ push
     names = case.weight_names(), case.input_names()
@@ -112,7 +116,8 @@ def _check_infinities(case: Case, push: Any) -> None:
     if case.few or max(n, m) > SMALL or not case.has_push:
         return
     have, want = case.pulled()[:, :m].T, push[:, :n]
-    allowed = 1e-9 * scale_of(want)
+    rows, columns = case.naturals()
+    allowed = case.allowed(want, rows[:m], columns[:n], 1e-9)
     names = case.output_names(), case.coordinate_names()
     compare(Table(have, want, *names, allowed, ("pull", "push")))
 
@@ -142,7 +147,7 @@ def _check_linear_half(case: Case, half: str, given: Any, names: list[str]) -> N
     if not np.all(np.isfinite(want)):
         return
     columns = ["a sum", "a sum times -3"]
-    allowed = max(1e-10, 1e4 * case.precision) * scale_of(want)
+    allowed = case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))
     table = Table(have, want, names, columns, allowed, (half, "sum of its parts"))
     if not table.is_within:
         everything = np.hstack([images, scaled]), np.hstack([given, -3.0 * combined])
@@ -176,10 +181,13 @@ def check_single(case: Case) -> None:
     if not case.settled:
         return  # rounding the operands may have crossed a kink
     for title, have, want in pairs:
+        if not 1e-30 < scale_of(want) < 1e30:
+            msg = "in single precision there are no numbers of this size"
+            raise NotJudgedError(msg)
         if np.all(np.isfinite(want)) and np.all(np.isfinite(have)):
             rows = [str(i) for i in range(have.shape[0])]
             titles = (f"{title} in float32", "in float64")
-            limit = 2e-2 * scale_of(want)
+            limit = case.rounding_of(title, want, 2e-2)
             compare(
                 Table(have, want, rows, ["a random direction"], limit, titles),
                 "wrong only for float32",
@@ -230,7 +238,8 @@ def check_second_order(case: Case) -> None:
         raise NotJudgedError(msg)
     if not case.settled and case.smooth:
         raise NotJudgedError(case.judged()[2])
-    u, w = case.rng.standard_normal((2, loss.inputs.size))
+    sizes = loss.sizes
+    u, w = (np.round(16 * case.rng.standard_normal((2, len(sizes)))) / 16) * sizes
     try:
         products = loss.products(engine, u, w, reverse_only=not case.has_push)
     except (ChainRulesError, NotImplementedError) as refusal:
@@ -245,9 +254,11 @@ def check_second_order(case: Case) -> None:
     if case.smooth:
         want, error = second_derivative(loss, engine, w, derivative)
         title = "differences of the gradient"
-    scale = max(scale_of(want), float(np.abs(u @ want)))
-    allowed = np.maximum(10 * case.tolerance * scale, 50 * error)
-    if not np.all(allowed <= 1e-4 * scale):
+    # Along directions as long as the operands: what a change of their own size makes of the slope.
+    scale = scale_of(want * sizes)
+    sure = (10 * case.tolerance * scale + 1e3 * case.precision * loss.size) / sizes
+    allowed = np.maximum(sure, 50 * error)
+    if not np.all((allowed <= sure) | (allowed * sizes <= 1e-4 * scale)):
         msg = "differences of the gradient do not settle"
         raise NotJudgedError(msg)
     names = _active_names(case, loss.inputs)

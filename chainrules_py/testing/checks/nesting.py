@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives import plugins
-from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
 from chainrules_py.values.structure import rebuild
 
 __all__ = ["Loss", "default_engine", "inner"]
@@ -50,6 +50,13 @@ class Loss:
         Applied to the result first.
     rng : numpy.random.Generator
         Where the weights come from.
+
+    Attributes
+    ----------
+    sizes : vector
+        How large the operands are around each coordinate.
+    size : float
+        How large the loss is by nature.
     """
 
     def __init__(
@@ -65,7 +72,10 @@ class Loss:
         self.at = [operands[i] for i in self.active]
         self.inputs = Coordinates(tuple(self.at))
         self.output = Coordinates(self.f(*operands))
-        self.weights = self.output.tangent(rng.standard_normal(self.output.size))
+        sizes = sizes_of(self.output, self.output.x)
+        self.weights = self.output.tangent(rng.standard_normal(self.output.size) / sizes)
+        self.sizes = sizes_of(self.inputs, tuple(self.at))
+        self.size = 1.0 + float(np.sum(sizes * sizes))
 
     @property
     def exists(self) -> bool:

@@ -11,8 +11,9 @@ from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.data.backends import to_numpy
+from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
+from chainrules_py.testing.data.differences import derivative, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
 
@@ -26,9 +27,12 @@ _WHOLE = 4_200_000
 
 
 def scale_of(derivatives: Any) -> float:
-    """Return the largest absolute value of some derivatives, at least 1."""
+    """Return the largest absolute value of some derivatives; the least number there is of zeros."""
     finite = derivatives[np.isfinite(derivatives)]
-    return max(1.0, float(np.max(np.abs(finite), initial=0.0)))
+    return max(_LEAST, float(np.max(np.abs(finite), initial=0.0)))
+
+
+_LEAST = float(np.finfo(float).tiny)
 
 
 @final
@@ -41,8 +45,13 @@ class Case:
         The call, with an object that is called as the first operand.
     inputs, output : Coordinates
         Of the operands together, and of the result as the gauge makes it.
+    steps, sizes, sizes_of_result : vector
+        How large the operands are around each coordinate, and the result behind the gauge and
+        before it, as powers of two: the largest number of the array that it is of.
     u, w : matrix
-        Directions among the inputs, and among the outputs, as columns.
+        Directions among the inputs, and among the outputs, as columns. In a random one each
+        coordinate moves by as much as its operand is large, or weighs as much as its result is
+        small, so that large and small ones are judged alike.
     """
 
     def __init__(
@@ -68,40 +77,95 @@ class Case:
         self.inputs = Coordinates(self.operands)
         self.raw = Coordinates(self.y)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
-        self.tolerance = tolerance if tolerance is not None else max(1e-8, 1e4 * self.precision)
+        own = min(max(1e-8, 1e4 * self.precision), 3e-2)
+        self.tolerance = own if tolerance is None else tolerance
         self.few = few
-        self.u = self._directions(self.inputs.size)
+        self.steps = sizes_of(self.inputs, self.operands)
+        self.u = self._directions(self.steps)
         self.pick = self.gauge_matrix(self.raw)
-        self.w = self._directions(self.raw.size if self.pick is None else len(self.pick))
+        self.sizes_of_result = sizes_of(self.raw, self.y)
+        self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
+        self.w = self._directions(1.0 / self.sizes)
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
         self._pulled: Any = None
         self._pullback: Any = None
         self._judged: Any = None
-        self.rounding: Any = None
+        self.rounding: Any = None  # 50 times the errors of the differences
+
+    def rounding_of(self, half: str, want: Any, tolerance: float) -> Any:
+        """Compute what rounding may make of tangents of the result, or of all operands' cotangents.
+
+        Parameters
+        ----------
+        half : {"push", "pull"}
+            What gave them.
+        want : vector or matrix
+            One entry, or row, per coordinate.
+        tolerance : float
+            What may differ, relative to the largest of them.
+        """
+        rows = self.sizes if half == "push" else 1.0 / self.steps
+        columns = np.ones(np.shape(want)[1:])
+        return self.allowed(want, rows, columns, tolerance)
 
     def call(self, *operands: Any) -> Any:
         """Call the function with its options."""
         return self.f(*operands, **self.options)
 
-    def _directions(self, n: int) -> Any:
+    def _directions(self, sizes: Any) -> Any:
+        n = len(sizes)
         if self.few:
-            return self.rng.standard_normal((n, 1))
+            return self._random(sizes, 1)
         if n > SMALL:
-            return self.rng.standard_normal((n, _RANDOM)) / np.sqrt(n)
-        return np.concatenate([np.eye(n), self.rng.standard_normal((n, 1))], axis=1)
+            return self._random(sizes / power_of_two(np.sqrt(n)), _RANDOM)
+        return np.concatenate([np.eye(n), self._random(sizes, 1)], axis=1)
+
+    def _random(self, sizes: Any, count: int) -> Any:
+        """Draw directions whose coordinates have few digits: steps along them are not rounded."""
+        drawn = np.round(64 * self.rng.standard_normal((len(sizes), count))) / 64
+        return np.where(drawn == 0.0, 1 / 64, drawn) * sizes[:, None]
+
+    def naturals(self) -> tuple[Any, Any]:
+        """Return what the result changes by along each input direction if it changes with them.
+
+        As two vectors, one entry per column of ``w`` and of ``u``: the product of two of them is a
+        derivative that is neither large nor small.
+        """
+        return _lengths(self.w, self.sizes), _lengths(self.u, 1.0 / self.steps)
+
+    def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
+        """Compute what rounding may make of derivatives that are equal.
+
+        Parameters
+        ----------
+        want : matrix
+            The derivatives.
+        rows, columns : vector
+            How large they are by nature, as `naturals` has it.
+        tolerance : float
+            What may differ, relative to the largest of them.
+        """
+        natural = np.multiply.outer(rows, columns)
+        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision)
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
         """Compute the derivative of the gauge at a result as a matrix; None without a gauge."""
         if self.gauge is None:
             return None
-        columns = [self._along(e, raw, self.seen)[0] for e in np.eye(raw.size)]
+        height = np.max(np.abs(self.seen(raw.x)), initial=0.0)
+        columns = [
+            self._along(e, raw, self.seen, size, height)[0]
+            for e, size in zip(np.eye(raw.size), sizes_of(raw, raw.x), strict=True)
+        ]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
     @staticmethod
-    def _along(direction: Any, of: Coordinates, f: Callable[[Any], Any]) -> tuple[Any, Any]:
-        return derivative(lambda t: f(of.moved(t * direction)))
+    def _along(
+        direction: Any, of: Coordinates, f: Callable[[Any], Any], size: float, heights: Any = 0.0
+    ) -> tuple[Any, Any]:
+        return derivative(lambda t: f(of.moved(t * direction)), size, heights)
 
     def seen(self, y: Any) -> Any:
         """Return the part of a result that is determined, as a vector."""
@@ -183,7 +247,10 @@ class Case:
         """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        columns = [self._along(d, wide, lambda xs: self.seen(self.call(*xs))) for d in u.T]
+        f = lambda xs: self.seen(self.call(*xs))
+        sizes = 1.0 / _lengths(u, 1.0 / self.steps)
+        heights = self.sizes / 16
+        columns = [self._along(d, wide, f, s, heights) for d, s in zip(u.T, sizes, strict=True)]
         if not columns:
             return np.zeros((len(self.output_names()), 0)), np.zeros((len(self.output_names()), 0))
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
@@ -202,14 +269,24 @@ class Case:
             raise NotJudgedError("not smooth here, says the sample")
         if self._judged is None:
             want, error = self.differences()
-            self._judged = self._judge(want, error)
+            self._judged = self._judge(want, error, self.u)
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
 
-    def _judge(self, want: Any, error: Any) -> tuple[Any, Any, str]:
-        scale = scale_of(want)
-        allowed = np.maximum(self.tolerance * scale, 50 * error)
-        unsettled = ~(allowed <= max(1e-4, self.tolerance) * scale)
+    def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
+        natural = np.multiply.outer(self.sizes, _lengths(u, 1.0 / self.steps))
+        # Each number by itself, but for rounding in a rule, which the largest beside it decides.
+        near = np.abs(want) / natural
+        near = np.where(np.isfinite(near), near, 0.0)
+        beside = np.maximum(
+            np.max(near, axis=0, initial=0.0)[None, :], np.max(near, axis=1, initial=0.0)[:, None]
+        )
+        floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside * natural
+        sure = np.maximum(self.tolerance * np.abs(want), floor)
+        allowed = np.maximum(sure, 50 * error)
+        is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-9 * natural)
+        unsettled = ~((allowed <= max(1e-4, self.tolerance) * np.abs(want)) | (allowed <= sure))
+        unsettled &= ~(is_zero | (allowed <= max(1e-4, self.tolerance) * beside * natural))
         text = ""
         if np.any(unsettled):
             text = (
@@ -246,7 +323,8 @@ class Case:
                 [self.bars_vector(pullback(self.cotangent(e))) for e in np.eye(m)], axis=0
             )
         if self.smooth:
-            found["differences"], found["allowed"], _ = self._judge(*self.differences(basis))
+            want, error = self.differences(basis)
+            found["differences"], found["allowed"], _ = self._judge(want, error, basis)
         return found
 
     def split(self, vector: Any) -> list[Any]:
@@ -283,6 +361,11 @@ class Case:
         n = len(self.operands)
         variadic = getattr(self.f, "variadic", None) or "x"
         return [names[i] if i < len(names) else f"{variadic}{i - len(names)}" for i in range(n)]
+
+
+def _lengths(directions: Any, sizes: Any) -> Any:
+    """Return how long directions are where each coordinate is measured by its size."""
+    return np.max(np.abs(directions) * sizes[:, None], axis=0, initial=0.0)
 
 
 def _named(names: list[str], columns: int) -> list[str]:

@@ -15,10 +15,11 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
+from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Coordinates", "like", "random_tangent"]
+__all__ = ["Coordinates", "like", "random_tangent", "sizes_of"]
 
 
 def like(x: Any, values: Any) -> Any:
@@ -156,6 +157,16 @@ class Coordinates:
 
 def _key(key: Any) -> str:
     return f".{key}" if isinstance(key, str) else f"[{key!r}]"
+
+
+def sizes_of(of: Coordinates, x: Any) -> Any:
+    """Return, for each coordinate of a value, the largest number of its array, as a power of two."""
+    made = [np.zeros(0)]
+    for leaf, values in of.leaves(x):
+        finite = np.abs(to_numpy(values)).astype(float)
+        largest = np.max(finite, initial=0.0, where=np.isfinite(finite))
+        made.append(np.full(leaf.size, power_of_two(largest)))
+    return np.concatenate(made)
 
 
 def random_tangent(primal: Any, rng: Any) -> Any:

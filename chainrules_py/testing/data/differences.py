@@ -8,22 +8,43 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["derivative"]
+__all__ = ["derivative", "power_of_two"]
 
-# Relative to the length of the direction. The later ones are tried if the first disagree: near a
-# singularity, or beyond the edge of the domain.
-_STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+# Powers of two, so that a step is added to an operand without rounding. The later ones are tried if
+# the first disagree: near a singularity, beyond the edge of the domain, or where a function turns
+# many times between 0 and its operand.
+_STEPS = (7, 9, 11, 14, 17, 20, 23, 26, 29, 32, 35, 38, 41, 44, 47, 50)
 _FIRST = 3
 _GOOD = 1e-10
+_EPS = 2.0**-52
 
 
-def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
+def power_of_two(x: Any) -> Any:
+    """Round positive numbers to powers of two, below them; 1 for zero and what is not finite.
+
+    Examples
+    --------
+    >>> power_of_two(np.asarray([5.0, 0.3, 0.0, np.inf]))
+    array([4.  , 0.25, 1.  , 1.  ])
+    """
+    x = np.abs(np.asarray(x, dtype=float))
+    usable = np.isfinite(x) & (x > 1e-280)
+    return np.where(usable, 2.0 ** np.floor(np.log2(np.where(usable, x, 1.0))), 1.0)
+
+
+def derivative(
+    f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0
+) -> tuple[Any, Any]:
     """Compute the derivative of a vector-valued function at the number 0, with an estimated error.
 
     Parameters
     ----------
     f : callable
         ``f(t)`` is a vector of real numbers.
+    size : float
+        The t that is comparable to what f is a function of: steps begin at 1/128 of it.
+    heights : float or vector
+        How large the numbers are that each element of f(t) is computed of, at least.
 
     Returns
     -------
@@ -31,8 +52,8 @@ def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
         The five-point difference of the step at which neighbouring steps agree best, element by
         element. The median relative error is about 1e-13.
     error : vector
-        How far the two steps are apart; at a kink, the jump of the slope; infinite where no two of
-        them are finite.
+        How far the two steps are apart, and what rounding of f makes of it; at a kink, the jump of
+        the slope; infinite where no two of them are finite.
 
     Examples
     --------
@@ -41,31 +62,74 @@ def derivative(f: Callable[[float], Any]) -> tuple[Any, Any]:
     (True, True)
     """
     found: list[Any] = []
+    noises: list[Any] = []
     bends: list[Any] = []
+    unit = float(power_of_two(size))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         center = f(0.0)
         value = error = np.full_like(center, np.inf)
-        for count, h in enumerate(_STEPS, 1):
-            ahead, behind = f(h), f(-h)
-            found.append((8 * (ahead - behind) - (f(2 * h) - f(-2 * h))) / (12 * h))
+        for count, k in enumerate(_STEPS, 1):
+            h = unit * 2.0**-k
+            ahead, behind, far, back = f(h), f(-h), f(2 * h), f(-2 * h)
+            found.append((8 * (ahead - behind) - (far - back)) / (12 * h))
+            largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
+            noises.append(_EPS * largest / h)
             bends.append(np.abs(ahead + behind - 2 * center) / h)
-            if count >= _FIRST:
-                value, error = _best(np.asarray(found))
-                if np.all(error <= _GOOD * np.maximum(1.0, np.abs(value))):
-                    break
-        return value, np.maximum(error, _bend(bends[-2], bends[-1], value))
+            if count < _FIRST:
+                continue
+            value, error = _best(np.asarray(found), np.asarray(noises))
+            bend = _bend(bends, noises, value)
+            done = (error <= _GOOD * _within(value)) | (error <= 4 * noises[0]) | (bend > 0)
+            if np.all(done) or not np.all(np.isfinite(center)):
+                break
+        return value, np.maximum(error, _bend(bends, noises, value))
 
 
-def _bend(before: Any, last: Any, value: Any) -> Any:
-    """Return the jump of the slope, where it does not shrink with the step: at a kink."""
-    is_kink = (last > 0.7 * before) & (last > 1e-6 * np.maximum(1.0, np.abs(value)))
-    return np.where(is_kink, last, 0.0)
+def _within(value: Any) -> Any:
+    """Return the absolute values, none of them far below the largest."""
+    return np.maximum(np.abs(value), 1e-3 * _largest(value))
 
 
-def _best(found: Any) -> tuple[Any, Any]:
-    apart = np.abs(np.diff(found, axis=0))
+def _largest(value: Any) -> float:
+    return float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+
+
+def _bend(bends: list[Any], noises: list[Any], value: Any) -> Any:
+    """Return the jump of the slope at a kink, and of a value over the step at a jump of it.
+
+    From one step to the next the one stays what it is, and the other grows as the step shrinks.
+    Between samples that are farther apart than the waves of a function neither is so.
+    """
+    if len(bends) < _FIRST:
+        return np.zeros_like(value)
+    first, before, last = bends[-_FIRST:]
+    i = len(bends)
+    grown = [2.0 ** (_STEPS[i - 1] - _STEPS[i - 2]), 2.0 ** (_STEPS[i - 2] - _STEPS[i - 3])]
+    stays = _near(last, before) & _near(before, first)
+    grows = _near(last, before * grown[0]) & _near(before, first * grown[1])
+    visible = (last > 1e-6 * _within(value)) & (last > 32 * noises[-1])
+    return np.where((stays | grows) & visible, last, 0.0)
+
+
+def _near(a: Any, b: Any) -> Any:
+    return np.abs(a - b) < 0.1 * b
+
+
+def _best(found: Any, noises: Any) -> tuple[Any, Any]:
+    apart = np.abs(np.diff(found, axis=0)) + noises[1:]
     apart = np.where(np.isfinite(apart), apart, np.inf)
-    best = np.argmin(apart, axis=0, keepdims=True)
+    # Relative to what they are: where steps are longer than the waves of a function, the quotients
+    # are small and so are their differences, and they agree in nothing.
+    size = np.maximum(np.abs(found[1:]), np.abs(found[:-1]))
+    size = np.where(np.isfinite(size), size, 0.0)
+    floor = 1e-3 * np.max(size, axis=tuple(range(1, size.ndim)), keepdims=True, initial=0.0)
+    with np.errstate(all="ignore"):
+        score = np.where(apart == 0.0, 0.0, apart / np.maximum(size, floor))
+    score = np.where(np.isnan(score), np.inf, score)
+    agree = np.min(score, axis=0, keepdims=True) < 1e-3
+    best = np.where(agree, np.argmin(score, axis=0, keepdims=True), np.argmin(apart, axis=0)[None])
     value = np.take_along_axis(found, best + 1, axis=0)[0]
     return value, np.take_along_axis(apart, best, axis=0)[0]
+
+

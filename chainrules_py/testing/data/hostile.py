@@ -7,21 +7,24 @@ compiler, raises here; and so does one that calls NumPy instead of words.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, final
 
 import numpy as np
 
 from chainrules_py import vocabulary
+from chainrules_py.primitives.plugins import see_about
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Scalar, Tracer
 from chainrules_py.values.library import Library
 from chainrules_py.values.pytree import map_leaves
 from chainrules_py.values.type_info import register_array_type
 
-__all__ = ["Distant", "ValueAskedError", "Silent", "as_distant", "as_silent", "leaked", "prepare"]
+__all__ = ["Distant", "Silent", "ValueAskedError", "as_distant", "as_silent", "leaked", "present"]
 
 
 @final
@@ -223,23 +226,61 @@ def _near(x: Any) -> Any:
     return type(x)(map(_near, x)) if type(x) in (tuple, list) else getattr(x, "_array", x)
 
 
+@contextlib.contextmanager
+def present() -> Iterator[None]:
+    """Teach every word to compute with distant arrays, for the time being."""
+    global _users
+    with _lock:
+        taught = _lessons()
+        _users += 1
+        for methods, added in taught:
+            methods.update(added)
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            for methods, added in taught if not _users else ():
+                for signature in added:
+                    methods.pop(signature, None)
+
+
+_lock = threading.Lock()
+_users = 0
+
+
 @functools.cache
-def prepare() -> None:
-    """Teach every word to compute with distant arrays; once, when somebody first needs it."""
+def _lessons() -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
+    """Find what the table of each word lacks for distant arrays."""
     register_array_type(Distant, Library(_Space(), own=_own, mutable=lambda x: False))
+    words = [w for w in vars(vocabulary).values() if isinstance(w, Primitive)]
+    for word in words:  # what computes words by others comes first, in whatever order they are used
+        see_about(word.__module__)
+    taught = []
+    for word in words:
+        methods = word._methods.methods
+        before = dict(methods)
+        _teach(word)
+        methods = word._methods.methods
+        taught.append((methods, {k: f for k, f in methods.items() if k not in before}))
+        for signature in taught[-1][1]:
+            del methods[signature]
+    return [lesson for lesson in taught if lesson[1]]
+
+
+def _teach(word: Primitive[..., Any]) -> None:
+    if word is vocabulary.report:
+        for cls in (Distant, Silent):
+            word.implement(lambda x, *, message: None, types=(cls,))
+        return
+    n = len(word.operands)
+    if word.has_body or word._methods.resolve((Distant,) * max(1, n)) is not None:
+        return
     operand: Any = Distant | Scalar
-    for cls in (Distant, Silent):
-        vocabulary.report.implement(lambda x, *, message: None, types=(cls,))
-    for word in list(vars(vocabulary).values()):
-        if not isinstance(word, Primitive) or word is vocabulary.report:
-            continue
-        n = len(word.operands)
-        if word.has_body or word._methods.resolve((Distant,) * max(1, n)) is not None:
-            continue
-        borrowed = _borrowed(word)
-        if word.variadic:
-            word.implement(borrowed, types=(*[Distant] * n, operand if n else Distant))
-            continue
-        for first in range(n):
-            spec = (*[Scalar] * first, Distant, *[operand] * (n - first - 1))
-            word.implement(borrowed, types=spec)
+    borrowed = _borrowed(word)
+    if word.variadic:
+        word.implement(borrowed, types=(*[Distant] * n, operand if n else Distant))
+        return
+    for first in range(n):
+        spec = (*[Scalar] * first, Distant, *[operand] * (n - first - 1))
+        word.implement(borrowed, types=spec)
