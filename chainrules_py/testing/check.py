@@ -15,7 +15,10 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
+from chainrules_py.engines.default import demand
 from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.table import find_rule, name_of
 from chainrules_py.testing.checks.batches import check_batched
 from chainrules_py.testing.checks.contract import (
@@ -36,15 +39,19 @@ from chainrules_py.testing.checks.derivatives import (
     check_single,
     check_value,
 )
+from chainrules_py.testing.checks.repeat import check_nan_entries, check_random, check_state
 from chainrules_py.testing.checks.variants import (
     check_complex,
     check_hostile,
     check_layouts,
     check_options,
+    check_points,
     check_shapes,
     check_varied,
+    check_whole_numbers,
 )
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import diagnose, projection_failure
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
@@ -53,9 +60,11 @@ from chainrules_py.values.structure import is_structure_type
 __all__ = ["CHECKS", "check_frule", "check_rrule", "check_rule"]
 
 CHECKS: dict[str, Callable[[Case], None]] = {
+    "random": check_random,
     "unmodified": check_unmodified,
     "value": check_value,
     "owned": check_owned,
+    "state": check_state,
     "linear": check_linear,
     "push": check_push,
     "adjoint": check_adjoint,
@@ -72,6 +81,9 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "layouts": check_layouts,
     "shapes": check_shapes,
     "options": check_options,
+    "points": check_points,
+    "whole numbers": check_whole_numbers,
+    "NaN entries": check_nan_entries,
     "complex": check_complex,
 }
 """The checks by name, in the order in which they run."""
@@ -79,7 +91,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
 _CONDUCT = ("types", "zeros", "unmodified", "owned", "realness")
-_VARIATIONS = ("shapes", "options", "complex")
+_VARIATIONS = ("shapes", "options", "points", "whole numbers", "NaN entries", "complex")
 
 
 def check_rule(
@@ -248,11 +260,7 @@ def _judge(
         case = Case(
             f, operands, options, settings.gauge, settings.smooth, settings.seed, settings.rtol
         )
-        shown = [
-            *map(describe, operands),
-            *[f"{name}={value!r}" for name, value in options.items()],
-        ]
-        call = f"{name_of(f)}({', '.join(shown)})"
+        call = _shown(f, operands, options)
         rule = find_rule(case.f, tuple(map(type, case.operands)))
         statement = None if rule is None else rule.reverse or rule.forward
         where = "none" if statement is None else where_defined(statement)
@@ -263,9 +271,9 @@ def _judge(
         for name, check in settings.chosen():
             if name not in _CONDUCT and any(f.check != "hostile" for f in report.failures):
                 continue
-            if name == "owned" and report.verdict("unmodified") == "failed":
+            if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                 continue  # who writes to what is given hands it out as well
-            finding, error = _run(case, name, check)
+            finding, error = _run(case, name, check, pen)
             report.findings.append(finding)
             cause = cause or error
     if report.failures:
@@ -273,15 +281,20 @@ def _judge(
     return report
 
 
+def _shown(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
+    given = [f"{name}={value!r}" for name, value in options.items()]
+    return f"{name_of(f)}({', '.join([*map(describe, operands), *given])})"
+
+
 def _run(
-    case: Case, name: str, check: Callable[[Case], None]
+    case: Case, name: str, check: Callable[[Case], None], pen: str
 ) -> tuple[Finding, BaseException | None]:
     try:
         check(case)
     except NotJudgedError as reason:
         return Finding(name, "not judged", str(reason)), None
     except WrongError as wrong:
-        return _told(case, name, wrong), None
+        return _told(case, name, wrong, pen), None
     except Exception as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         text = f"raised {type(error).__name__}: {error}{notes}"
@@ -300,7 +313,7 @@ def _named(error: Exception) -> str:
     return ""
 
 
-def _told(case: Case, name: str, wrong: WrongError) -> Finding:
+def _told(case: Case, name: str, wrong: WrongError, pen: str) -> Finding:
     """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
     if wrong.derivative and not pattern:
@@ -310,32 +323,43 @@ def _told(case: Case, name: str, wrong: WrongError) -> Finding:
             table = None
         if table is not None and not table.is_within:
             text = f"{table.titles[0]} and {table.titles[1]} differ\n{table}"
-    return Finding(name, "failed", f"{text}\n  {pattern}" if pattern else text, pattern)
+    text = f"{text}\n  {pattern}" if pattern else text
+    operands: tuple[Any, ...] = ()
+    if wrong.call is not None:
+        operands, options = wrong.call
+        alone = _Settings(False, 0, None, None, case.gauge, case.smooth, ())
+        again = _again(pen, case.f, operands, options, alone, "finding.operands")
+        text = f"{text}\n  the call: {_shown(case.f, operands, options)}\n  again: {again}"
+    return Finding(name, "failed", text, pattern, operands)
 
 
 def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
-    """Find out which halves are stated; a rule without any is wrong."""
+    """Read from the registry which halves are stated; a rule without any is wrong."""
     reasons = []
-    try:
-        case.push(case.u[:, -1])
-    except (NoRuleError, NotDifferentiableError) as error:
-        case.has_push = False
-        reasons.append(str(error))
-    except Exception:  # the checks will meet it again
-        pass
-    try:
-        _, pullback = case.pullback()
-        pullback(case.cotangent(case.w[:, -1]))
-    except (NoRuleError, NotDifferentiableError) as error:
-        case.has_pull = False
-        reasons.append(str(error))
-    except Exception:
-        pass
-    case.has_push = case.has_push and "push" in halves
-    case.has_pull = case.has_pull and "pull" in halves
+    found = {}
+    for half, mode in (("push", "forward"), ("pull", "reverse")):
+        reason = _missing(case, mode)
+        found[half] = not reason and half in halves
+        reasons += [reason] if reason else []
+    case.has_push, case.has_pull = found["push"], found["pull"]
     if not (case.has_push or case.has_pull):
         reason = " / ".join(reasons) or "the half that is asked for is not stated"
         report.findings.append(Finding("rule", "failed", reason, "no rule"))
+
+
+def _missing(case: Case, mode: str) -> str:
+    """Say why a mode is not stated for a call; empty if it is, whatever it does when it is run."""
+    f, operands, _, native = normalise_call(case.f, case.operands, dict(case.options))
+    if f is None:  # of several words, each with its own rule
+        return ""
+    classes = tuple(map(type, operands))
+    wanted = tuple([part.size > 0 for part in map(Coordinates, operands)])
+    try:
+        rule, config = demand(f, classes, None, mode)
+        bind(rule, classes, wanted, mode, primal=native, config=config)
+    except (NoRuleError, NotDifferentiableError) as error:
+        return str(error)
+    return ""
 
 
 _SHOWN = 64
@@ -347,10 +371,11 @@ def _again(
     operands: tuple[Any, ...],
     options: dict[str, Any],
     settings: _Settings,
+    kept: str = "report.operands",
 ) -> str:
     """Write the line to paste, which checks the same again."""
     given = [
-        *map(_literal, range(len(operands)), operands),
+        *[_literal(f"{kept}[{i}]", x) for i, x in enumerate(operands)],
         *[f"{k}={v!r}" for k, v in options.items()],
     ]
     if settings.vary is not True:
@@ -365,11 +390,11 @@ def _again(
     return f"{pen}({', '.join([name, *given, f'seed={settings.seed}'])})"
 
 
-def _literal(number: int, x: Any) -> str:
+def _literal(place: str, x: Any) -> str:
     """Write a value as a literal; a large array is taken from the report of the failure."""
     if isinstance(x, np.ndarray) and x.size <= _SHOWN:
         shape = f".reshape({x.shape})" if 0 in x.shape else ""
         return f"np.array({x.tolist()!r}, np.{x.dtype}){shape}"
     if isinstance(x, (bool, int, float, complex, str, type(None))):
         return repr(x)
-    return f"report.operands[{number}]"
+    return place

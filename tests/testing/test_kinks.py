@@ -67,7 +67,7 @@ def test_right_rule_near_a_kink_is_never_wrong(name, distance):
 
 
 @pytest.mark.parametrize("name", ["abs", "maximum", "relu"])
-@pytest.mark.parametrize("distance", DISTANCES[:3])
+@pytest.mark.parametrize("distance", [0.0, 1e-15])
 def test_what_differences_cannot_tell_is_no_pass(name, distance):
     f, *operands = CALLS[name](distance)
     report = check_rule(f, *operands)

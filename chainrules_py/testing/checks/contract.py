@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,16 @@ def check_types(case: Case) -> None:
         raise WrongError("; ".join(p for p in problems if p), _type_pattern(problems))
 
 
+_DTYPES = re.compile(r" is (float\d+|complex\d+)\b.*?, and its primal is (float\d+|complex\d+)\b")
+_STRUCTURE = re.compile(r"no Tangent of (\w+)")
+
+
 def _type_pattern(problems: list[str]) -> str:
     text = " ".join(problems)
+    if (found := _STRUCTURE.search(text)) is not None:
+        return f"write Tangent[{found[1]}]"
+    if (found := _DTYPES.search(text)) is not None and found[1] != found[2]:
+        return f"{found[1]} result for {found[2]} input"
     words = {
         "None": "None for a tangent",
         "nothing can be perturbed": "NoTangent expected",

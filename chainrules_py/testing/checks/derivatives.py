@@ -62,7 +62,34 @@ def check_push(case: Case) -> None:
     names = case.output_names(), case.input_names()
     compare(Table(case.pushed(), want, *names, allowed, ("push", "differences")))
     if unsettled:
+        _check_between(case, case.kinks)
         raise NotJudgedError(unsettled)
+
+
+def _check_between(case: Case, unsettled: Any) -> None:
+    """Check that at a kink the push lies between the slopes to both sides of it."""
+    if case.pick is not None:
+        return
+    single = np.count_nonzero(case.u, axis=0) <= 1
+    for j in np.flatnonzero(unsettled.any(axis=0) & single):
+        have, wrong = case.pushed()[:, j], unsettled[:, j]
+        steep = np.zeros(len(have))
+        for digits in (20, 30):  # there may be another kink beside this one
+            left, right, slack = case.slopes(j, digits)
+            low, high = np.minimum(left, right) - slack, np.maximum(left, right) + slack
+            finite = np.isfinite(left) & np.isfinite(right) & np.isfinite(have)
+            wrong = wrong & finite & ((have < low) | (have > high))
+            # At a jump, and at a vertical tangent, quotients grow without end.
+            largest = np.maximum(np.abs(left), np.abs(right))
+            wrong = wrong & ((digits == 20) | (largest < 8 * steep))
+            steep = largest
+        if np.any(wrong):
+            i = int(np.flatnonzero(wrong)[0])
+            msg = (
+                f"{case.output_names()[i]} in {case.input_names()[j]}: the push is "
+                f"{have[i]:.6g}, and the slopes to both sides are {left[i]:.6g} and {right[i]:.6g}"
+            )
+            raise WrongError(msg, "not between the slopes at a kink")
 
 
 def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:

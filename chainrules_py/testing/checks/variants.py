@@ -7,7 +7,7 @@ is left out where the function itself does not take it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from chainrules_py.errors import NoRuleError, NotDifferentiableError, Unsupporte
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.table import find_rule, primal_of
 from chainrules_py.tangents.structural import Tangent
+from chainrules_py.testing.checks import derived
 from chainrules_py.testing.checks.contract import check_types
 from chainrules_py.testing.checks.derivatives import check_adjoint, check_push, check_value
+from chainrules_py.testing.checks.derived import Call
 from chainrules_py.testing.data import hostile
 from chainrules_py.testing.data.case import Case, scale_of
-from chainrules_py.testing.data.values import mismatch, value_vector
+from chainrules_py.testing.data.values import fingerprint, mismatch, value_vector
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import diagnose
 from chainrules_py.values.structure import is_structure_type
@@ -30,8 +32,10 @@ __all__ = [
     "check_hostile",
     "check_layouts",
     "check_options",
+    "check_points",
     "check_shapes",
     "check_varied",
+    "check_whole_numbers",
 ]
 
 _REFUSALS = (
@@ -131,10 +135,13 @@ def _function_refuses(case: Case, change: Callable[[Any], Any]) -> bool:
 # -------------------------------------------------------------------- other calls of a function
 
 
+_WHOLE = 12
+
+
 def _judge_variant(
-    case: Case, name: str, operands: tuple[Any, ...], options: dict[str, Any], smooth: bool = True
+    case: Case, name: str, operands: tuple[Any, ...], options: dict[str, Any], few: bool = True
 ) -> None:
-    """Judge one other call, if the function takes it."""
+    """Judge one other call, if the function takes it; with ``few`` along one random direction."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -143,15 +150,17 @@ def _judge_variant(
                 operands,
                 options,
                 case.gauge,
-                case.smooth and smooth,
+                case.smooth,
                 0,
                 None,
-                few=smooth,
+                few=few,
             )
         except Exception:
             return  # the function itself does not take it
         if not np.all(np.isfinite(varied.vector_of_values())):
             return
+        call = operands, options
+        varied.jointly = not few
         varied.has_push, varied.has_pull = case.has_push, case.has_pull
         try:
             for check in (check_types, check_value, check_push, check_adjoint):
@@ -159,19 +168,54 @@ def _judge_variant(
                     check(varied)
                 except NotJudgedError:
                     continue
-        except _REFUSALS:
+        except (*_REFUSALS, np.linalg.LinAlgError):
             return
         except WrongError as wrong:
-            if wrong.pattern == "NaN at a kink":
-                raise
             inner = (diagnose(varied)[0] if wrong.derivative else "") or wrong.pattern
+            if not name or inner == "NaN at a kink":
+                raise WrongError(wrong.text, inner, call=call) from wrong
             shown = f" ({inner})" if inner else ""
-            raise WrongError(f"{wrong.text}", f"{name}{shown}") from wrong
+            raise WrongError(wrong.text, f"{name}{shown}", call=call) from wrong
         except Exception as error:
             msg = (
                 f"the function takes this call, and its rule raises {type(error).__name__}: {error}"
             )
-            raise WrongError(msg, f"{name} (raises {type(error).__name__})") from error
+            pattern = f"{name} (raises {type(error).__name__})".strip()
+            raise WrongError(msg, pattern, call=call) from error
+
+
+def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
+    """Judge derived calls, each of them once."""
+    seen = [case.operands]
+    for name, operands, options in calls:
+        if options == case.options:
+            if any(_identical(operands, other) for other in seen):
+                continue
+            seen.append(operands)
+        pattern = f"wrong only for {name}" if name else ""
+        few = case.inputs.size > _WHOLE or name.startswith(("another", "a leading"))
+        _judge_variant(case, pattern, operands, options, few=few)
+
+
+def _identical(xs: tuple[Any, ...], ys: tuple[Any, ...]) -> bool:
+    return len(xs) == len(ys) and fingerprint(xs) == fingerprint(ys) and len(set(map(id, xs))) == len(set(map(id, ys)))
+
+
+def check_points(case: Case) -> None:
+    """Check the rule at other numbers of the same shapes."""
+    if case.gauge is not None:
+        msg = "the result is determined up to a gauge"
+        raise NotJudgedError(msg)
+    _judge_calls(case, derived.point_calls(case))
+
+
+def check_whole_numbers(case: Case) -> None:
+    """Check the rule at floating-point numbers where whole ones were given."""
+    calls = list(derived.whole_number_calls(case))
+    if not calls:
+        msg = "no operand is a whole number that could be any number"
+        raise NotJudgedError(msg)
+    _judge_calls(case, calls)
 
 
 def _arrays(case: Case) -> list[int]:
@@ -197,7 +241,8 @@ def check_shapes(case: Case) -> None:
     for i in arrays:
         if case.operands[i].size and case.parts[i].kind == "real":
             zeroed = (*case.operands[:i], _zeroed(case.operands[i]), *case.operands[i + 1 :])
-            _judge_variant(case, "wrong only at a zero", zeroed, case.options, smooth=False)
+            _judge_variant(case, "wrong only at a zero", zeroed, case.options, few=False)
+    _judge_calls(case, derived.shape_calls(case))
 
 
 def _check_small(case: Case) -> None:
@@ -245,9 +290,16 @@ def check_options(case: Case) -> None:
     """Every way to say the axis, and keepdims."""
     names = {*case.options, *_declared(case)} & {"axis", "keepdims"}
     arrays = _arrays(case)
-    if not names or not arrays or case.gauge is not None:
+    if case.gauge is not None:
+        msg = "the result is determined up to a gauge"
+        raise NotJudgedError(msg)
+    others = list(derived.option_calls(case))
+    if not others and not (names and arrays):
         msg = "no option of a known meaning"
         raise NotJudgedError(msg)
+    _judge_calls(case, others)
+    if not names or not arrays:
+        return
     ndim = case.operands[arrays[0]].ndim
     takes_none = "axis" not in _declared(case) or _declared(case)["axis"] is None
     for pattern, changed in _other_options(names, case.options, ndim):

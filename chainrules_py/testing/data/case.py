@@ -13,7 +13,7 @@ from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
-from chainrules_py.testing.data.differences import derivative, power_of_two
+from chainrules_py.testing.data.differences import derivative, power_of_two, slopes
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
 
@@ -48,6 +48,8 @@ class Case:
     steps, sizes, sizes_of_result : vector
         How large the operands are around each coordinate, and the result behind the gauge and
         before it, as powers of two: the largest number of the array that it is of.
+    jointly : bool
+        Whether a number of the result is judged only where it is smooth in a random direction too.
     u, w : matrix
         Directions among the inputs, and among the outputs, as columns. In a random one each
         coordinate moves by as much as its operand is large, or weighs as much as its result is
@@ -80,18 +82,20 @@ class Case:
         own = min(max(1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance
         self.few = few
-        self.steps = sizes_of(self.inputs, self.operands)
+        self.steps = sizes_of(self.inputs, self.operands, alike=True)
         self.u = self._directions(self.steps)
         self.pick = self.gauge_matrix(self.raw)
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
         self.w = self._directions(1.0 / self.sizes)
+        self.jointly = False
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
         self._pulled: Any = None
         self._pullback: Any = None
         self._judged: Any = None
+        self.kinks: Any = None  # where the differences do not settle
         self.rounding: Any = None  # 50 times the errors of the differences
 
     def rounding_of(self, half: str, want: Any, tolerance: float) -> Any:
@@ -147,7 +151,7 @@ class Case:
         tolerance : float
             What may differ, relative to the largest of them.
         """
-        natural = np.multiply.outer(rows, columns)
+        natural = np.maximum(np.multiply.outer(rows, columns), 1e-300)
         return natural * (tolerance * scale_of(want / natural) + 16 * self.precision)
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
@@ -171,6 +175,11 @@ class Case:
         """Return the part of a result that is determined, as a vector."""
         seen = y if self.gauge is None else self.gauge(y)
         return value_vector(seen)
+
+    def _there(self, y: Any) -> Any:
+        """Return what is seen of a result elsewhere; NaN if it has another shape there."""
+        seen = self.seen(y)
+        return seen if len(seen) == len(self.sizes) else np.full(len(self.sizes), np.nan)
 
     # -- the two halves, as matrices
 
@@ -247,13 +256,20 @@ class Case:
         """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        f = lambda xs: self.seen(self.call(*xs))
-        sizes = 1.0 / _lengths(u, 1.0 / self.steps)
+        f = lambda xs: self._there(self.call(*xs))
+        sizes = 1.0 / np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
         heights = self.sizes / 16
         columns = [self._along(d, wide, f, s, heights) for d, s in zip(u.T, sizes, strict=True)]
         if not columns:
             return np.zeros((len(self.output_names()), 0)), np.zeros((len(self.output_names()), 0))
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
+
+    def slopes(self, j: int, digits: int) -> tuple[Any, Any, Any]:
+        """Compute the quotients to both sides along an input direction, and their slack."""
+        wide = Coordinates(tuple([widened(x) for x in self.operands]))
+        size = 1.0 / max(_lengths(self.u, 1.0 / self.steps)[j], 1e-300)
+        f = lambda t: self._there(self.call(*wide.moved(t * self.u[:, j])))
+        return slopes(f, size, digits)
 
     def judged(self) -> tuple[Any, Any, str]:
         """Differences, what they may be off by, and which of them say nothing, if any.
@@ -269,12 +285,18 @@ class Case:
             raise NotJudgedError("not smooth here, says the sample")
         if self._judged is None:
             want, error = self.differences()
-            self._judged = self._judge(want, error, self.u)
+            want, allowed, text = self._judge(want, error, self.u)
+            self.kinks = np.isinf(allowed)
+            if self.jointly and want.shape[1]:
+                # Along each coordinate alone it may look smooth, as min(x, y) does where both are 0.
+                allowed = np.where(np.isinf(allowed[:, -1:]), np.inf, allowed)
+            self._judged = want, allowed, text
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
 
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
         natural = np.multiply.outer(self.sizes, _lengths(u, 1.0 / self.steps))
+        natural = np.maximum(natural, 1e-300)
         # Each number by itself, but for rounding in a rule, which the largest beside it decides.
         near = np.abs(want) / natural
         near = np.where(np.isfinite(near), near, 0.0)

@@ -159,14 +159,26 @@ def _key(key: Any) -> str:
     return f".{key}" if isinstance(key, str) else f"[{key!r}]"
 
 
-def sizes_of(of: Coordinates, x: Any) -> Any:
-    """Return, for each coordinate of a value, the largest number of its array, as a power of two."""
-    made = [np.zeros(0)]
+def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
+    """Return, for each coordinate of a value, the largest number of its array, as a power of two.
+
+    Parameters
+    ----------
+    of : Coordinates
+        The coordinates of the value.
+    x : array, number or structure
+        The value.
+    alike : bool
+        Whether what is zero is taken to be as large as the rest, and not 1.
+    """
+    largest, counts = [], []
     for leaf, values in of.leaves(x):
-        finite = np.abs(to_numpy(values)).astype(float)
-        largest = np.max(finite, initial=0.0, where=np.isfinite(finite))
-        made.append(np.full(leaf.size, power_of_two(largest)))
-    return np.concatenate(made)
+        numbers = np.abs(to_numpy(values)).astype(float)
+        largest.append(np.max(numbers, initial=0.0, where=np.isfinite(numbers)))
+        counts.append(leaf.size)
+    if alike and any(largest):
+        largest = [n or max(largest) for n in largest]
+    return np.repeat(power_of_two(np.asarray(largest, dtype=float)), counts)
 
 
 def random_tangent(primal: Any, rng: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["derivative", "power_of_two"]
+__all__ = ["derivative", "power_of_two", "slopes"]
 
 # Powers of two, so that a step is added to an operand without rounding. The later ones are tried if
 # the first disagree: near a singularity, beyond the edge of the domain, or where a function turns
@@ -69,8 +69,9 @@ def derivative(
         warnings.simplefilter("ignore")
         center = f(0.0)
         value = error = np.full_like(center, np.inf)
+        kink: Any = None
         for count, k in enumerate(_STEPS, 1):
-            h = unit * 2.0**-k
+            h = unit * 2.0**-k * _ODD[count % len(_ODD)]
             ahead, behind, far, back = f(h), f(-h), f(2 * h), f(-2 * h)
             found.append((8 * (ahead - behind) - (far - back)) / (12 * h))
             largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
@@ -78,12 +79,52 @@ def derivative(
             bends.append(np.abs(ahead + behind - 2 * center) / h)
             if count < _FIRST:
                 continue
-            value, error = _best(np.asarray(found), np.asarray(noises))
-            bend = _bend(bends, noises, value)
-            done = (error <= _GOOD * _within(value)) | (error <= 4 * noises[0]) | (bend > 0)
-            if np.all(done) or not np.all(np.isfinite(center)):
+            value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
+            good = (error <= _GOOD * _within(value)) | (error <= 4 * noises[0])
+            if kink is None and not np.all(good):
+                h = unit * 2.0**-_FAR
+                there = np.abs(f(h) + f(-h) - 2 * center) / h
+                kink = np.where(there > 32 * largest * _EPS / h, np.fmin(there, bends[-1]), 0.0)
+                kink = np.where(kink > 1e-6 * _within(value), kink, 0.0)
+            if np.all(good if kink is None else good | (kink > 0)):
                 break
-        return value, np.maximum(error, _bend(bends, noises, value))
+            if not np.all(np.isfinite(center)):
+                break
+        return value, error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
+
+
+_ODD = (13 / 16, 11 / 16, 19 / 32)
+"""Factors by which no step is a whole number of waves, as powers of two may be."""
+_FAR = 44
+"""The step, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
+
+
+def slopes(
+    f: Callable[[float], Any], size: float = 1.0, digits: int = 20
+) -> tuple[Any, Any, Any]:
+    """Compute the quotients to both sides of 0, and what rounding and bending make of them.
+
+    Parameters
+    ----------
+    f, size
+        As of `derivative`.
+    digits : int
+        The step is two to the power of minus this, times the size.
+
+    Examples
+    --------
+    >>> left, right, slack = slopes(lambda t: np.abs([t]))
+    >>> left, right
+    (array([-1.]), array([1.]))
+    """
+    h = float(power_of_two(size)) * 2.0**-digits
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        center, ahead, behind = f(0.0), f(h), f(-h)
+        left, right = (center - behind) / h, (ahead - center) / h
+        largest = np.maximum(np.abs(ahead), np.abs(behind))
+        slack = 1e-4 * np.maximum(np.abs(left), np.abs(right)) + 64 * _EPS * largest / h
+    return left, right, slack
 
 
 def _within(value: Any) -> Any:
@@ -95,35 +136,17 @@ def _largest(value: Any) -> float:
     return float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
 
 
-def _bend(bends: list[Any], noises: list[Any], value: Any) -> Any:
-    """Return the jump of the slope at a kink, and of a value over the step at a jump of it.
-
-    From one step to the next the one stays what it is, and the other grows as the step shrinks.
-    Between samples that are farther apart than the waves of a function neither is so.
-    """
-    if len(bends) < _FIRST:
-        return np.zeros_like(value)
-    first, before, last = bends[-_FIRST:]
-    i = len(bends)
-    grown = [2.0 ** (_STEPS[i - 1] - _STEPS[i - 2]), 2.0 ** (_STEPS[i - 2] - _STEPS[i - 3])]
-    stays = _near(last, before) & _near(before, first)
-    grows = _near(last, before * grown[0]) & _near(before, first * grown[1])
-    visible = (last > 1e-6 * _within(value)) & (last > 32 * noises[-1])
-    return np.where((stays | grows) & visible, last, 0.0)
-
-
-def _near(a: Any, b: Any) -> Any:
-    return np.abs(a - b) < 0.1 * b
-
-
-def _best(found: Any, noises: Any) -> tuple[Any, Any]:
+def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     apart = np.abs(np.diff(found, axis=0)) + noises[1:]
-    apart = np.where(np.isfinite(apart), apart, np.inf)
-    # Relative to what they are: where steps are longer than the waves of a function, the quotients
-    # are small and so are their differences, and they agree in nothing.
+    # The second difference over the step shrinks with the step where a function is smooth. It does
+    # not across a kink, nor where steps are longer than the waves of a function.
     size = np.maximum(np.abs(found[1:]), np.abs(found[:-1]))
     size = np.where(np.isfinite(size), size, 0.0)
     floor = 1e-3 * np.max(size, axis=tuple(range(1, size.ndim)), keepdims=True, initial=0.0)
+    rough = (bends[1:] > 0.5 * bends[:-1]) & (bends[1:] > 32 * noises[1:])
+    rough &= bends[1:] > 1e-6 * np.maximum(size, floor)
+    apart = np.where(rough, np.maximum(apart, bends[1:]), apart)
+    apart = np.where(np.isfinite(apart), apart, np.inf)
     with np.errstate(all="ignore"):
         score = np.where(apart == 0.0, 0.0, apart / np.maximum(size, floor))
     score = np.where(np.isnan(score), np.inf, score)
@@ -131,5 +154,3 @@ def _best(found: Any, noises: Any) -> tuple[Any, Any]:
     best = np.where(agree, np.argmin(score, axis=0, keepdims=True), np.argmin(apart, axis=0)[None])
     value = np.take_along_axis(found, best + 1, axis=0)[0]
     return value, np.take_along_axis(apart, best, axis=0)[0]
-
-

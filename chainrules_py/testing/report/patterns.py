@@ -221,11 +221,49 @@ def projection_failure(text: str) -> str:
     return "wrong shape"
 
 
+def _axes_of(b: _Block) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """List the axes of operand and result, each with the matrix's axis and shape that it is in."""
+    for side, of in ((1, b.x), (0, b.y)):
+        if of.is_leaf and of.size and b.want.shape[side] == of.size:
+            parts = of.size // math.prod(of.shape)
+            for k, n in enumerate(of.shape):
+                if n > 1:
+                    yield side, k, (parts, *of.shape)
+
+
+def _rearranged(b: _Block, order: Callable[[Any], Any], side: int, k: int, shape: Any) -> Any:
+    """Take rows or columns of the right Jacobian in another order along one axis; -1 for none."""
+    places = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), k + 1, -1)
+    moved = np.moveaxis(order(places), -1, k + 1).reshape(-1)
+    taken = np.take(b.want, np.maximum(moved, 0), axis=side)
+    return np.where(np.expand_dims(moved < 0, 1 - side), 0.0, taken)
+
+
 def _reversed(b: _Block) -> str:
     for axis in (0, 1):
         if b.want.shape[axis] > 1 and b.equals(np.flip(b.want, axis)):
             return "elements in reverse order"
+    for side, k, shape in _axes_of(b):
+        if b.equals(_rearranged(b, lambda p: p[..., ::-1], side, k, shape)):
+            return f"elements in reverse order along axis {k}"
     return ""
+
+
+def _off_by_one(b: _Block) -> str:
+    """Detect elements that stand one place too far, the last of them first or left out."""
+    for side, k, shape in _axes_of(b):
+        for step in (1, -1):
+            cut = lambda p, step=step: _cut(p, step)
+            for order in (lambda p, step=step: np.roll(p, step, axis=-1), cut):
+                if b.equals(_rearranged(b, order, side, k, shape)):
+                    return f"off by one along axis {k}"
+    return ""
+
+
+def _cut(places: Any, step: int) -> Any:
+    moved = np.roll(places, step, axis=-1)
+    moved[..., 0 if step > 0 else -1] = -1
+    return moved
 
 
 def _one_element(b: _Block) -> str:
@@ -258,9 +296,10 @@ _MISTAKES: tuple[Callable[[_Block], str], ...] = (
     _conjugated,
     _overwritten,
     _transposed,
+    _reversed,
+    _off_by_one,
     _one_element,
     _some,
-    _reversed,
 )
 
 
@@ -277,6 +316,21 @@ def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[in
         if part.size:
             block = _Block(have[:, s], want[:, s], allowed[:, s], part, case.raw, gathers)
             yield number, block
+
+
+def _swapped(case: Case, blocks: dict[int, _Block], names: dict[int, str]) -> str:
+    """Detect that operands have each other's derivatives."""
+    wrong = [i for i in names if names[i] in ("wrong numbers", "transposed") or "factor" in names[i]]
+    for i in wrong:
+        for k in wrong:
+            if i < k and _close_to(blocks[i], blocks[k]) and _close_to(blocks[k], blocks[i]):
+                operands = case.operand_names()
+                return f"swapped operands {operands[i]} and {operands[k]}"
+    return ""
+
+
+def _close_to(a: _Block, b: _Block) -> bool:
+    return a.have.shape == b.want.shape and _close(a.have, b.want)
 
 
 def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
@@ -300,6 +354,8 @@ def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
             names[number] = next((n for m in _MISTAKES if (n := m(block))), "wrong numbers")
     if not names:
         return ""
+    if swapped := _swapped(case, blocks, names):
+        return swapped
     if len(blocks) == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
         return next(iter(names.values()))
     operands = case.operand_names()

@@ -86,12 +86,15 @@ class Finding:
         What is wrong, or why it cannot be judged.
     pattern : str
         What is wrong in a few words: "factor 2", "transposed", "cotangent mutated".
+    operands : tuple
+        Of the call that was judged, where that is another one than the call that was given.
     """
 
     check: str
     verdict: str
     text: str = ""
     pattern: str = ""
+    operands: tuple[Any, ...] = ()
 
 
 @final

@@ -1,0 +1,268 @@
+"""Calls derived from one: other points, shapes and options, from its operands and signature alone.
+
+Each is one more call of the function that a person would expect its rule to be right for. What the
+function itself does not take is left out.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.values import value_vector
+
+__all__ = ["Call", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
+
+
+class Call(NamedTuple):
+    """Call of the same function that is judged besides the one that was given.
+
+    Attributes
+    ----------
+    name : str
+        What is special about it; what is wrong there is "wrong only for" it.
+    operands, options
+        The call.
+    """
+
+    name: str
+    operands: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+# ------------------------------------------------------------------------------ other points
+
+
+def _is_float_array(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype.kind in "fc"
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) in (float, complex)
+
+
+def _floating(case: Case) -> list[int]:
+    return [i for i, x in enumerate(case.operands) if _is_float_array(x) or _is_number(x)]
+
+
+def _changed(case: Case, change: Callable[[Any], Any], places: Iterable[int]) -> tuple[Any, ...]:
+    chosen = set(places)
+    return tuple(
+        [
+            _as(x, change(np.asarray(x))) if i in chosen else x
+            for i, x in enumerate(case.operands)
+        ]
+    )
+
+
+def _as(x: Any, values: Any) -> Any:
+    return np.asarray(values, x.dtype) if isinstance(x, np.ndarray) else type(x)(values)
+
+
+def point_calls(case: Case) -> Iterator[Call]:
+    """Other numbers of the same shapes: elsewhere, negated, large and small, rolled, at zeros."""
+    places = _floating(case)
+    if not places:
+        return
+    rng = np.random.default_rng(7)
+    shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
+    yield _call(case, "another point", shaken, places)
+    yield _call(case, "negative operands", np.negative, places)
+    yield _call(case, "positive operands", np.abs, places)
+    for factor, name in ((30.0, "large operands"), (1000.0, "large operands")):
+        yield _call(case, name, lambda x, factor=factor: factor * x, places)
+    for factor in (1e-3, 1e-9):
+        yield _call(case, "small operands", lambda x, factor=factor: factor * x, places)
+    for i in places:
+        x = case.operands[i]
+        if len(places) > 1:
+            yield _call(case, f"another sign of argument {i + 1}", np.negative, [i])
+        if _is_float_array(x) and x.size > 1:
+            roll = lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)
+            yield _call(case, "another order of the elements", roll, [i])
+        yield _call(case, "all zeros", np.zeros_like, [i])
+        if _is_float_array(x) and x.size > 2:
+            yield _call(case, "two zeros", _with_two_zeros, [i])
+        if _is_float_array(x) and x.size > 1:
+            yield _call(case, "ties", _with_tie, [i])
+    yield from _same_twice(case)
+
+
+def _call(
+    case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]
+) -> Call:
+    return Call(name, _changed(case, change, places), case.options)
+
+
+def _with_two_zeros(x: Any) -> Any:
+    x = x.copy()
+    x.reshape(-1)[[0, -1]] = 0
+    return x
+
+
+def _with_tie(x: Any) -> Any:
+    """Copy the largest and the least number to their neighbours."""
+    flat = x.reshape(-1).copy()
+    order = np.argsort(np.abs(flat) if flat.dtype.kind == "c" else flat, kind="stable")
+    flat[order[-2]] = flat[order[-1]]
+    if flat.size > 3:
+        flat[order[1]] = flat[order[0]]
+    return flat.reshape(x.shape)
+
+
+def _same_twice(case: Case) -> Iterator[Call]:
+    """Give one object for two operands that are alike."""
+    xs = case.operands
+    for i, x in enumerate(xs):
+        for k in range(i + 1, len(xs)):
+            alike = _is_float_array(x) and _is_float_array(xs[k]) and x.shape == xs[k].shape
+            if alike and x.dtype == xs[k].dtype:
+                yield Call("the same object twice", (*xs[:k], x, *xs[k + 1 :]), case.options)
+                return
+
+
+# ------------------------------------------------------------------------------ other shapes
+
+
+def shape_calls(case: Case) -> Iterator[Call]:
+    """Other shapes: one axis more, one element fewer and more, one operand more; other indices."""
+    xs = case.operands
+    arrays = [i for i, x in enumerate(xs) if _is_float_array(x) and x.ndim]
+    if arrays:
+        stacked = lambda x: np.stack([x, 1.125 * x])
+        yield _call(case, "a leading axis", stacked, arrays)
+        if len(arrays) > 1:
+            yield _call(case, f"a leading axis of argument {arrays[0] + 1}", stacked, arrays[:1])
+        for name, cut in (
+            ("one element fewer", lambda x: x[..., :-1]),
+            ("one row fewer", lambda x: x[:-1]),
+            ("one element more", lambda x: np.concatenate([x, 1.125 * x[..., -1:]], axis=-1)),
+            ("one row more", lambda x: np.concatenate([x, 1.125 * x[-1:]], axis=0)),
+        ):
+            if all(xs[i].size for i in arrays):
+                yield _call(case, f"another shape: {name}", cut, arrays)
+        for i in arrays if len(xs) > 1 else ():
+            if xs[i].size:
+                number = type(xs[i].reshape(-1)[0].item())(xs[i].reshape(-1)[0])
+                operands = (*xs[:i], number, *xs[i + 1 :])
+                yield Call(f"a number for argument {i + 1}", operands, case.options)
+    yield from _index_calls(case)
+    variadic = getattr(case.f, "variadic", None)
+    if variadic is not None and xs and _is_float_array(xs[-1]):
+        yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
+
+
+def _index_calls(case: Case) -> Iterator[Call]:
+    """Whole numbers that may be indices, repeated and from the end."""
+    xs = case.operands
+    lengths = {n for x in xs if _is_float_array(x) for n in x.shape}
+    for i, x in enumerate(xs):
+        if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size or x.min() < 0:
+            continue
+        repeated = x.copy()
+        repeated.reshape(-1)[:] = x.reshape(-1)[0]
+        yield Call("a repeated index", (*xs[:i], repeated, *xs[i + 1 :]), case.options)
+        for n in lengths:
+            if x.max() < n:
+                operands = (*xs[:i], x - n, *xs[i + 1 :])
+                if _same_value(case, operands):
+                    yield Call("a negative index", operands, case.options)
+
+
+def _same_value(case: Case, operands: tuple[Any, ...]) -> bool:
+    try:
+        y = case.f(*operands, **case.options)
+    except Exception:
+        return False
+    have, want = value_vector(y), value_vector(case.y)
+    return have.shape == want.shape and bool(np.array_equal(have, want, equal_nan=True))
+
+
+# ---------------------------------------------------------------------------- whole numbers
+
+
+def whole_number_calls(case: Case) -> Iterator[Call]:
+    """The same numbers as floating-point ones, where they are whole and need not be."""
+    places = [i for i, x in enumerate(case.operands) if _is_whole(x)]
+    for chosen in {tuple(places), *[(i,) for i in places]} if places else ():
+        operands = tuple(
+            [_floating_number(x) if i in chosen else x for i, x in enumerate(case.operands)]
+        )
+        y = _value(case, operands)
+        if y is not None and np.allclose(y, _numbers(case.y), rtol=1e-6, equal_nan=True):
+            yield Call("", operands, case.options)
+
+
+def _is_whole(x: Any) -> bool:
+    return type(x) is int or (type(x) is np.ndarray and x.dtype.kind in "iu")
+
+
+def _floating_number(x: Any) -> Any:
+    return float(x) if type(x) is int else x.astype(np.float64)
+
+
+def _numbers(y: Any) -> Any:
+    try:
+        return np.asarray(y, dtype=complex)
+    except (TypeError, ValueError):
+        return value_vector(y)
+
+
+def _value(case: Case, operands: tuple[Any, ...]) -> Any:
+    try:
+        y = _numbers(case.f(*operands, **case.options))
+    except Exception:
+        return None
+    return y if y.shape == _numbers(case.y).shape else None
+
+
+# ---------------------------------------------------------------------------------- options
+
+_KNOWN = ("axis", "keepdims")
+_PROMISES = ("_", "assume", "symmetric", "hermitian", "overwrite", "check", "unique", "sorted")
+"""How options are called that say of the operands what only who calls can know."""
+
+
+def option_calls(case: Case) -> Iterator[Call]:
+    """Other values of the options, by the type of their default and by their annotation."""
+    for name, default in _declared(case).items():
+        if name in _KNOWN or name.startswith(_PROMISES):
+            continue
+        given = case.options.get(name, default)
+        for value in _other_values(case.f, name, given):
+            options = {**case.options, name: value}
+            yield Call(f"{name}={value!r}", case.operands, options)
+
+
+def _declared(case: Case) -> Mapping[str, Any]:
+    return case.f.options if isinstance(case.f, Primitive) else case.options
+
+
+def _other_values(f: Any, name: str, given: Any) -> list[Any]:
+    if type(given) is bool:
+        return [not given]
+    if type(given) is int:
+        return [value for value in (given + 1, given - 1, -given or -1) if value != given]
+    if type(given) is float:
+        return [given + 0.5, 2.0 * given] if given else [0.5]
+    return [value for value in _literals(f, name) if value != given]
+
+
+def _literals(f: Any, name: str) -> list[Any]:
+    """Find the values that an annotation lists: ``mode: Literal["full", "same"]``."""
+    try:
+        hints = typing.get_type_hints(getattr(f, "__wrapped__", f))
+    except Exception:
+        return []
+    return [value for value in _listed(hints.get(name)) if value is not None]
+
+
+def _listed(annotation: Any) -> list[Any]:
+    if typing.get_origin(annotation) is typing.Literal:
+        return list(typing.get_args(annotation))
+    return [value for part in typing.get_args(annotation) for value in _listed(part)]

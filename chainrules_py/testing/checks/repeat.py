@@ -1,0 +1,115 @@
+"""The checks of what a call leaves behind: in the function, in random state, and in later calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.errors import ChainRulesError
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.values import fingerprint
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+
+__all__ = ["check_nan_entries", "check_random", "check_state"]
+
+
+def check_state(case: Case) -> None:
+    """Check that calls of the function elsewhere change nothing of what a rule gives here."""
+    moved = case.inputs.moved(case.u[:, -1] / 8)
+    if case.has_push:
+        before = case.push(case.u[:, -1])[1]
+        _elsewhere(case, moved)
+        if not _equal(case.push(case.u[:, -1])[1], before):
+            msg = "the push is another one after the function was called elsewhere"
+            raise WrongError(msg, "state between calls")
+    if case.has_pull:
+        _, pullback = case.pullback()
+        y_bar = case.cotangent(case.w[:, -1])
+        before = fingerprint_of(pullback(y_bar))
+        _elsewhere(case, moved)
+        if fingerprint_of(pullback(y_bar)) != before:
+            msg = "a pullback gives something else after the function was called elsewhere"
+            raise WrongError(msg, "state between calls")
+
+
+def check_random(case: Case) -> None:
+    """Check that a call gives the same again, and draws nothing."""
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        if not _equal(case.call(*case.operands), case.y):
+            msg = "two calls with the same operands give two values"
+            raise WrongError(msg, "random function")
+        drawn = _words(np.random.get_state()) != _words(state)  # noqa: NPY002
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+    if drawn:
+        msg = "the function draws from the global random state, so that its rule cannot know"
+        raise WrongError(msg, "random function")
+
+
+def _words(state: Any) -> tuple[Any, ...]:
+    return (state[1].tobytes(), *state[2:])
+
+
+def _elsewhere(case: Case, moved: Any) -> None:
+    """Call the rule at another point, and use what it gives."""
+    other = Case.__new__(Case)
+    other.__dict__.update(vars(case), operands=tuple(moved), _pullback=None)
+    try:
+        if case.has_push:
+            other.push(case.u[:, -1])
+        if case.has_pull:
+            y, pullback = other.pullback()
+            if type(y) is type(case.y) and getattr(y, "shape", None) == getattr(
+                case.y, "shape", None
+            ):
+                pullback(case.cotangent(case.w[:, -1]))
+    except ChainRulesError:
+        return
+    except (ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
+        return  # the function does not take that point
+
+
+def fingerprint_of(ts: tuple[Any, ...]) -> list[Any]:
+    """Every byte of several cotangents."""
+    return [fingerprint(t) for t in ts]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(fingerprint(a) == fingerprint(b))
+
+
+def check_nan_entries(case: Case) -> None:
+    """Check that one NaN among the operands leaves derivatives finite where the value is finite."""
+    judged = False
+    for i, (x, part) in enumerate(zip(case.operands, case.parts, strict=True)):
+        if type(x) is not np.ndarray or part.kind != "real" or x.size < 2 or case.pick is not None:
+            continue
+        holed = x.copy()
+        holed.reshape(-1)[0] = np.nan
+        operands = (*case.operands[:i], holed, *case.operands[i + 1 :])
+        judged = _check_finite(case, operands, i) or judged
+    if not judged:
+        msg = "no operand may have a NaN, or all of the result is NaN then"
+        raise NotJudgedError(msg)
+
+
+def _check_finite(case: Case, operands: tuple[Any, ...], i: int) -> bool:
+    try:
+        y = case.call(*operands)
+        other = Case(case.f, operands, case.options, None, False, 0, None, few=True)
+    except Exception:
+        return False
+    values = case.raw.vector(y) if case.raw.size == other.raw.size else np.full(1, np.nan)
+    if not np.all(np.isfinite(values)) or not values.size:
+        return False
+    if case.has_pull:
+        bars = other.bars_vector(other.bars())
+        if not np.all(np.isfinite(bars)):
+            msg = f"the value is finite with a NaN in argument {i + 1}, and the pull is not"
+            raise WrongError(msg, "NaN where the value is finite", call=(operands, case.options))
+    if case.has_push and np.any(np.isnan(other.pushed())):
+        msg = f"the value is finite with a NaN in argument {i + 1}, and the push is not"
+        raise WrongError(msg, "NaN where the value is finite", call=(operands, case.options))
+    return True
