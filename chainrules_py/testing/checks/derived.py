@@ -16,7 +16,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import value_vector
 
-__all__ = ["Call", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
+__all__ = ["AT_KINKS", "Call", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
 
 
 class Call(NamedTuple):
@@ -33,6 +33,10 @@ class Call(NamedTuple):
     name: str
     operands: tuple[Any, ...]
     options: dict[str, Any]
+
+
+AT_KINKS = ("all zeros", "two zeros", "ties", "the same object twice")
+"""Calls at which a right rule may have any of several derivatives."""
 
 
 # ------------------------------------------------------------------------------ other points

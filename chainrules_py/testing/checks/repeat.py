@@ -16,6 +16,7 @@ __all__ = ["check_nan_entries", "check_random", "check_state"]
 
 def check_state(case: Case) -> None:
     """Check that calls of the function elsewhere change nothing of what a rule gives here."""
+    _check_alias(case)
     moved = case.inputs.moved(case.u[:, -1] / 8)
     if case.has_push:
         before = case.push(case.u[:, -1])[1]
@@ -31,6 +32,18 @@ def check_state(case: Case) -> None:
         if fingerprint_of(pullback(y_bar)) != before:
             msg = "a pullback gives something else after the function was called elsewhere"
             raise WrongError(msg, "state between calls")
+
+
+def _check_alias(case: Case) -> None:
+    """Check that a rule's value shares memory with operands only where the function's does."""
+    values = [case.kept_pullback()[0]] if case.has_pull else []
+    values += [case.push(case.u[:, -1])[0]] if case.has_push else []
+    for y in values:
+        for x in case.operands:
+            arrays = type(x) is np.ndarray and type(y) is np.ndarray is type(case.y)
+            if arrays and np.shares_memory(x, y) and not np.shares_memory(x, case.y):
+                msg = "the rule's value is the memory of an operand, and the function's is not"
+                raise WrongError(msg, "aliased value")
 
 
 def check_random(case: Case) -> None:

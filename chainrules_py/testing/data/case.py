@@ -48,6 +48,8 @@ class Case:
     steps, sizes, sizes_of_result : vector
         How large the operands are around each coordinate, and the result behind the gauge and
         before it, as powers of two: the largest number of the array that it is of.
+    slack : float
+        What numbers may differ by that are equal but for rounding, relative to the largest of them.
     jointly : bool
         Whether a number of the result is judged only where it is smooth in a random direction too.
     u, w : matrix
@@ -67,6 +69,7 @@ class Case:
         tolerance: float | None,
         *,
         few: bool = False,
+        derived: bool = False,
     ) -> None:
         self.f, self.operands = unbind(f, operands)
         self.options = options
@@ -79,7 +82,9 @@ class Case:
         self.inputs = Coordinates(self.operands)
         self.raw = Coordinates(self.y)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
-        own = min(max(1e-8, 1e4 * self.precision), 3e-2)
+        # A call that nobody chose may lie where a function is badly conditioned.
+        self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
+        own = min(max(1e-5 if derived else 1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance
         self.few = few
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
@@ -271,6 +276,15 @@ class Case:
         f = lambda t: self._there(self.call(*wide.moved(t * self.u[:, j])))
         return slopes(f, size, digits)
 
+    def is_vertical(self, j: int) -> Any:
+        """Tell for each number of the result if its quotients grow without end, or are none.
+
+        So they do at a jump and at a vertical tangent, and are none at the edge of a domain.
+        """
+        near, nearer = self.slopes(j, 20), self.slopes(j, 30)
+        steep = [np.maximum(np.abs(left), np.abs(right)) for left, right, _ in (near, nearer)]
+        return ~(np.isfinite(steep[0]) & np.isfinite(steep[1])) | (steep[1] > 8 * steep[0])
+
     def judged(self) -> tuple[Any, Any, str]:
         """Differences, what they may be off by, and which of them say nothing, if any.
 
@@ -289,10 +303,22 @@ class Case:
             self.kinks = np.isinf(allowed)
             if self.jointly and want.shape[1]:
                 # Along each coordinate alone it may look smooth, as min(x, y) does where both are 0.
-                allowed = np.where(np.isinf(allowed[:, -1:]), np.inf, allowed)
+                rough = np.isinf(allowed[:, -1:]) | ~self._is_linear(want, allowed)
+                allowed = np.where(rough, np.inf, allowed)
             self._judged = want, allowed, text
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
+
+    def _is_linear(self, want: Any, allowed: Any) -> Any:
+        """Tell for each number of the result if the differences are those of a linear map."""
+        n = self.u.shape[0]
+        if self.u.shape[1] != n + 1:
+            return np.ones((len(want), 1), dtype=bool)
+        parts, whole = want[:, :n] * self.u[:, n], want[:, n]
+        with np.errstate(all="ignore"):
+            apart = np.abs(np.sum(parts, axis=1) - whole)
+            near = 1e-5 * np.sum(np.abs(parts), axis=1) + 100 * allowed[:, n]
+        return (apart <= near)[:, None]
 
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
         natural = np.multiply.outer(self.sizes, _lengths(u, 1.0 / self.steps))

@@ -82,7 +82,26 @@ def _single(b: _Block) -> str:
 
 
 def _factor(b: _Block) -> str:
-    return _ratio_name(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
+    name = _ratio_name(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
+    lengths = {n for n in (*b.x.shape, *b.y.shape) if n > 1} | {b.x.size, b.y.size}
+    for n in sorted(lengths - {0, 1}):
+        if name == f"factor 1/{n}":
+            return f"{name} (mean instead of sum?)"
+        if name == f"factor {n}" and n > 2:
+            return f"{name} (sum instead of mean?)"
+    return name
+
+
+def _imaginary(b: _Block) -> str:
+    """Detect that imaginary parts alone are missing, of what goes in or of what comes out."""
+    wrong = b.is_wrong
+    if np.any(b.have[wrong]) or not np.any(b.have):
+        return ""
+    rows, columns = _imaginary_signs(b.y) < 0, _imaginary_signs(b.x) < 0
+    for of, signs, places in ((b.x, columns, wrong.any(axis=0)), (b.y, rows, wrong.any(axis=1))):
+        if of.kind == "complex" and len(signs) == len(places) and not np.any(places & ~signs):
+            return "imaginary part missing"
+    return ""
 
 
 _CONSTANTS = {
@@ -293,6 +312,7 @@ _MISTAKES: tuple[Callable[[_Block], str], ...] = (
     _single,
     _missing_sum,
     _factor,
+    _imaginary,
     _conjugated,
     _overwritten,
     _transposed,
