@@ -35,7 +35,7 @@ class Call(NamedTuple):
     options: dict[str, Any]
 
 
-AT_KINKS = ("all zeros", "two zeros", "ties", "the same object twice")
+AT_KINKS = ("all zeros", "two zeros", "ties", "the same object twice", "positive operands")
 """Calls at which a right rule may have any of several derivatives."""
 
 
@@ -76,12 +76,17 @@ def point_calls(case: Case) -> Iterator[Call]:
     rng = np.random.default_rng(7)
     shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
     yield _call(case, "another point", shaken, places)
+    if not case.options.keys() & _TOLERANCES:  # what iterates may not come there
+        for factor in (30.0, 1000.0):
+            yield _call(case, "large operands", lambda x, factor=factor: factor * x, places)
+        for factor in (1e-3, 1e-9):
+            yield _call(case, "small operands", lambda x, factor=factor: factor * x, places)
+    yield from _same_twice(case)
+    # What is sorted may have to be.
+    places = [i for i in places if not _is_sorted(case.operands[i])]
     yield _call(case, "negative operands", np.negative, places)
-    yield _call(case, "positive operands", np.abs, places)
-    for factor, name in ((30.0, "large operands"), (1000.0, "large operands")):
-        yield _call(case, name, lambda x, factor=factor: factor * x, places)
-    for factor in (1e-3, 1e-9):
-        yield _call(case, "small operands", lambda x, factor=factor: factor * x, places)
+    real = [i for i in places if case.parts[i].kind == "real"]
+    yield _call(case, "positive operands", np.abs, real)
     for i in places:
         x = case.operands[i]
         if len(places) > 1:
@@ -94,13 +99,25 @@ def point_calls(case: Case) -> Iterator[Call]:
             yield _call(case, "two zeros", _with_two_zeros, [i])
         if _is_float_array(x) and x.size > 1:
             yield _call(case, "ties", _with_tie, [i])
-    yield from _same_twice(case)
 
 
 def _call(
     case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]
 ) -> Call:
     return Call(name, _changed(case, change, places), case.options)
+
+
+_TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
+
+
+def _is_sorted(x: Any) -> bool:
+    return (
+        isinstance(x, np.ndarray)
+        and x.dtype.kind == "f"
+        and x.ndim > 0
+        and x.shape[-1] > 1
+        and bool(np.all(np.diff(x, axis=-1) > 0))
+    )
 
 
 def _with_two_zeros(x: Any) -> Any:
@@ -139,14 +156,15 @@ def shape_calls(case: Case) -> Iterator[Call]:
     arrays = [i for i, x in enumerate(xs) if _is_float_array(x) and x.ndim]
     if arrays:
         stacked = lambda x: np.stack([x, 1.125 * x])
-        yield _call(case, "a leading axis", stacked, arrays)
-        if len(arrays) > 1:
-            yield _call(case, f"a leading axis of argument {arrays[0] + 1}", stacked, arrays[:1])
+        for name, chosen in (("a leading axis", arrays), *_leading(arrays)):
+            made = _call(case, name, stacked, chosen)
+            if _is_stack(case, made.operands):
+                yield made
         for name, cut in (
             ("one element fewer", lambda x: x[..., :-1]),
             ("one row fewer", lambda x: x[:-1]),
-            ("one element more", lambda x: np.concatenate([x, 1.125 * x[..., -1:]], axis=-1)),
-            ("one row more", lambda x: np.concatenate([x, 1.125 * x[-1:]], axis=0)),
+            ("one element more", lambda x: np.concatenate([x, _next(x[..., -1:])], axis=-1)),
+            ("one row more", lambda x: np.concatenate([x, _next(x[-1:])], axis=0)),
         ):
             if all(xs[i].size for i in arrays):
                 yield _call(case, f"another shape: {name}", cut, arrays)
@@ -159,6 +177,31 @@ def shape_calls(case: Case) -> Iterator[Call]:
     variadic = getattr(case.f, "variadic", None)
     if variadic is not None and xs and _is_float_array(xs[-1]):
         yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
+
+
+def _next(last: Any) -> Any:
+    """Make up the numbers behind the last: greater, and no multiple of them."""
+    waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
+    return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
+
+
+def _leading(arrays: list[int]) -> list[tuple[str, list[int]]]:
+    first = f"a leading axis of argument {arrays[0] + 1}"
+    return [(first, arrays[:1])] if len(arrays) > 1 else []
+
+
+def _is_stack(case: Case, operands: tuple[Any, ...]) -> bool:
+    """Tell whether a call with a leading axis computes the calls without it."""
+    try:
+        y = case.f(*operands, **case.options)
+    except Exception:
+        return False
+    shape = getattr(case.y, "shape", None)
+    return (
+        shape is not None
+        and getattr(y, "shape", None) == (2, *shape)
+        and np.allclose(np.asarray(y[0]), np.asarray(case.y), rtol=1e-6, equal_nan=True)
+    )
 
 
 def _index_calls(case: Case) -> Iterator[Call]:

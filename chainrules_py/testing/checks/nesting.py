@@ -157,4 +157,11 @@ def second_derivative(
     loss: Loss, engine: Any, w: Any, derivative: Callable[..., Any]
 ) -> tuple[Any, Any]:
     """Compute the Hessian times w by differences of the gradient, with the error of that."""
-    return derivative(lambda t: loss.gradient(engine, loss.moved(t * np.asarray(w))))  # type: ignore[no-any-return]
+
+    def gradient(t: float) -> Any:
+        try:
+            return loss.gradient(engine, loss.moved(t * np.asarray(w)))
+        except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+            return np.full(loss.inputs.size, np.nan)  # outside the domain
+
+    return derivative(gradient)  # type: ignore[no-any-return]

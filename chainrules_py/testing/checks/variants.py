@@ -162,6 +162,10 @@ def _judge_variant(
             return
         call = operands, options
         varied.jointly = not few
+        if not few and not varied.is_continuous:
+            return
+        if "large" in name:
+            varied.slack = varied.tolerance = max(varied.slack, 5e-2)
         varied.has_push, varied.has_pull = case.has_push, case.has_pull
         try:
             for check in (check_types, check_value, check_push, check_adjoint):
@@ -177,7 +181,7 @@ def _judge_variant(
             msg = f"the function is smooth here, and its rule raises LinAlgError: {error}"
             raise WrongError(msg, f"{name} (raises LinAlgError)".strip(), call=call) from error
         except WrongError as wrong:
-            if "large" in name and wrong.pattern == "NaN":
+            if "large" in name and wrong.pattern.startswith("NaN"):
                 return  # what overflows on the way to a finite number
             inner = (diagnose(varied)[0] if wrong.derivative else "") or wrong.pattern
             if not name or inner == "NaN at a kink":
@@ -193,7 +197,10 @@ def _judge_variant(
 
 
 def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
-    """Judge derived calls, each of them once."""
+    """Judge derived calls, each of them once; in half precision there is little to be seen."""
+    if case.precision > 1e-4:
+        msg = "operands are in half precision"
+        raise NotJudgedError(msg)
     seen = [case.operands]
     for name, operands, options in calls:
         if options == case.options:

@@ -89,6 +89,10 @@ class Case:
         self.few = few
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
         self.u = self._directions(self.steps)
+        if derived and not few and 0 < len(self.steps) <= SMALL:
+            # Where numbers are equal they stay so if all of them move alike.
+            together = np.full((len(self.steps), 1), np.max(self.steps))
+            self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
         self.pick = self.gauge_matrix(self.raw)
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
@@ -181,9 +185,12 @@ class Case:
         seen = y if self.gauge is None else self.gauge(y)
         return value_vector(seen)
 
-    def _there(self, y: Any) -> Any:
-        """Return what is seen of a result elsewhere; NaN if it has another shape there."""
-        seen = self.seen(y)
+    def _there(self, operands: Any) -> Any:
+        """Return what is seen of the result elsewhere; NaN if it is none, or of another shape."""
+        try:
+            seen = self.seen(self.call(*operands))
+        except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+            return np.full(len(self.sizes), np.nan)
         return seen if len(seen) == len(self.sizes) else np.full(len(self.sizes), np.nan)
 
     # -- the two halves, as matrices
@@ -261,7 +268,7 @@ class Case:
         """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        f = lambda xs: self._there(self.call(*xs))
+        f = self._there
         sizes = 1.0 / np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
         heights = self.sizes / 16
         columns = [self._along(d, wide, f, s, heights) for d, s in zip(u.T, sizes, strict=True)]
@@ -273,7 +280,7 @@ class Case:
         """Compute the quotients to both sides along an input direction, and their slack."""
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
         size = 1.0 / max(_lengths(self.u, 1.0 / self.steps)[j], 1e-300)
-        f = lambda t: self._there(self.call(*wide.moved(t * self.u[:, j])))
+        f = lambda t: self._there(wide.moved(t * self.u[:, j]))
         return slopes(f, size, digits)
 
     def is_vertical(self, j: int) -> Any:
@@ -284,6 +291,13 @@ class Case:
         near, nearer = self.slopes(j, 20), self.slopes(j, 30)
         steep = [np.maximum(np.abs(left), np.abs(right)) for left, right, _ in (near, nearer)]
         return ~(np.isfinite(steep[0]) & np.isfinite(steep[1])) | (steep[1] > 8 * steep[0])
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the result a very small step away is nearly the same."""
+        wide = Coordinates(tuple([widened(x) for x in self.operands]))
+        near = self._there(wide.moved(2.0**-30 * self.u[:, -1]))
+        return bool(np.all(np.abs(near - self.seen(self.y)) <= 1e-4 * self.sizes))
 
     def judged(self) -> tuple[Any, Any, str]:
         """Differences, what they may be off by, and which of them say nothing, if any.
@@ -303,8 +317,9 @@ class Case:
             self.kinks = np.isinf(allowed)
             if self.jointly and want.shape[1]:
                 # Along each coordinate alone it may look smooth, as min(x, y) does where both are 0.
-                rough = np.isinf(allowed[:, -1:]) | ~self._is_linear(want, allowed)
-                allowed = np.where(rough, np.inf, allowed)
+                single = np.count_nonzero(self.u, axis=0) <= 1
+                rough = np.isinf(allowed[:, -1:]) & single[None, :]
+                allowed = np.where(rough | ~self._is_linear(want, allowed), np.inf, allowed)
             self._judged = want, allowed, text
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
@@ -312,12 +327,12 @@ class Case:
     def _is_linear(self, want: Any, allowed: Any) -> Any:
         """Tell for each number of the result if the differences are those of a linear map."""
         n = self.u.shape[0]
-        if self.u.shape[1] != n + 1:
+        if self.u.shape[1] <= n:
             return np.ones((len(want), 1), dtype=bool)
-        parts, whole = want[:, :n] * self.u[:, n], want[:, n]
+        parts, whole = want[:, :n] * self.u[:, -1], want[:, -1]
         with np.errstate(all="ignore"):
             apart = np.abs(np.sum(parts, axis=1) - whole)
-            near = 1e-5 * np.sum(np.abs(parts), axis=1) + 100 * allowed[:, n]
+            near = 1e-5 * np.sum(np.abs(parts), axis=1) + 100 * allowed[:, -1]
         return (apart <= near)[:, None]
 
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:

@@ -80,12 +80,12 @@ def derivative(
             if count < _FIRST:
                 continue
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
-            good = (error <= _GOOD * _within(value)) | (error <= 4 * noises[0])
+            good = (error <= _GOOD * _within(value)) | (error <= 8 * noises[0])
             if kink is None and not np.all(good):
-                h = unit * 2.0**-_FAR
-                there = np.abs(f(h) + f(-h) - 2 * center) / h
-                kink = np.where(there > 32 * largest * _EPS / h, np.fmin(there, bends[-1]), 0.0)
-                kink = np.where(kink > 1e-6 * _within(value), kink, 0.0)
+                there, nearer = [_bend_at(f, unit * 2.0**-k, center) for k in (_FAR, _FAR + 2)]
+                visible = there > 32 * largest * _EPS / (unit * 2.0**-_FAR)
+                visible &= (nearer > 0.5 * there) & (there > 1e-6 * _within(value))
+                kink = np.where(visible, there, 0.0)
             if np.all(good if kink is None else good | (kink > 0)):
                 break
             if not np.all(np.isfinite(center)):
@@ -95,8 +95,12 @@ def derivative(
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
 """Factors by which no step is a whole number of waves, as powers of two may be."""
-_FAR = 44
+_FAR = 42
 """The step, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
+
+
+def _bend_at(f: Callable[[float], Any], h: float, center: Any) -> Any:
+    return np.abs(f(h) + f(-h) - 2 * center) / h
 
 
 def slopes(
@@ -150,7 +154,15 @@ def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         score = np.where(apart == 0.0, 0.0, apart / np.maximum(size, floor))
     score = np.where(np.isnan(score), np.inf, score)
-    agree = np.min(score, axis=0, keepdims=True) < 1e-3
-    best = np.where(agree, np.argmin(score, axis=0, keepdims=True), np.argmin(apart, axis=0)[None])
+    # Of what is nothing but rounding the longest step has least.
+    least = np.argmin(apart, axis=0, keepdims=True)
+    is_noise = np.min(apart, axis=0, keepdims=True) <= 8 * np.take_along_axis(
+        noises[1:], least, axis=0
+    )
+    best = np.where(
+        is_noise & (np.min(score, axis=0, keepdims=True) > 1e-3),
+        least,
+        np.argmin(score, axis=0, keepdims=True),
+    )
     value = np.take_along_axis(found, best + 1, axis=0)[0]
     return value, np.take_along_axis(apart, best, axis=0)[0]
