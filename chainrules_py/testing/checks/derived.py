@@ -16,7 +16,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import value_vector
 
-__all__ = ["AT_KINKS", "Call", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
+__all__ = ["AT_KINKS", "Call", "is_sorted", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
 
 
 class Call(NamedTuple):
@@ -83,7 +83,7 @@ def point_calls(case: Case) -> Iterator[Call]:
             yield _call(case, "small operands", lambda x, factor=factor: factor * x, places)
     yield from _same_twice(case)
     # What is sorted may have to be.
-    places = [i for i in places if not _is_sorted(case.operands[i])]
+    places = [i for i in places if not is_sorted(case.operands[i])]
     yield _call(case, "negative operands", np.negative, places)
     real = [i for i in places if case.parts[i].kind == "real"]
     yield _call(case, "positive operands", np.abs, real)
@@ -110,7 +110,8 @@ def _call(
 _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
 
 
-def _is_sorted(x: Any) -> bool:
+def is_sorted(x: Any) -> bool:
+    """Tell whether the numbers along the last axis increase, as they may have to."""
     return (
         isinstance(x, np.ndarray)
         and x.dtype.kind == "f"

@@ -48,6 +48,8 @@ class Case:
     steps, sizes, sizes_of_result : vector
         How large the operands are around each coordinate, and the result behind the gauge and
         before it, as powers of two: the largest number of the array that it is of.
+    settling : float
+        How well differences have to be known, relative to the largest beside them.
     slack : float
         What numbers may differ by that are equal but for rounding, relative to the largest of them.
     jointly : bool
@@ -84,6 +86,7 @@ class Case:
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
         # A call that nobody chose may lie where a function is badly conditioned.
         self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
+        self.settling = min(max(1e-4, 1e4 * self.precision), 3e-2)
         own = min(max(1e-5 if derived else 1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance
         self.few = few
@@ -348,8 +351,8 @@ class Case:
         sure = np.maximum(self.tolerance * np.abs(want), floor)
         allowed = np.maximum(sure, 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-9 * natural)
-        unsettled = ~((allowed <= max(1e-4, self.tolerance) * np.abs(want)) | (allowed <= sure))
-        unsettled &= ~(is_zero | (allowed <= max(1e-4, self.tolerance) * beside * natural))
+        near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside * natural)
+        unsettled = ~(near_enough | (50 * error <= floor) | is_zero)
         text = ""
         if np.any(unsettled):
             text = (
