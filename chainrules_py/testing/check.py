@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_py.engines.default import demand
 from chainrules_py.errors import (
     NoRuleError,
     NotDifferentiableError,
@@ -15,7 +16,6 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.engines.default import demand
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.normal_form import normalise_call
@@ -45,6 +45,8 @@ from chainrules_py.testing.checks.variants import (
     check_hostile,
     check_layouts,
     check_options,
+    check_other_options,
+    check_other_shapes,
     check_points,
     check_shapes,
     check_varied,
@@ -57,7 +59,7 @@ from chainrules_py.testing.report.patterns import diagnose, projection_failure
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
-__all__ = ["CHECKS", "check_frule", "check_rrule", "check_rule"]
+__all__ = ["CHECKS", "DERIVED", "check_frule", "check_rrule", "check_rule"]
 
 CHECKS: dict[str, Callable[[Case], None]] = {
     "random": check_random,
@@ -81,6 +83,8 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "layouts": check_layouts,
     "shapes": check_shapes,
     "options": check_options,
+    "other shapes": check_other_shapes,
+    "other options": check_other_options,
     "points": check_points,
     "whole numbers": check_whole_numbers,
     "NaN entries": check_nan_entries,
@@ -91,7 +95,11 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
 _CONDUCT = ("types", "zeros", "unmodified", "owned", "realness")
-_VARIATIONS = ("shapes", "options", "points", "whole numbers", "NaN entries", "complex")
+DERIVED = ("other shapes", "other options", "points", "whole numbers", "NaN entries")
+"""The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
+has said at what else a rule is to be judged. Samples say that themselves."""
+
+_VARIATIONS = ("shapes", "options", "complex", *DERIVED)
 
 
 def check_rule(
@@ -273,7 +281,7 @@ def _judge(
                 continue
             if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                 continue  # who writes to what is given hands it out as well
-            finding, error = _run(case, name, check, pen)
+            finding, error = _run(case, name, check, pen, report)
             report.findings.append(finding)
             cause = cause or error
     if report.failures:
@@ -287,14 +295,17 @@ def _shown(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
 
 
 def _run(
-    case: Case, name: str, check: Callable[[Case], None], pen: str
+    case: Case, name: str, check: Callable[[Case], None], pen: str, report: Report
 ) -> tuple[Finding, BaseException | None]:
     try:
         check(case)
     except NotJudgedError as reason:
         return Finding(name, "not judged", str(reason)), None
     except WrongError as wrong:
-        return _told(case, name, wrong, pen), None
+        finding, operands = _told(case, name, wrong, pen)
+        if operands:
+            report.derived[name] = operands
+        return finding, None
     except Exception as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         text = f"raised {type(error).__name__}: {error}{notes}"
@@ -313,7 +324,7 @@ def _named(error: Exception) -> str:
     return ""
 
 
-def _told(case: Case, name: str, wrong: WrongError, pen: str) -> Finding:
+def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
     """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
     if wrong.derivative and not pattern:
@@ -328,9 +339,9 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> Finding:
     if wrong.call is not None:
         operands, options = wrong.call
         alone = _Settings(False, 0, None, None, case.gauge, case.smooth, ())
-        again = _again(pen, case.f, operands, options, alone, "finding.operands")
+        again = _again(pen, case.f, operands, options, alone, f"report.derived[{name!r}]")
         text = f"{text}\n  the call: {_shown(case.f, operands, options)}\n  again: {again}"
-    return Finding(name, "failed", text, pattern, operands)
+    return Finding(name, "failed", text, pattern), operands
 
 
 def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from chainrules_py.errors import RuleError
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.testing.check import check_rule
+from chainrules_py.testing.check import CHECKS, DERIVED, check_rule
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed
@@ -32,6 +32,8 @@ __all__ = ["CHEAP", "NIGHTLY", "run_samples", "sample_tests", "two_samples", "wo
 
 CHEAP = ("value", "types", "adjoint")
 """The checks of the cheap core."""
+
+_FULL = tuple(name for name in CHECKS if name not in DERIVED)
 
 NIGHTLY = tuple(range(1, 21))
 """The seeds of the nightly tests."""
@@ -194,7 +196,7 @@ def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Out
                 gauge=sample.gauge,
                 smooth=sample.smooth,
                 seed=seed,
-                checks=None if depth == "full" else CHEAP,
+                checks=_FULL if depth == "full" else CHEAP,
                 **options,
             )
         findings = list(report.findings)

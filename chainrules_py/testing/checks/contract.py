@@ -182,8 +182,12 @@ def _check_zero_tangents(case: Case) -> None:
             (only,) = there
             want = alone.setdefault(only, have)
             if len(active) == 2 and len(alone) == 2:
-                _same(case, "push", sum(alone.values()), total, "the pushes one by one do not add up")
-        _same(case, "push", have, want, f"the push of the pattern {'/'.join(pattern)} is another one")
+                _same(
+                    case, "push", sum(alone.values()), total, "the pushes one by one do not add up"
+                )
+        _same(
+            case, "push", have, want, f"the push of the pattern {'/'.join(pattern)} is another one"
+        )
 
 
 def _thunk(t: Any) -> Thunk:
@@ -218,7 +222,13 @@ def _check_zero_cotangents(case: Case) -> None:
         )
         part = case.bars_vector(pullback(absent))
         same = case.bars_vector(pullback(zeros))
-        _same(case, "pull", same, part, f"a zero for the outputs besides {key} differs from absent ones")
+        _same(
+            case,
+            "pull",
+            same,
+            part,
+            f"a zero for the outputs besides {key} differs from absent ones",
+        )
         total = total + part
     _same(case, "pull", total, whole, "the pulls of the outputs one by one do not add up")
 

@@ -71,7 +71,7 @@ def _check_between(case: Case, unsettled: Any) -> None:
     if case.pick is not None or any(part.kind == "complex" for part in case.parts):
         return
     single = np.count_nonzero(case.u, axis=0) <= 1
-    for j in np.flatnonzero(unsettled.any(axis=0) & single):
+    for j in map(int, np.flatnonzero(unsettled.any(axis=0) & single)):
         have = case.pushed()[:, j]
         wrong = unsettled[:, j] & np.isfinite(have) & ~case.is_vertical(j)
         for digits in (20, 30):  # there may be another kink beside this one
@@ -106,7 +106,7 @@ def _vertical(case: Case, half: str, places: Any) -> Any:
     coordinates = np.flatnonzero(np.count_nonzero(case.u, axis=0) <= 1)
     if case.few or len(coordinates) != len(case.steps):
         return np.zeros((len(case.sizes if half == "push" else case.steps), len(places)), bool)
-    found = np.stack([case.is_vertical(j) for j in coordinates], axis=1)
+    found = np.stack([case.is_vertical(int(j)) for j in coordinates], axis=1)
     return found if half == "push" else found.T
 
 

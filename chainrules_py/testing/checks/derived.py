@@ -6,6 +6,7 @@ function itself does not take is left out.
 
 from __future__ import annotations
 
+import functools
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,7 +17,15 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import value_vector
 
-__all__ = ["AT_KINKS", "Call", "is_sorted", "option_calls", "point_calls", "shape_calls", "whole_number_calls"]
+__all__ = [
+    "AT_KINKS",
+    "Call",
+    "is_sorted",
+    "option_calls",
+    "point_calls",
+    "shape_calls",
+    "whole_number_calls",
+]
 
 
 class Call(NamedTuple):
@@ -57,10 +66,7 @@ def _floating(case: Case) -> list[int]:
 def _changed(case: Case, change: Callable[[Any], Any], places: Iterable[int]) -> tuple[Any, ...]:
     chosen = set(places)
     return tuple(
-        [
-            _as(x, change(np.asarray(x))) if i in chosen else x
-            for i, x in enumerate(case.operands)
-        ]
+        [_as(x, change(np.asarray(x))) if i in chosen else x for i, x in enumerate(case.operands)]
     )
 
 
@@ -77,10 +83,9 @@ def point_calls(case: Case) -> Iterator[Call]:
     shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
     yield _call(case, "another point", shaken, places)
     if not case.options.keys() & _TOLERANCES:  # what iterates may not come there
-        for factor in (30.0, 1000.0):
-            yield _call(case, "large operands", lambda x, factor=factor: factor * x, places)
-        for factor in (1e-3, 1e-9):
-            yield _call(case, "small operands", lambda x, factor=factor: factor * x, places)
+        for factor in (30.0, 1000.0, 1e-3, 1e-9):
+            name = "large operands" if factor > 1.0 else "small operands"
+            yield _call(case, name, functools.partial(np.multiply, factor), places)
     yield from _same_twice(case)
     # What is sorted may have to be.
     places = [i for i in places if not is_sorted(case.operands[i])]
@@ -101,9 +106,7 @@ def point_calls(case: Case) -> Iterator[Call]:
             yield _call(case, "ties", _with_tie, [i])
 
 
-def _call(
-    case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]
-) -> Call:
+def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
     return Call(name, _changed(case, change, places), case.options)
 
 
@@ -235,7 +238,7 @@ def _same_value(case: Case, operands: tuple[Any, ...]) -> bool:
 
 
 def whole_number_calls(case: Case) -> Iterator[Call]:
-    """The same numbers as floating-point ones, where they are whole and need not be."""
+    """List the same numbers as floating-point ones, where they are whole and need not be."""
     places = [i for i, x in enumerate(case.operands) if _is_whole(x)]
     for chosen in {tuple(places), *[(i,) for i in places]} if places else ():
         operands = tuple(

@@ -107,7 +107,11 @@ def _check_finite(case: Case, operands: tuple[Any, ...], i: int) -> bool:
     except Exception:
         return False
     values = value_vector(y)
-    if len(values) != len(value_vector(case.y)) or not np.all(np.isfinite(values)) or not values.size:
+    if (
+        len(values) != len(value_vector(case.y))
+        or not np.all(np.isfinite(values))
+        or not values.size
+    ):
         return False
     try:
         bars = other.bars_vector(other.bars()) if case.has_pull else np.zeros(0)

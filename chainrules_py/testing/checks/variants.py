@@ -32,6 +32,8 @@ __all__ = [
     "check_hostile",
     "check_layouts",
     "check_options",
+    "check_other_options",
+    "check_other_shapes",
     "check_points",
     "check_shapes",
     "check_varied",
@@ -230,6 +232,23 @@ def check_points(case: Case) -> None:
     _judge_calls(case, derived.point_calls(case))
 
 
+def check_other_shapes(case: Case) -> None:
+    """Check the rule with operands of other shapes, of one more, and with other indices."""
+    if case.gauge is not None:
+        msg = "the result is determined up to a gauge"
+        raise NotJudgedError(msg)
+    _judge_calls(case, derived.shape_calls(case))
+
+
+def check_other_options(case: Case) -> None:
+    """Check the rule with other values of its options, by their type and annotation."""
+    calls = list(derived.option_calls(case))
+    if not calls or case.gauge is not None:
+        msg = "no option of a type that others follow from, or it is determined up to a gauge"
+        raise NotJudgedError(msg)
+    _judge_calls(case, calls)
+
+
 def check_whole_numbers(case: Case) -> None:
     """Check the rule at floating-point numbers where whole ones were given."""
     calls = list(derived.whole_number_calls(case))
@@ -263,7 +282,6 @@ def check_shapes(case: Case) -> None:
         if case.parts[i].kind == "real" and not derived.is_sorted(case.operands[i]):
             zeroed = (*case.operands[:i], _zeroed(case.operands[i]), *case.operands[i + 1 :])
             _judge_variant(case, "wrong only at a zero", zeroed, case.options, few=False)
-    _judge_calls(case, derived.shape_calls(case))
 
 
 def _check_small(case: Case) -> None:
@@ -311,16 +329,9 @@ def check_options(case: Case) -> None:
     """Every way to say the axis, and keepdims."""
     names = {*case.options, *_declared(case)} & {"axis", "keepdims"}
     arrays = _arrays(case)
-    if case.gauge is not None:
-        msg = "the result is determined up to a gauge"
-        raise NotJudgedError(msg)
-    others = list(derived.option_calls(case))
-    if not others and not (names and arrays):
+    if not names or not arrays or case.gauge is not None:
         msg = "no option of a known meaning"
         raise NotJudgedError(msg)
-    _judge_calls(case, others)
-    if not names or not arrays:
-        return
     ndim = case.operands[arrays[0]].ndim
     takes_none = "axis" not in _declared(case) or _declared(case)["axis"] is None
     for pattern, changed in _other_options(names, case.options, ndim):

@@ -11,7 +11,6 @@ from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
 from chainrules_py.testing.data.differences import derivative, power_of_two, slopes
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
@@ -319,7 +318,7 @@ class Case:
             want, allowed, text = self._judge(want, error, self.u)
             self.kinks = np.isinf(allowed)
             if self.jointly and want.shape[1]:
-                # Along each coordinate alone it may look smooth, as min(x, y) does where both are 0.
+                # Along one coordinate it may look smooth, as min(x, y) does where both are 0.
                 single = np.count_nonzero(self.u, axis=0) <= 1
                 rough = np.isinf(allowed[:, -1:]) & single[None, :]
                 allowed = np.where(rough | ~self._is_linear(want, allowed), np.inf, allowed)

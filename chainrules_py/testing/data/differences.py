@@ -32,9 +32,7 @@ def power_of_two(x: Any) -> Any:
     return np.where(usable, 2.0 ** np.floor(np.log2(np.where(usable, x, 1.0))), 1.0)
 
 
-def derivative(
-    f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0
-) -> tuple[Any, Any]:
+def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0) -> tuple[Any, Any]:
     """Compute the derivative of a vector-valued function at the number 0, with an estimated error.
 
     Parameters
@@ -103,9 +101,7 @@ def _bend_at(f: Callable[[float], Any], h: float, center: Any) -> Any:
     return np.abs(f(h) + f(-h) - 2 * center) / h
 
 
-def slopes(
-    f: Callable[[float], Any], size: float = 1.0, digits: int = 20
-) -> tuple[Any, Any, Any]:
+def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
     """Compute the quotients to both sides of 0, and what rounding and bending make of them.
 
     Parameters

@@ -340,7 +340,9 @@ def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[in
 
 def _swapped(case: Case, blocks: dict[int, _Block], names: dict[int, str]) -> str:
     """Detect that operands have each other's derivatives."""
-    wrong = [i for i in names if names[i] in ("wrong numbers", "transposed") or "factor" in names[i]]
+    wrong = [
+        i for i in names if names[i] in ("wrong numbers", "transposed") or "factor" in names[i]
+    ]
     for i in wrong:
         for k in wrong:
             if i < k and _close_to(blocks[i], blocks[k]) and _close_to(blocks[k], blocks[i]):

@@ -86,15 +86,12 @@ class Finding:
         What is wrong, or why it cannot be judged.
     pattern : str
         What is wrong in a few words: "factor 2", "transposed", "cotangent mutated".
-    operands : tuple
-        Of the call that was judged, where that is another one than the call that was given.
     """
 
     check: str
     verdict: str
     text: str = ""
     pattern: str = ""
-    operands: tuple[Any, ...] = ()
 
 
 @final
@@ -116,6 +113,8 @@ class Report:
         Where the rule was checked.
     findings : list of Finding
         One per check, in the order in which they ran.
+    derived : dict
+        From the name of a check that failed to the operands of the derived call that it judged.
     """
 
     call: str
@@ -124,6 +123,7 @@ class Report:
     again: str = ""
     operands: tuple[Any, ...] = dataclasses.field(default=(), repr=False)
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    derived: dict[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def passed(self) -> bool:
