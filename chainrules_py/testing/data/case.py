@@ -23,6 +23,8 @@ SMALL = 48
 _RANDOM = 6
 # Up to this many entries a whole Jacobian is computed to say what is wrong with it.
 _WHOLE = 4_200_000
+# From this condition number on, what rounding of operands does is more than rounding of results.
+_ILL = 1e3
 
 
 def scale_of(derivatives: Any) -> float:
@@ -270,12 +272,23 @@ class Case:
         """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
         wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        f = self._there
-        sizes = 1.0 / np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
-        heights = self.sizes / 16
-        columns = [self._along(d, wide, f, s, heights) for d, s in zip(u.T, sizes, strict=True)]
-        if not columns:
-            return np.zeros((len(self.output_names()), 0)), np.zeros((len(self.output_names()), 0))
+        names = self.output_names()
+        if not u.shape[1]:
+            return np.zeros((len(names), 0)), np.zeros((len(names), 0))
+        lengths = np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
+        want, error = self._columns(u, wide, lengths, 0.0)
+        # What an operand's last digit changes no algorithm computes more exactly.
+        slope = np.abs(want) / lengths
+        conditioned = np.max(slope, axis=1, initial=0.0, where=np.isfinite(slope))
+        if np.any(conditioned > _ILL * np.maximum(np.abs(self.seen(self.y)), self.sizes)):
+            want, error = self._columns(u, wide, lengths, conditioned)
+        return want, error
+
+    def _columns(self, u: Any, wide: Coordinates, lengths: Any, heights: Any) -> tuple[Any, Any]:
+        columns = [
+            self._along(d, wide, self._there, 1.0 / n, heights)
+            for d, n in zip(u.T, lengths, strict=True)
+        ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
 
     def slopes(self, j: int, digits: int) -> tuple[Any, Any, Any]:
@@ -349,7 +362,8 @@ class Case:
         floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside * natural
         sure = np.maximum(self.tolerance * np.abs(want), floor)
         allowed = np.maximum(sure, 50 * error)
-        is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-9 * natural)
+        is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
+        is_zero |= 50 * error <= 1e-9 * natural  # next to nothing, and known to be
         near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside * natural)
         unsettled = ~(near_enough | (50 * error <= floor) | is_zero)
         text = ""

@@ -67,23 +67,27 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
         warnings.simplefilter("ignore")
         center = f(0.0)
         value = error = np.full_like(center, np.inf)
-        kink: Any = None
+        rounding = kink = None
         for count, k in enumerate(_STEPS, 1):
             h = unit * 2.0**-k * _ODD[count % len(_ODD)]
             ahead, behind, far, back = f(h), f(-h), f(2 * h), f(-2 * h)
             found.append((8 * (ahead - behind) - (far - back)) / (12 * h))
             largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
-            noises.append(_EPS * largest / h)
+            noises.append((_EPS * largest if rounding is None else rounding) / h)
             bends.append(np.abs(ahead + behind - 2 * center) / h)
             if count < _FIRST:
                 continue
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value)) | (error <= 8 * noises[0])
-            if kink is None and not np.all(good):
-                there, nearer = [_bend_at(f, unit * 2.0**-k, center) for k in (_FAR, _FAR + 2)]
-                visible = there > 32 * largest * _EPS / (unit * 2.0**-_FAR)
-                visible &= (nearer > 0.5 * there) & (there > 1e-6 * _within(value))
-                kink = np.where(visible, there, 0.0)
+            if rounding is None and not np.all(good):
+                rounding = np.maximum(_EPS * largest, _jitter(f, unit, center))
+                noises = [
+                    np.maximum(n, rounding / (unit * 2.0**-j))
+                    for n, j in zip(noises, _STEPS, strict=False)
+                ]
+                kink = _kinks(f, unit, center, rounding, _within(value))
+                value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
+                good = (error <= _GOOD * _within(value)) | (error <= 8 * noises[0])
             if np.all(good if kink is None else good | (kink > 0)):
                 break
             if not np.all(np.isfinite(center)):
@@ -93,12 +97,28 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
 """Factors by which no step is a whole number of waves, as powers of two may be."""
-_FAR = 42
-"""The step, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
+_FAR = (40, 42, 44)
+"""The steps, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
+_TINY = (50, 51, 52)
+"""The steps over which what changes is rounding alone."""
 
 
-def _bend_at(f: Callable[[float], Any], h: float, center: Any) -> Any:
-    return np.abs(f(h) + f(-h) - 2 * center) / h
+def _jitter(f: Callable[[float], Any], unit: float, center: Any) -> Any:
+    """Measure how far numbers of a result jump over steps that are next to nothing."""
+    jumps = [np.abs(f(h) + f(-h) - 2 * center) for h in (unit * 2.0**-k for k in _TINY)]
+    return np.where(np.isfinite(jumps), jumps, 0.0).max(axis=0) / 2
+
+
+def _kinks(
+    f: Callable[[float], Any], unit: float, center: Any, rounding: Any, within: Any
+) -> Any:
+    """Return the jump of the slope at 0, and 0 where it has none that rounding does not hide."""
+    steps = [unit * 2.0**-k for k in _FAR]
+    bends = np.asarray([np.abs(f(h) + f(-h) - 2 * center) / h for h in steps])
+    low, high = bends.min(axis=0), bends.max(axis=0)
+    # That of rounding grows as the step shrinks, and that of a smooth function shrinks with it.
+    visible = (low > 8 * rounding / steps[-1]) & (high < 2 * low) & (low > 1e-6 * within)
+    return np.where(visible, bends[0], 0.0)
 
 
 def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
