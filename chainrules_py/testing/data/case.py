@@ -279,7 +279,8 @@ class Case:
         want, error = self._columns(u, wide, lengths, 0.0)
         # What an operand's last digit changes no algorithm computes more exactly.
         slope = np.abs(want) / lengths
-        conditioned = np.max(slope, axis=1, initial=0.0, where=np.isfinite(slope))
+        known = np.isfinite(slope) & (50 * error <= np.abs(want))
+        conditioned = np.max(slope, axis=1, initial=0.0, where=known)
         if np.any(conditioned > _ILL * np.maximum(np.abs(self.seen(self.y)), self.sizes)):
             want, error = self._columns(u, wide, lengths, conditioned)
         return want, error

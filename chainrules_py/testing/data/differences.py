@@ -78,16 +78,16 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
             if count < _FIRST:
                 continue
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
-            good = (error <= _GOOD * _within(value)) | (error <= 8 * noises[0])
+            good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             if rounding is None and not np.all(good):
                 rounding = np.maximum(_EPS * largest, _jitter(f, unit, center))
                 noises = [
                     np.maximum(n, rounding / (unit * 2.0**-j))
                     for n, j in zip(noises, _STEPS, strict=False)
                 ]
-                kink = _kinks(f, unit, center, rounding, _within(value))
+                kink = _kinks(f, unit, center, rounding, _within(value, found))
                 value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
-                good = (error <= _GOOD * _within(value)) | (error <= 8 * noises[0])
+                good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             if np.all(good if kink is None else good | (kink > 0)):
                 break
             if not np.all(np.isfinite(center)):
@@ -97,7 +97,7 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
 """Factors by which no step is a whole number of waves, as powers of two may be."""
-_FAR = (40, 42, 44)
+_FAR = (32, 35, 38)
 """The steps, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
 _TINY = (50, 51, 52)
 """The steps over which what changes is rounding alone."""
@@ -147,13 +147,15 @@ def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tu
     return left, right, slack
 
 
-def _within(value: Any) -> Any:
+def _within(value: Any, found: Any) -> Any:
     """Return the absolute values, none of them far below the largest."""
-    return np.maximum(np.abs(value), 1e-3 * _largest(value))
+    return np.maximum(np.abs(value), _floor(np.asarray(found)))
 
 
-def _largest(value: Any) -> float:
-    return float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+def _floor(found: Any) -> Any:
+    """Return what is next to nothing beside the largest: what grows without end counts least."""
+    least = np.min(np.abs(found), axis=0, initial=np.inf, where=np.isfinite(found))
+    return 1e-3 * np.max(least, initial=0.0, where=np.isfinite(least))
 
 
 def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
@@ -162,7 +164,7 @@ def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     # not across a kink, nor where steps are longer than the waves of a function.
     size = np.maximum(np.abs(found[1:]), np.abs(found[:-1]))
     size = np.where(np.isfinite(size), size, 0.0)
-    floor = 1e-3 * np.max(size, axis=tuple(range(1, size.ndim)), keepdims=True, initial=0.0)
+    floor = _floor(found)
     rough = (bends[1:] > 0.5 * bends[:-1]) & (bends[1:] > 32 * noises[1:])
     rough &= bends[1:] > 1e-6 * np.maximum(size, floor)
     apart = np.where(rough, np.maximum(apart, bends[1:]), apart)
