@@ -26,13 +26,13 @@ from chainrules_py.values.type_info import type_info
 class ByDtype(dict[Any, Any]):
     """The pull for a dtype that operands and result agree in, made at the dtype's first sight."""
 
-    def __init__(self, like: type, make: Callable[[str], Any]) -> None:
+    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
         super().__init__()
         self.like = like
         self.make = make
 
     def __missing__(self, dtype: Any) -> Any:
-        pull = self[dtype] = self.make(dtype_kind(dtype, self.like))
+        pull = self[dtype] = self.make(dtype_kind(dtype, self.like), dtype)
         return pull
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
-from chainrules_py.tangents.space import project, promoted
+from chainrules_py.tangents.space import project, promoted, space
 from chainrules_py.values.type_info import fuser_of, type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
@@ -27,8 +27,29 @@ class Pulls:
         # Both operands of a quotient share its division.
         self.shared = recipe.singular and self.short.both(self.quotients, saved)
 
-    def fast(self, kind: str) -> Any:
-        """For operands and result of one shape, and of one dtype of this kind."""
+    def fast(self, kind: str, dtype: Any = None) -> Any:
+        """For operands and result of one shape, and of one dtype, which is of this kind."""
+        return self._as_wide_as(dtype, kind, self._fast(kind))
+
+    def broadcast(self, kind: str, dtype: Any) -> Any:
+        """For operands and result of one dtype and different shapes: the fast parts, then sums."""
+        return self._as_wide_as(dtype, kind, self._broadcast(kind))
+
+    def _as_wide_as(self, dtype: Any, kind: str, pull: Any) -> Any:
+        """Hold cotangents to a dtype, where a partial may be wider than its operands.
+
+        It may be of constants, which are as wide as the library makes them.
+        """
+        known = dtype is None or getattr(dtype, "itemsize", 0) >= _WIDEST.get(kind, 0)
+        computed = [form == ("computed", None) for form in self.forms]
+        if known or not any(computed):
+            return pull
+        each = zip(pull.parts, computed, strict=True)
+        parts = tuple([_held(p) if is_computed else p for p, is_computed in each])
+        together = parts[0] if len(parts) == 1 else _all_held(pull)
+        return annotate(together, self.request, parts, batched=True)
+
+    def _fast(self, kind: str) -> Any:
         if kind == "complex" and self.recipe.complex is None:
             self.recipe.refuse_complex(self.request.statement)
         parts, together = self._parts(conjugate=kind == "complex"), None
@@ -52,9 +73,8 @@ class Pulls:
         pull = together if len(parts) == 1 else _copy(together)
         return annotate(pull, self.request, parts, batched=True)
 
-    def broadcast(self, kind: str) -> Any:
-        """For operands and result of one dtype and different shapes: the fast parts, then sums."""
-        parts, n = self.fast(kind).parts, len(self.saved)
+    def _broadcast(self, kind: str) -> Any:
+        parts, n = self._fast(kind).parts, len(self.saved)
         fuser = self.fuser
 
         def make(position: int) -> Any:
@@ -194,6 +214,26 @@ def _pull_products(z_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
     """Through a product, with sums over broadcast axes."""
     a = z_bar * y if plan is None else plan.of_product(z_bar, y)
     return a, z_bar * x if other is None else other.of_product(z_bar, x)
+
+
+_WIDEST = {"real": 8, "complex": 16}
+"""The bytes of a number from which on nothing that rules are written with is wider."""
+
+
+def _like(y_bar: Any, bar: Any) -> Any:
+    if bar.dtype is y_bar.dtype:
+        return bar
+    return project(bar, space(y_bar).with_shape(bar.shape))
+
+
+def _held(part: Any) -> Any:
+    """Wrap what gives one cotangent, so that it has the dtype of what is pulled back."""
+    return lambda y_bar, *kept: _like(y_bar, part(y_bar, *kept))
+
+
+def _all_held(pull: Any) -> Any:
+    """Wrap what gives several cotangents, as `_held` does."""
+    return lambda y_bar, *kept: tuple([_like(y_bar, bar) for bar in pull(y_bar, *kept)])
 
 
 def _with_numbers(pull: Any) -> Any:

@@ -191,6 +191,8 @@ def _judge_variant(
             shown = f" ({inner})" if inner else ""
             raise WrongError(wrong.text, f"{name}{shown}", call=call) from wrong
         except Exception as error:
+            if isinstance(error, IndexError) and not name:
+                return  # what was a whole number was an index
             msg = (
                 f"the function takes this call, and its rule raises {type(error).__name__}: {error}"
             )

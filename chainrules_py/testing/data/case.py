@@ -165,7 +165,7 @@ class Case:
             What may differ, relative to the largest of them.
         """
         natural = np.maximum(np.multiply.outer(rows, columns), 1e-300)
-        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision)
+        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision) + 1e-290
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
         """Compute the derivative of the gauge at a result as a matrix; None without a gauge."""
@@ -300,13 +300,16 @@ class Case:
         return slopes(f, size, digits)
 
     def is_vertical(self, j: int) -> Any:
-        """Tell for each number of the result if its quotients grow without end, or are none.
+        """Tell for each number of the result if its quotients have no limit.
 
-        So they do at a jump and at a vertical tangent, and are none at the edge of a domain.
+        They have none at a jump, at a vertical tangent, and at the edge of a domain.
         """
         near, nearer = self.slopes(j, 20), self.slopes(j, 30)
-        steep = [np.maximum(np.abs(left), np.abs(right)) for left, right, _ in (near, nearer)]
-        return ~(np.isfinite(steep[0]) & np.isfinite(steep[1])) | (steep[1] > 8 * steep[0])
+        lost = np.zeros(len(self.sizes), bool)
+        for there, closer in zip(near[:2], nearer[:2], strict=True):
+            slack = 0.05 * np.abs(closer) + near[2] + nearer[2]
+            lost |= ~(np.isfinite(there) & np.isfinite(closer)) | (np.abs(closer - there) > slack)
+        return lost
 
     @property
     def is_continuous(self) -> bool:
@@ -362,7 +365,8 @@ class Case:
         )
         floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside * natural
         sure = np.maximum(self.tolerance * np.abs(want), floor)
-        allowed = np.maximum(sure, 50 * error)
+        least = np.maximum(16 * self.precision * natural, 1e-290)
+        allowed = np.maximum(np.maximum(sure, least), 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
         is_zero |= 50 * error <= 1e-9 * natural  # next to nothing, and known to be
         near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside * natural)

@@ -80,17 +80,17 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             if rounding is None and not np.all(good):
-                rounding = np.maximum(_EPS * largest, _jitter(f, unit, center))
+                rounding = np.fmax(_EPS * np.fmax(largest, np.abs(center)), _jitter(f, unit, center))
                 noises = [
-                    np.maximum(n, rounding / (unit * 2.0**-j))
+                    np.fmax(n, rounding / (unit * 2.0**-j))
                     for n, j in zip(noises, _STEPS, strict=False)
                 ]
                 kink = _kinks(f, unit, center, rounding, _within(value, found))
                 value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
                 good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
-            if np.all(good if kink is None else good | (kink > 0)):
-                break
-            if not np.all(np.isfinite(center)):
+            # At shorter steps there is more rounding than there is error now.
+            known = good if kink is None else good | (kink > 0) | (noises[-1] > error)
+            if np.all(known) or not np.all(np.isfinite(center)):
                 break
         return value, error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
 
