@@ -80,7 +80,9 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             if rounding is None and not np.all(good):
-                rounding = np.fmax(_EPS * np.fmax(largest, np.abs(center)), _jitter(f, unit, center))
+                rounding = np.fmax(
+                    _EPS * np.fmax(largest, np.abs(center)), _jitter(f, unit, center)
+                )
                 noises = [
                     np.fmax(n, rounding / (unit * 2.0**-j))
                     for n, j in zip(noises, _STEPS, strict=False)
@@ -89,7 +91,8 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
                 value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
                 good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             # At shorter steps there is more rounding than there is error now.
-            known = good if kink is None else good | (kink > 0) | (noises[-1] > error)
+            best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
+            known = good if kink is None else good | (kink > 0) | best
             if np.all(known) or not np.all(np.isfinite(center)):
                 break
         return value, error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
@@ -109,9 +112,7 @@ def _jitter(f: Callable[[float], Any], unit: float, center: Any) -> Any:
     return np.where(np.isfinite(jumps), jumps, 0.0).max(axis=0) / 2
 
 
-def _kinks(
-    f: Callable[[float], Any], unit: float, center: Any, rounding: Any, within: Any
-) -> Any:
+def _kinks(f: Callable[[float], Any], unit: float, center: Any, rounding: Any, within: Any) -> Any:
     """Return the jump of the slope at 0, and 0 where it has none that rounding does not hide."""
     steps = [unit * 2.0**-k for k in _FAR]
     bends = np.asarray([np.abs(f(h) + f(-h) - 2 * center) / h for h in steps])

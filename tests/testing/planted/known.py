@@ -21,14 +21,6 @@ KNOWN: dict[str, str] = {
 """Plants that are missed or called by another name, by their names."""
 
 KNOWN_ALARMS: dict[str, str] = {
-    "positive part, away from zero": "called 'float64 result for float32 input'",
-    "positive part at zero": "called 'float64 result for float32 input'",
-    "positive part near zero": "called 'float64 result for float32 input'",
-    "positive part in single precision": "called 'float64 result for float32 input'",
-    "leaky part": "called 'float64 result for float32 input'",
-    "leaky part at zero": "called 'float64 result for float32 input'",
-    "clipped": "called 'float64 result for float32 input'",
-    "clipped at its bounds": "called 'float64 result for float32 input'",
     "NumPy: maximum by assignment": "called 'branches on a value'",
 }
 """Right rules that are called wrong, by their names."""
