@@ -66,6 +66,9 @@ def solve_triangular_numpy(
 ) -> Any:
     """Solve by halves: nearly all work is matrix products, as fast as BLAS, in the one pool."""
     a, b = np.asarray(x1), np.asarray(x2)
+    if a.shape[-1] != a.shape[-2]:
+        msg = f"the matrix of a triangular system is square, not {describe(x1)}"
+        raise np.linalg.LinAlgError(msg)
     if is_one_column(a, b) and has_triangles(a):
         return solved(a, b, upper, unit_diagonal)
     if unit_diagonal:

@@ -39,11 +39,11 @@ from chainrules_py.testing.checks.derivatives import (
     check_single,
     check_value,
 )
+from chainrules_py.testing.checks.layouts import check_layouts
 from chainrules_py.testing.checks.repeat import check_nan_entries, check_random, check_state
 from chainrules_py.testing.checks.variants import (
     check_complex,
     check_hostile,
-    check_layouts,
     check_options,
     check_other_options,
     check_other_shapes,

@@ -67,6 +67,7 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
         warnings.simplefilter("ignore")
         center = f(0.0)
         value = error = np.full_like(center, np.inf)
+        good = np.zeros(np.shape(center), bool)
         rounding = kink = None
         for count, k in enumerate(_STEPS, 1):
             h = unit * 2.0**-k * _ODD[count % len(_ODD)]
@@ -80,9 +81,8 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
             if rounding is None and not np.all(good):
-                rounding = np.fmax(
-                    _EPS * np.fmax(largest, np.abs(center)), _jitter(f, unit, center)
-                )
+                known = _EPS * np.fmax(largest, np.abs(center))
+                rounding = np.fmax(known, _jitter(f, unit, center))
                 noises = [
                     np.fmax(n, rounding / (unit * 2.0**-j))
                     for n, j in zip(noises, _STEPS, strict=False)

@@ -1,0 +1,98 @@
+"""The check of layouts: the same numbers, otherwise in memory, have the same derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+
+__all__ = ["agree", "check_layouts", "is_numpy"]
+
+
+def is_numpy(x: Any) -> bool:
+    """Whether it is an array of NumPy's own class."""
+    return type(x) is np.ndarray
+
+
+def _strided(x: Any) -> Any:
+    room = np.full((*x.shape[:-1], 2 * x.shape[-1] + 1), np.nan, np.result_type(x, np.float16))
+    room = room.astype(x.dtype) if x.dtype.kind in "fc" else np.zeros(room.shape, x.dtype)
+    room[..., 1::2] = x
+    return room[..., 1::2]
+
+
+def _backwards(x: Any) -> Any:
+    return np.flip(np.ascontiguousarray(np.flip(x)))
+
+
+def _read_only(x: Any) -> Any:
+    x = x.copy()
+    x.setflags(write=False)
+    return x
+
+
+_LAYOUTS: Mapping[str, tuple[str, Callable[[Any], Any], int]] = {
+    "non-contiguous": ("wrong for non-contiguous input", _strided, 1),
+    "negative stride": ("wrong for non-contiguous input (negative strides)", _backwards, 1),
+    "Fortran order": ("wrong for non-contiguous input (Fortran order)", np.asfortranarray, 2),
+    "read-only": ("wrong for read-only input", _read_only, 0),
+}
+
+
+def check_layouts(case: Case) -> None:
+    """Check that the same numbers in another layout of memory have the same derivatives."""
+    if not any(is_numpy(x) for x in case.operands) and not is_numpy(case.y):
+        msg = "no operand is an array of NumPy"
+        raise NotJudgedError(msg)
+    have_push, have_pull = _numbers(case, lambda x: x)
+    for name, (pattern, lay, ndim) in _LAYOUTS.items():
+
+        def laid(x: Any, lay: Any = lay, ndim: int = ndim) -> Any:
+            return lay(x) if is_numpy(x) and x.ndim >= ndim and x.size else x
+
+        try:
+            again = _numbers(case, laid)
+        except Exception as error:
+            if _function_refuses(case, laid):
+                continue
+            msg = f"with operands and tangents in {name} layout: {type(error).__name__}: {error}"
+            raise WrongError(msg, pattern) from error
+        for half, have, want in zip(("push", "pull"), again, (have_push, have_pull), strict=True):
+            if have is not None and not agree(case, half, have, want):
+                msg = f"with operands and tangents in {name} layout the {half} is another one"
+                raise WrongError(f"{msg}\n  have {have[:6]}\n  want {want[:6]}", pattern)
+
+
+def agree(case: Case, half: str, have: Any, want: Any) -> bool:
+    """Whether two images along the last direction are equal but for rounding, where finite."""
+    finite = np.isfinite(want)
+    rows = case.sizes_of_result if half == "push" else 1.0 / case.steps
+    allowed = case.allowed(want, rows, np.ones(()), max(1e-9, 1e4 * case.precision))
+    return bool(np.all(np.abs(have - want)[finite] <= allowed[finite]))
+
+
+def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """Compute both halves along the last directions, as vectors, with changed arrays."""
+    push = pull = None
+    operands = tuple(map(change, case.operands))
+    varied = Case.__new__(Case)
+    varied.__dict__.update(vars(case), operands=operands, _pullback=None)
+    if case.has_push:
+        tangents = tuple(map(change, case.tangents(case.u[:, -1])))
+        push = case.raw.vector(varied.frule(tangents)[1])
+    if case.has_pull:
+        bars = varied.pullback()[1](change(case.cotangent(case.w[:, -1])))
+        pull = case.bars_vector(bars)
+    return push, pull
+
+
+def _function_refuses(case: Case, change: Callable[[Any], Any]) -> bool:
+    try:
+        case.call(*map(change, case.operands))
+    except Exception:
+        return True
+    return False
