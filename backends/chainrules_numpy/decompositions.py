@@ -16,6 +16,7 @@ from chainrules_numpy.triangles import (
     which_triangle,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import describe
 
 v.cholesky.implement(np.linalg.cholesky, types=(np.ndarray,))
 
