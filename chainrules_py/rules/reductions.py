@@ -43,6 +43,7 @@ from chainrules_py.vocabulary import (
     strong_multiply,
     sum,
     var,
+    where,
     zeros_like,
 )
 
@@ -194,7 +195,11 @@ def std_rule(x, *, axis, correction, keepdims):
 
 
 def _std_slope(x, y, axis, correction, keepdims):
-    return strong_multiply(_slope(x, axis, correction), 0.5 / _kept(y, axis, keepdims))
+    slope = strong_multiply(_slope(x, axis, correction), divide(0.5, _kept(y, axis, keepdims)))
+    # Of numbers that are all equal the mean may be another one, by rounding.
+    reduced = _axes(axis, x.ndim)
+    first = index(x, tuple([slice(1) if i in reduced else slice(None) for i in range(x.ndim)]))
+    return where(all(x == first, axis=reduced, keepdims=True), 0.0, slope)
 
 
 def _std_push(x_dot, x, y, axis, correction, keepdims):

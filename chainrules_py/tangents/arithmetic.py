@@ -236,8 +236,8 @@ def canonicalize(primal: Any, t: Any) -> Any:
 
     Examples
     --------
-    >>> canonicalize({"w": (1.0, 2.0), "b": 3.0}, {"w": (10.0, 20.0)})
-    Tangent[dict]({'w': Tangent[tuple](10.0, 20.0)})
+    >>> canonicalize({"w": (1.0, 2.0), "b": 3.0}, {"w": (10.0, 20.0), "b": 0.0})
+    Tangent[dict]({'w': Tangent[tuple](10.0, 20.0), 'b': 0.0})
     >>> canonicalize((1.0, 2.0), [1.0, 2.0])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -283,6 +283,12 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
         return {key: value for (key, _), (_, value) in zip(items, given, strict=True)}
     entries = dict(given)
     check_keys(type(primal), entries, dict(items))
+    if missing := [key for key, value in items if key not in entries and not is_constant(value)]:
+        msg = (
+            f"{describe(t)} is not a tangent of {describe(primal)}: {missing[0]!r} is missing; "
+            f"write ZeroTangent() where nothing flows, or Tangent[{type(primal).__name__}](...)"
+        )
+        raise ProjectionError(msg)
     return entries
 
 

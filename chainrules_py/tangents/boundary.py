@@ -78,16 +78,21 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
     if is_zero(of):
         msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
         raise ProjectionError(msg)
-    return t if type(of) is Space and of.kind == "int" else project(t, of)
+    if type(of) is not Space:
+        return project(t, of)
+    if of.kind == "int":
+        _check_shape(t, of)
+        return t
+    return project_exactly(t, of)
 
 
 def project_exactly(t: Any, of: Space) -> Any:
-    """Bring dtype, realness and device right; the shape has to be right already.
+    """Bring dtype and device right; shape and realness have to be right already.
 
     Raises
     ------
     ProjectionError
-        If the shape is another.
+        If the shape is another, or a complex tangent is given for what is real.
     """
     if (
         getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
@@ -95,11 +100,24 @@ def project_exactly(t: Any, of: Space) -> Any:
         else type(t) is float
     ):
         return t
+    _check_shape(t, of)
+    if of.kind == "real" and kind_of(t) == "complex":
+        msg = (
+            f"{describe(t)} is no tangent of {of!r}, whose numbers are real: its imaginary part "
+            f"would be lost; give its real part"
+        )
+        raise ProjectionError(msg)
+    return project(t, of)
+
+
+def _check_shape(t: Any, of: Space) -> None:
     shape = getattr(t, "shape", ())
     if shape != of.shape:
         msg = f"a tangent of shape {shape} for {of!r}: the shapes have to be equal"
         raise ProjectionError(msg)
-    return project(t, of)
+    if kind_of(t) == "other":
+        msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
+        raise ProjectionError(msg)
 
 
 def check_cotangent(y: Any, y_bar: Any) -> Any:

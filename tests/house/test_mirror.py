@@ -388,6 +388,7 @@ ELSEWHERE = (
 # Test files that mirror no module, and what they are about.
 TOPICS = {
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
+    "tests/rules/test_constants.py": "one convention for all spreads",
     "tests/rules/test_kinks.py": "one convention for all words",
     "tests/rules/linalg/test_svd_degenerate.py": "the second half of test_svd",
     "tests/testing/test_false_alarms.py": "the judge over the whole vocabulary",
@@ -399,6 +400,7 @@ TOPICS = {
     "tests/testing/test_plugin.py": "chainrules_pytest",
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
+    "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
     "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_inplace.py": "whole programs that write",

@@ -9,6 +9,7 @@ back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so alre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, ClassVar, final
 
 from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_zero, space
@@ -295,6 +296,7 @@ class ReverseRun(Recorded):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))
             return self.tape.inputs(leaves)
+        check_varies(leaves, vary)
         made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
         self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
@@ -374,7 +376,9 @@ class LinearRun(Run):
         self.tape.trim([i for i in self.outputs if i is not None])
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        traced = [self.tape.inputs((x,))[0] if can_vary(x) else x for x in leaves]
+        vary = list(map(can_vary, leaves))
+        check_varies(leaves, vary)
+        traced = [self.tape.inputs((x,))[0] if v else x for x, v in zip(leaves, vary, strict=True)]
         self.inputs = list(map(self.tape.link_of, traced))
         return traced
 
@@ -403,12 +407,37 @@ def can_vary(x: Any) -> bool:
     if key in _varying:
         return True
     if kind_of(x) not in ("real", "complex", "int"):
+        _check_no_numbers(x)
         return False
     _varying.add(key)
     return True
 
 
 _varying: set[tuple[type, Any]] = set()
+
+
+def check_varies(leaves: list[Any], vary: list[bool]) -> None:
+    """Raise if there are leaves, and a derivative can be taken in none of them."""
+    if leaves and not any(vary):
+        held = ", ".join(dict.fromkeys(map(describe, leaves)))
+        msg = (
+            f"there are no numbers that a derivative could be taken in, only {held}: choose "
+            f"other arguments (argnums), or make arrays of floating numbers of these"
+        )
+        raise NotDifferentiableError(msg)
+
+
+def _check_no_numbers(x: Any) -> None:
+    """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
+    objects = getattr(getattr(x, "dtype", None), "kind", None) == "O"
+    numbers = isinstance(x, Number) and not isinstance(x, int)  # Fraction, Decimal
+    inside = isinstance(x, (set, frozenset)) and any([isinstance(e, (float, complex)) for e in x])
+    if objects or numbers or inside:
+        msg = (
+            f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
+            f"an array of a floating type (np.asarray(x, float))"
+        )
+        raise NotDifferentiableError(msg)
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:

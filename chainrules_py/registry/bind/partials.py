@@ -6,6 +6,7 @@ tangents and result agree in shape and dtype nothing of that is needed, and one 
 
 from __future__ import annotations
 
+import dis
 import operator
 from collections.abc import Callable
 from types import FunctionType
@@ -161,7 +162,9 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
     code = getattr(partial, "__code__", None)
-    if code is None or code.co_names or code.co_freevars:
+    if code is None or _decides(code):
+        return ("computed", None)
+    if code.co_names or code.co_freevars:
         return ("computed", _quotient_of(partial, code))
     slots = [object() for _ in range(code.co_argcount)]
     try:
@@ -171,6 +174,15 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     if type(value) in NUMBERS:
         return ("constant", value)
     return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
+
+
+def _decides(code: Any) -> bool:
+    """Tell whether a partial may give something else at another call: it asks about an operand."""
+    steps = [step.opname for step in dis.get_instructions(code)]
+    return any(["JUMP" in name or name in _QUESTIONS for name in steps])
+
+
+_QUESTIONS = ("COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NOT")
 
 
 class _Slot:

@@ -109,8 +109,10 @@ def _judge_variant(
 
 def _says_nothing(varied: Case, name: str, error: Exception) -> bool:
     """Tell whether an error of a rule is none that its author would mend."""
-    if isinstance(error, IndexError):  # what was a whole number was an index
-        return not name
+    if isinstance(error, IndexError) and not name:
+        return True  # what was a whole number was an index
+    if "axis" in name and isinstance(error, ValueError):
+        return True  # a rule may be for so many axes alone, if it says so
     # There may be no derivative, as of a factorization of a singular matrix.
     return isinstance(error, np.linalg.LinAlgError) and not varied.settled
 

@@ -1,0 +1,121 @@
+"""What people hand in: tangents and cotangents of wrong forms, and what holds no numbers."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+
+import numpy as np
+import pytest
+
+from chainrules_py import NotDifferentiableError, ProjectionError, ZeroTangent
+from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+
+PRIMALS = {
+    "array": np.arange(1.0, 4.0),
+    "matrix": np.arange(6.0).reshape(2, 3),
+    "one element": np.ones(1),
+    "no axes": np.ones(()),
+    "number": 2.0,
+    "float32": np.ones(3, np.float32),
+    "empty": np.ones((0, 3)),
+}
+
+
+def wrong_forms(x):
+    """A tangent of each wrong form that there is for an array or number."""
+    shape = np.shape(x)
+    yield "an axis more", np.ones((2, *shape))
+    yield "an axis of one more", np.ones((1, *shape))
+    yield "imaginary", 1j * np.ones(shape) if shape else 1j
+    yield "a text", "1.0"
+    yield "nothing", None
+    yield "a list", [1.0]
+    yield "a dict", {"x": 1.0}
+    yield "objects", np.ones(shape, object)
+    if shape:
+        yield "an axis less", np.ones(shape[1:])
+        yield "one element more", np.ones((shape[0] + 1, *shape[1:]))
+        yield "a number", 1.0
+        yield "another order of axes", np.ones((*shape, 1))
+
+
+WRONG = [
+    pytest.param(x, t, id=f"{name}, {wrong}")
+    for name, x in PRIMALS.items()
+    for wrong, t in wrong_forms(x)
+]
+
+
+def square(x):
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("x, t", WRONG)
+def test_wrong_tangents_are_refused_in_every_door(x, t):
+    doors = {
+        "jvp": lambda: jvp(square, (x,), (t,)),
+        "jvp in a list": lambda: jvp(lambda xs: square(xs[0]), ([x],), ([t],)),
+        "linearize": lambda: linearize(square, x)[1](t),
+        "hvp": lambda: hvp(square, (x,), (t,)),
+    }
+    for door in doors.values():
+        with pytest.raises((ProjectionError, NotDifferentiableError)):
+            door()
+
+
+@pytest.mark.parametrize("x, t", WRONG)
+def test_wrong_cotangents_are_refused(x, t):
+    y, pull = vjp(lambda x: x * x, x)
+    assert np.shape(y) == np.shape(x)
+    with pytest.raises((ProjectionError, NotDifferentiableError)):
+        pull(t)
+
+
+@pytest.mark.parametrize("x", PRIMALS.values(), ids=list(PRIMALS))
+def test_right_tangents_are_taken(x):
+    t = np.asarray(x) * 0 + 1 if np.shape(x) else 1.0
+    for right in (t, ZeroTangent(), np.asarray(t, np.float32) if np.shape(x) else 1):
+        _, y_dot = jvp(square, (x,), (right,))
+        zero = isinstance(right, ZeroTangent)
+        np.testing.assert_allclose(y_dot, 0.0 if zero else np.sum(2.0 * np.asarray(x)))
+
+
+def test_a_missing_key_is_no_zero():
+    f = lambda d: d["a"] * d["b"]
+    with pytest.raises(ProjectionError, match="'b' is missing"):
+        jvp(f, ({"a": 1.0, "b": 2.0},), ({"a": 1.0},))
+    assert jvp(f, ({"a": 1.0, "b": 2.0},), ({"a": 1.0, "b": ZeroTangent()},))[1] == 2.0
+
+
+UNKNOWN = {
+    "objects": np.ones(3, object),
+    "objects in a list": [np.ones(3, object), 1.0],
+    "fraction": fractions.Fraction(1, 2),
+    "decimal": decimal.Decimal(2),
+    "set": {1.0, 2.0},
+    "frozen set in a dict": {"w": frozenset([1.0]), "b": 1.0},
+    "text": "text",
+    "bytes": b"bytes",
+    "a flag": True,
+    "nothing": None,
+    "an object": object(),
+    "a function": square,
+    "flags": np.ones(3, bool),
+    "texts": np.asarray(["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("x", UNKNOWN.values(), ids=list(UNKNOWN))
+def test_what_holds_no_known_numbers_has_no_gradient(x):
+    for door in (grad, value_and_grad, jacobian, hessian):
+        with pytest.raises(NotDifferentiableError):
+            door(lambda x: 1.0)(x)
+
+
+def test_flags_and_texts_beside_numbers_stay_what_they_are():
+    f = lambda model: model["w"] ** 2 if model["on"] else 0.0
+    model = {"w": 3.0, "on": True, "name": "m", "tags": {"a", "b"}, "loss": square}
+    assert grad(f)(model)["w"] == 6.0
+    assert grad(lambda x, n: x, argnums=(0, 1))(2.0, "n")[0] == 1.0
+    assert grad(lambda empty: 1.0)({}) == {}
