@@ -59,8 +59,6 @@ from chainrules_py.testing.report.patterns import diagnose, projection_failure
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
-__all__ = ["CHECKS", "DERIVED", "check_frule", "check_rrule", "check_rule"]
-
 CHECKS: dict[str, Callable[[Case], None]] = {
     "random": check_random,
     "unmodified": check_unmodified,

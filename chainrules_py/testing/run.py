@@ -28,8 +28,6 @@ from chainrules_py.testing.report.report import Finding, RuleCheckError
 from chainrules_py.testing.report.summary import Depth, Outcome, Summary, told
 from chainrules_py.testing.samples import words_with_samples
 
-__all__ = ["CHEAP", "NIGHTLY", "run_samples", "sample_tests", "two_samples", "words_of"]
-
 CHEAP = ("value", "types", "adjoint")
 """The checks of the cheap core."""
 

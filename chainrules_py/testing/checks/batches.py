@@ -20,8 +20,6 @@ from chainrules_py.testing.data.values import value_vector
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.vocabulary import resolution
 
-__all__ = ["check_batched"]
-
 _DIRECTIONS = 3
 
 

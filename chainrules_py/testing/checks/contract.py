@@ -25,16 +25,6 @@ from chainrules_py.testing.data.values import fingerprint, mismatch
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.values.structure import fields_of, is_structure_type
 
-__all__ = [
-    "check_accumulation",
-    "check_laziness",
-    "check_owned",
-    "check_realness",
-    "check_types",
-    "check_unmodified",
-    "check_zeros",
-]
-
 
 def check_types(case: Case) -> None:
     """Tangents have the shape, dtype, realness, device and structure of what they belong to."""

@@ -17,17 +17,6 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import name_nonlinearity
 from chainrules_py.testing.report.report import Table
 
-__all__ = [
-    "check_adjoint",
-    "check_linear",
-    "check_nested_values",
-    "check_push",
-    "check_second_order",
-    "check_single",
-    "check_value",
-    "compare",
-]
-
 _SINGLE = "float32 result for float64 input"
 
 

@@ -17,16 +17,6 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import value_vector
 
-__all__ = [
-    "AT_KINKS",
-    "Call",
-    "is_sorted",
-    "option_calls",
-    "point_calls",
-    "shape_calls",
-    "whole_number_calls",
-]
-
 
 class Call(NamedTuple):
     """Call of the same function that is judged besides the one that was given.

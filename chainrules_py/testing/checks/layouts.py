@@ -10,8 +10,6 @@ import numpy as np
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 
-__all__ = ["agree", "check_layouts", "is_numpy"]
-
 
 def is_numpy(x: Any) -> bool:
     """Whether it is an array of NumPy's own class."""

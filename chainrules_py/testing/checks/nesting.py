@@ -16,8 +16,6 @@ from chainrules_py.primitives import plugins
 from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
 from chainrules_py.values.structure import rebuild
 
-__all__ = ["Loss", "default_engine", "inner"]
-
 
 def default_engine() -> Any:
     """Return the engine that is taken where nobody named one, or None."""

@@ -11,8 +11,6 @@ from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import fingerprint, value_vector
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 
-__all__ = ["check_nan_entries", "check_random", "check_state"]
-
 
 def check_state(case: Case) -> None:
     """Check that calls of the function elsewhere change nothing of what a rule gives here."""

@@ -19,8 +19,6 @@ from chainrules_py.testing.errors import WrongError
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import fields_of, is_structure_type
 
-__all__ = ["LAWS", "check_tangent_type"]
-
 
 class _Space:
     """A point of a type, with three tangents there."""

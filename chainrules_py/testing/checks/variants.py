@@ -28,18 +28,6 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import diagnose
 from chainrules_py.values.structure import is_structure_type
 
-__all__ = [
-    "check_complex",
-    "check_hostile",
-    "check_options",
-    "check_other_options",
-    "check_other_shapes",
-    "check_points",
-    "check_shapes",
-    "check_varied",
-    "check_whole_numbers",
-]
-
 _REFUSALS = (
     NoRuleError,
     NotDifferentiableError,

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Backend", "backend", "backends", "to_numpy"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Backend:

@@ -15,8 +15,6 @@ from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample
 
-__all__ = ["Instance", "draw", "instances"]
-
 
 @final
 @dataclasses.dataclass(frozen=True)

@@ -16,8 +16,6 @@ from chainrules_py.testing.data.differences import derivative, power_of_two, slo
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
 
-__all__ = ["SMALL", "Case", "scale_of"]
-
 # Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
 SMALL = 48
 _RANDOM = 6

@@ -19,8 +19,6 @@ from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.type_info import type_info
 
-__all__ = ["Coordinates", "like", "random_tangent", "sizes_of"]
-
 
 def like(x: Any, values: Any) -> Any:
     """NumPy's numbers as the kind of thing that x is: its library, dtype and device."""

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["derivative", "power_of_two", "slopes"]
-
 # Powers of two, so that a step is added to an operand without rounding. The later ones are tried if
 # the first disagree: near a singularity, beyond the edge of the domain, or where a function turns
 # many times between 0 and its operand.

@@ -24,8 +24,6 @@ from chainrules_py.values.library import Library
 from chainrules_py.values.pytree import map_leaves
 from chainrules_py.values.type_info import register_array_type
 
-__all__ = ["Distant", "Silent", "ValueAskedError", "as_distant", "as_silent", "leaked", "present"]
-
 
 @final
 class ValueAskedError(AttributeError, TypeError):
@@ -130,21 +128,8 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "floordiv", "mod"):
     for _form in (f"__{_name}__", f"__r{_name}__"):
         setattr(Distant, _form, _operator(_form))
-for _name in (
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "eq",
-    "ne",
-    "neg",
-    "pos",
-    "abs",
-    "and",
-    "or",
-    "xor",
-    "invert",
-):
+_REST = "lt le gt ge eq ne neg pos abs and or xor invert"
+for _name in _REST.split():
     setattr(Distant, f"__{_name}__", _operator(f"__{_name}__"))
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from chainrules_py.testing.data.build import Instance
 
-__all__ = ["UNSUPPORTED", "REASONS", "unsupported"]
-
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"
 _NO_ORDER = "the library does not order complex numbers"

@@ -15,16 +15,6 @@ from chainrules_py.values.pytree import map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import type_info
 
-__all__ = [
-    "differs",
-    "fingerprint",
-    "mismatch",
-    "narrowed",
-    "resolution",
-    "value_vector",
-    "widened",
-]
-
 
 def value_vector(y: Any) -> Any:
     """Everything floating in a value, as one vector of real numbers."""

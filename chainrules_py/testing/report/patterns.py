@@ -19,8 +19,6 @@ from chainrules_py.testing.data.case import Case, scale_of
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.report.report import Table
 
-__all__ = ["diagnose", "name_difference", "name_nonlinearity", "projection_failure"]
-
 
 @final
 @dataclasses.dataclass(frozen=True)

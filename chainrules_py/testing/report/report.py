@@ -7,8 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Finding", "Report", "RuleCheckError", "Table"]
-
 _ROWS = 6
 
 

@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py.testing.report.report import Finding
 
-__all__ = ["Depth", "Outcome", "Summary", "told"]
-
 Depth: TypeAlias = Literal["full", "cheap"]
 
 

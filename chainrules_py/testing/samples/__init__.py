@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.testing.samples import (
+from chainrules_py.testing.samples import (  # noqa: F401
     contraction,
     creation,
     decompositions,
@@ -26,29 +26,6 @@ from chainrules_py.testing.samples import (
     statistics,
 )
 from chainrules_py.testing.samples.sample import ENTERED, Sample
-
-__all__ = [
-    "contraction",
-    "creation",
-    "decompositions",
-    "elementwise",
-    "higher_order",
-    "fourier",
-    "indexing",
-    "interpolation",
-    "joining",
-    "linalg",
-    "manipulation",
-    "matrix_functions",
-    "polynomials",
-    "reductions",
-    "reporting",
-    "samples_of",
-    "sorting",
-    "special",
-    "statistics",
-    "words_with_samples",
-]
 
 
 def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:

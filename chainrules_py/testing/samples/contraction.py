@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _A, _B, _V = Draw((3, 4)), Draw((4, 2)), Draw((4,))
 
 

@@ -5,8 +5,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 enter_samples(
     v.full_like,
     Sample(Draw((2,)), shape=(2, 3), fill=1.5, complex=True),

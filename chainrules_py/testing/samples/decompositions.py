@@ -9,17 +9,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__ = [
-    "apart",
-    "completed",
-    "cut",
-    "eigenspaces",
-    "eigenspaces_hermitian",
-    "positive",
-    "regular",
-    "turning",
-]
-
 # ---------------------------------------------------------------- matrices
 
 

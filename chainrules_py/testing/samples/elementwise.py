@@ -10,8 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 
 _word: Any
 

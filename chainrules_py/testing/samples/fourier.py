@@ -5,8 +5,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _word: Any
 _kind: str
 

@@ -5,8 +5,6 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _LINE = Draw((5,))
 _FLAT = Draw((3, 4))
 _BOX = Draw((2, 3, 4))

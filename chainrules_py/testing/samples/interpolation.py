@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _knots, _values = Draw((5,), apart=0.3, make=np.sort), Draw((5,))
 enter_samples(
     v.interp,

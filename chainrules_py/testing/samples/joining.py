@@ -3,8 +3,6 @@
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 enter_samples(
     v.concat,
     Sample(Draw((2, 3)), Draw((1, 3)), complex=True),

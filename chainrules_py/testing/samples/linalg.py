@@ -9,8 +9,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__ = ["determined"]
-
 
 def _m(*shape: int) -> Draw:
     return Draw(shape)

@@ -3,8 +3,6 @@
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _BOX = Draw((2, 3, 4))
 _FLAT = Draw((2, 3))
 

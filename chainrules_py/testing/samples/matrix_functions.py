@@ -10,8 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.decompositions import regular
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__ = ["dominant", "stable"]
-
 _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 
 

@@ -3,8 +3,6 @@
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _P = Draw((4,), 0.5, 2.0)
 
 enter_samples(

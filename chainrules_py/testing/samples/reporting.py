@@ -3,8 +3,6 @@
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Sample, enter_samples
 
-__all__: list[str] = []
-
 enter_samples(
     v.report,
     Sample(False, message="a choice"),

@@ -12,8 +12,6 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 
-__all__ = ["ENTERED", "Draw", "Sample", "enter_samples"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Draw:

@@ -3,8 +3,6 @@
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 _SPREAD = Draw((3, 4), apart=0.05)
 
 for _word in (v.sort, v.argsort):

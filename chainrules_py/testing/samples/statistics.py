@@ -7,8 +7,6 @@ import numpy as np
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-__all__: list[str] = []
-
 
 def _places(*numbers: Any) -> Draw:
     """Whole numbers that are given, as an operand."""
