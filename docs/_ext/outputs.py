@@ -40,6 +40,8 @@ def walk(app: Sphinx, doctree: nodes.document) -> None:
                 block.children = [nodes.Text(text)]
                 if "traceback" in block["classes"]:
                     block["language"] = "none"  # what an error says is no Python
+            for picture in cell.findall(nodes.raw):
+                picture.children = [nodes.Text(shorten(picture.astext()))]
         elif "tag_raises-exception" in cell["classes"]:
             blocks = cell.findall(nodes.literal_block)
             if not any("traceback" in block["classes"] for block in blocks):

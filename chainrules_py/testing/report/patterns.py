@@ -387,25 +387,29 @@ def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
     )
 
 
+def jacobian_tables(case: Case) -> dict[str, Table]:
+    """Put the whole Jacobian by each half beside that by differences, or else by the push."""
+    found = case.jacobians()
+    reference = "differences" if "differences" in found else "push"
+    want = found.get(reference)
+    if want is None:
+        return {}
+    names = case.output_names(), case.coordinate_names()
+    allowed = 10 * found.get("allowed", 1e-9 * scale_of(want))
+    return {
+        half: Table(found[half], want, *names, allowed, (half, reference))
+        for half in ("push", "pull")
+        if half in found and half != reference
+    }
+
+
 def diagnose(case: Case) -> tuple[str, Table | None]:
     """Say what is wrong with the derivatives of a rule, in words, and where.
 
     Both halves are compared with differences, or with each other where there are none.
     """
-    found = case.jacobians()
-    if not found:
-        return "", None
-    rows, columns = case.output_names(), case.coordinate_names()
-    reference = "differences" if "differences" in found else "push"
-    want = found.get(reference)
-    if want is None:
-        return "", None
-    allowed = found.get("allowed", 1e-9 * scale_of(want))
-    names, tables = {}, {}
-    for half in ("push", "pull"):
-        if half in found and half != reference:
-            names[half] = name_difference(case, found[half], want, 10 * allowed)
-            tables[half] = Table(found[half], want, rows, columns, 10 * allowed, (half, reference))
+    tables = jacobian_tables(case)
+    names = {half: name_difference(case, t.have, t.want, t.allowed) for half, t in tables.items()}
     wrong = {half: name for half, name in names.items() if name}
     if not wrong:
         return "", None
@@ -413,7 +417,7 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
     if len(set(wrong.values())) == 1 and len(wrong) == len(names):
         return next(iter(wrong.values())), table
     text = ", ".join(f"{name} in the {half}" for half, name in wrong.items())
-    if len({"push", "pull"} & found.keys()) == 2 and any("factor" in n for n in wrong.values()):
+    if case.has_push and case.has_pull and any("factor" in n for n in wrong.values()):
         text = f"push and pull disagree by a factor: {text}"
     return text, table
 

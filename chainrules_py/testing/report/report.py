@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import html
+import json
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
+
+from chainrules_py.testing.report.heat_map import heat_map
 
 _ROWS = 6
 
@@ -13,7 +19,7 @@ _ROWS = 6
 @final
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Table of where two matrices of derivatives differ most.
+    """Two matrices of derivatives; it prints as a table of where they differ most.
 
     Attributes
     ----------
@@ -68,6 +74,10 @@ class Table:
             text.append(f"  ... {wrong} of {self.have.size} entries differ")
         return "\n".join(text)
 
+    def _repr_html_(self) -> str:
+        title = f"{self.titles[0]} - {self.titles[1]}"
+        return heat_map(self.have, self.want, self.excess, self.rows, self.columns, title)
+
 
 @final
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +123,10 @@ class Report:
         One per check, in the order in which they ran.
     derived : dict
         From the name of a check that failed to the operands of the derived call that it judged.
+    kind : {"rule", "gradient"}
+        What was checked.
+    compute_jacobian : callable, optional
+        What computes `jacobian`, when somebody asks.
     """
 
     call: str
@@ -122,6 +136,18 @@ class Report:
     operands: tuple[Any, ...] = dataclasses.field(default=(), repr=False)
     findings: list[Finding] = dataclasses.field(default_factory=list)
     derived: dict[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict, repr=False)
+    kind: str = "rule"
+    compute_jacobian: Callable[[], Table | None] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+
+    @property
+    def jacobian(self) -> Table | None:
+        """Both Jacobians, computed now, at the first mistake or else at the call that was given.
+
+        None where they would be too large, or there is nothing to compare with.
+        """
+        return None if self.compute_jacobian is None else self.compute_jacobian()
 
     @property
     def passed(self) -> bool:
@@ -149,17 +175,40 @@ class Report:
             lines = [f"{self.call}: passed {', '.join(done)}"]
         else:
             found = self.patterns or [f.check for f in failed]
-            lines = [f"the rule of {self.call} is wrong: {'; '.join(found)}"]
+            lines = [f"the {self.kind} of {self.call} is wrong: {'; '.join(found)}"]
             lines += [f"{f.check}: {f.text}" for f in failed]
         lines += [
             f"not judged, {f.check}: {f.text}" for f in self.findings if f.verdict == "not judged"
         ]
-        lines.append(f"seed {self.seed}; rule: {self.where}")
+        lines.append(f"seed {self.seed}; {self.kind}: {self.where}")
         if failed and self.again:
             lines.append(f"again: {self.again}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str | None:
+        """Show the report of a failure with a heat map; a pass is its text."""
+        if self.passed:
+            return None
+        table = None
+        with contextlib.suppress(Exception):  # the rule may raise
+            table = self.jacobian
+        drawn = "" if table is None or table.is_within else table._repr_html_()
+        return f"<pre>{html.escape(str(self))}</pre>{drawn}"
+
+    def to_json(self) -> str:
+        """Write the report as JSON.
+
+        Examples
+        --------
+        >>> json.loads(Report("sin(float)", "none", 0).to_json())["verdict"]
+        'passed'
+        """
+        kept = {name: getattr(self, name) for name in ("call", "where", "seed", "again")}
+        kept |= {"verdict": "passed" if self.passed else "failed", "patterns": self.patterns}
+        kept["findings"] = [dataclasses.asdict(f) for f in self.findings]
+        return json.dumps(kept, indent=1, ensure_ascii=False)
 
 
 @final
