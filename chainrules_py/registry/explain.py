@@ -86,6 +86,27 @@ def rules_for(f: Any) -> list[Statement]:
     return sorted(_statements.get(primal, ()), key=lambda s: (-s.layer, str(s.signature)))
 
 
+def rules_in(module: str) -> list[Statement]:
+    """All statements that a module makes, or a module in it, in the order in which it makes them.
+
+    Functions that are opted out, and halves that follow from the other one, are left out.
+
+    Examples
+    --------
+    >>> [s.primal.__name__ for s in rules_in("chainrules_py.rules.polynomials")][:2]
+    ['polyval', 'roots']
+    """
+    see_all(module.partition(".")[0])
+    return [
+        s
+        for statements in tuple(_statements.values())
+        for s in statements
+        if s.recipe is not None
+        and not s.transposed
+        and f"{s.source.module}.".startswith(f"{module}.")
+    ]
+
+
 def coverage() -> dict[str, tuple[str, ...]]:
     """List the modes stated for each primitive that has any statement, by name."""
     see_all()

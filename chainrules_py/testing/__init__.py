@@ -7,9 +7,10 @@ from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
+from chainrules_py.testing.grads import check_grads
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
 from chainrules_py.testing.report.summary import Outcome, Summary
-from chainrules_py.testing.run import run_samples, sample_tests
+from chainrules_py.testing.run import check_module, run_samples, sample_tests
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
@@ -23,9 +24,12 @@ __all__ = [
     "RuleCheckError",
     "Sample",
     "Summary",
+    "Table",
     "backend",
     "backends",
     "check_frule",
+    "check_grads",
+    "check_module",
     "check_rrule",
     "check_rule",
     "check_tangent_type",

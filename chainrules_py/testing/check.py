@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, final
@@ -13,13 +15,16 @@ from chainrules_py.errors import (
     NoRuleError,
     NotDifferentiableError,
     ProjectionError,
+    RuleError,
     TracerError,
     describe,
 )
-from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.primitives.dispatch import signature_text, where_defined
 from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.normal_form import normalise_call
-from chainrules_py.registry.table import find_rule, name_of
+from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.checks.batches import check_batched
 from chainrules_py.testing.checks.contract import (
     check_accumulation,
@@ -55,8 +60,9 @@ from chainrules_py.testing.checks.variants import (
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.errors import NotJudgedError, WrongError
-from chainrules_py.testing.report.patterns import diagnose, projection_failure
-from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
+from chainrules_py.testing.progress import progress
+from chainrules_py.testing.report.patterns import diagnose, jacobian_tables, projection_failure
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
 from chainrules_py.values.structure import is_structure_type
 
 CHECKS: dict[str, Callable[[Case], None]] = {
@@ -164,21 +170,11 @@ def check_rule(
     multiply(float, float): passed value, push, adjoint
     seed 0; rule: ...
     """
-    settings = _Settings(vary, seed, checks, rtol, gauge, smooth, ("push", "pull"))
+    settings = Settings(vary, seed, checks, rtol, gauge, smooth)
     return _judge(f, operands, options, settings, "check_rule")
 
 
-def check_frule(
-    f: Callable[..., Any],
-    *operands: Any,
-    vary: Mapping[str, tuple[Any, ...]] | bool = True,
-    seed: int = 0,
-    checks: tuple[str, ...] | None = None,
-    rtol: float | None = None,
-    gauge: Callable[[Any], Any] | None = None,
-    smooth: bool = True,
-    **options: Any,
-) -> Report:
+def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the forward half of a rule; parameters are those of `check_rule`.
 
     Examples
@@ -188,21 +184,10 @@ def check_frule(
     sin(float): passed push
     seed 0; rule: ...
     """
-    settings = _Settings(vary, seed, checks, rtol, gauge, smooth, ("push",))
-    return _judge(f, operands, options, settings, "check_frule")
+    return _judge(f, operands, *Settings.split(given, "push"), "check_frule")
 
 
-def check_rrule(
-    f: Callable[..., Any],
-    *operands: Any,
-    vary: Mapping[str, tuple[Any, ...]] | bool = True,
-    seed: int = 0,
-    checks: tuple[str, ...] | None = None,
-    rtol: float | None = None,
-    gauge: Callable[[Any], Any] | None = None,
-    smooth: bool = True,
-    **options: Any,
-) -> Report:
+def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the reverse half of a rule, against differences; parameters are those of `check_rule`.
 
     Examples
@@ -212,39 +197,35 @@ def check_rrule(
     sin(float): passed adjoint
     seed 0; rule: ...
     """
-    settings = _Settings(vary, seed, checks, rtol, gauge, smooth, ("pull",))
-    return _judge(f, operands, options, settings, "check_rrule")
+    return _judge(f, operands, *Settings.split(given, "pull"), "check_rrule")
 
 
 @final
-class _Settings:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
     """Settings by which a rule is to be judged."""
 
-    def __init__(
-        self,
-        vary: Mapping[str, tuple[Any, ...]] | bool,
-        seed: int,
-        checks: tuple[str, ...] | None,
-        rtol: float | None,
-        gauge: Callable[[Any], Any] | None,
-        smooth: bool,
-        halves: tuple[str, ...],
-    ) -> None:
-        self.vary = vary
-        self.seed = seed
-        self.rtol = rtol
-        self.gauge = gauge
-        self.smooth = smooth
-        self.halves = halves
-        unknown = set(checks or ()) - CHECKS.keys()
-        if unknown:
-            msg = f"there is no check {sorted(unknown)}; there are {', '.join(CHECKS)}"
-            raise ValueError(msg)
-        self.checks = tuple(CHECKS) if checks is None else checks
+    vary: Mapping[str, tuple[Any, ...]] | bool = True
+    seed: int = 0
+    checks: tuple[str, ...] | None = None
+    rtol: float | None = None
+    gauge: Callable[[Any], Any] | None = None
+    smooth: bool = True
+    halves: tuple[str, ...] = ("push", "pull")
+
+    @classmethod
+    def split(cls, given: dict[str, Any], half: str) -> tuple[dict[str, Any], Settings]:
+        """Part the options of a function from the settings for one half."""
+        own = {name: given.pop(name) for name in cls.__slots__ if name in given}
+        return given, cls(**own, halves=(half,))
 
     def chosen(self) -> list[tuple[str, Callable[[Case], None]]]:
         """Return the checks to run, with their names."""
-        names = [n for n in self.checks if self.vary is not False or n not in _VARIATIONS]
+        if unknown := set(self.checks or ()) - CHECKS.keys():
+            msg = f"there is no check {sorted(unknown)}; there are {', '.join(CHECKS)}"
+            raise ValueError(msg)
+        asked = CHECKS if self.checks is None else self.checks
+        names = [n for n in asked if self.vary is not False or n not in _VARIATIONS]
         chosen = [(name, CHECKS[name]) for name in names]
         vary = self.vary
         if isinstance(vary, Mapping):
@@ -256,53 +237,111 @@ def _judge(
     f: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
-    settings: _Settings,
+    settings: Settings,
     pen: str,
 ) -> Report:
     if settings.rtol is not None and "rtol" in getattr(f, "options", ()):
-        options, settings.rtol = {**options, "rtol": settings.rtol}, None
+        options = {**options, "rtol": settings.rtol}
+        settings = dataclasses.replace(settings, rtol=None)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        case = Case(
-            f, operands, options, settings.gauge, settings.smooth, settings.seed, settings.rtol
-        )
-        call = _shown(f, operands, options)
+        operands, options = _filled(f, operands, options)
+        call = shown_call(f, operands, options)
+        how = settings.gauge, settings.smooth, settings.seed, settings.rtol
+        try:
+            case = Case(f, operands, options, *how)
+        except Exception as error:
+            g, given = unbind(f, operands)
+            own = any(_is_own(cls) for s in rules_for(g) for cls in s.signature)
+            if own and find_rule(g, tuple(map(type, given))) is None:
+                msg = f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
+                raise RuleError(msg) from error
+            raise
         rule = find_rule(case.f, tuple(map(type, case.operands)))
         statement = None if rule is None else rule.reverse or rule.forward
         where = "none" if statement is None else where_defined(statement)
-        again = _again(pen, f, operands, options, settings)
+        again = again_line(pen, f, operands, options, settings)
         report = Report(call, where, settings.seed, again, operands)
+        report.compute_jacobian = functools.partial(jacobian_of, case)
         _find_modes(case, report, settings.halves)
         cause: BaseException | None = None
-        for name, check in settings.chosen():
-            if name not in _CONDUCT and any(f.check != "hostile" for f in report.failures):
-                continue
-            if name in ("owned", "state") and report.verdict("unmodified") == "failed":
-                continue  # who writes to what is given hands it out as well
-            finding, error = _run(case, name, check, pen, report)
-            report.findings.append(finding)
-            cause = cause or error
+        with progress(settings.chosen(), lambda chosen: f"{chosen[0]} of {call}") as todo:
+            for name, check in todo:
+                if name not in _CONDUCT and any(f.check != "hostile" for f in report.failures):
+                    continue
+                if name in ("owned", "state") and report.verdict("unmodified") == "failed":
+                    continue  # who writes to what is given hands it out as well
+                finding, met = run_check(case, name, check, pen, report)
+                report.findings.append(finding)
+                cause = cause or met
     if report.failures:
         raise RuleCheckError(report) from cause
     return report
 
 
-def _shown(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
+def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
+    """Say at what a rule of a function is to be judged, in a sentence with the line to write.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> samples_wanted(sin)
+    'write enter_samples(sin, Sample(Draw((3,)))), from chainrules_py.testing'
+    """
+    stated = [s for s in rules_for(f) if s.recipe is not None] if rule is None else [rule]
+    types = [s.signature for s in stated]
+    own = next((classes for classes in types if any(map(_is_own, classes))), types[0])
+    drawn = [f"<a {t.__qualname__}>" if _is_own(t) else "Draw((3,))" for t in own]
+    line = f"enter_samples({name_of(f)}, Sample({', '.join(drawn)})), from chainrules_py.testing"
+    if not any(map(_is_own, own)):
+        return f"write {line}"
+    return f"its rule is for {signature_text(own)}, which nobody else can draw: give one, or {line}"
+
+
+def _is_own(cls: Any) -> bool:
+    """Tell whether values of a class can only come from whoever wrote it."""
+    root = getattr(cls, "__module__", "").partition(".")[0]
+    return isinstance(cls, type) and root not in ("builtins", "numpy", "chainrules_py")
+
+
+def _filled(
+    f: Any, operands: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Add the operands that were left to their defaults, or given by name."""
+    g, given = unbind(f, operands)
+    word = primal_of(g)
+    if word is None or (word is not g and word.__wrapped__ is not g):
+        return operands, options
+    parameters = [word.signature.parameters[name] for name in word.operands[len(given) :]]
+    missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
+    if missing:
+        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}"
+        raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
+    more = [options.get(p.name, p.default) for p in parameters]
+    named = {p.name for p in parameters}
+    return (*operands, *more), {k: x for k, x in options.items() if k not in named}
+
+
+def shown_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """Show a call by the types of its operands."""
     given = [f"{name}={value!r}" for name, value in options.items()]
     return f"{name_of(f)}({', '.join([*map(describe, operands), *given])})"
 
 
-def _run(
+def run_check(
     case: Case, name: str, check: Callable[[Case], None], pen: str, report: Report
 ) -> tuple[Finding, BaseException | None]:
+    """Run a check, and return what it finds, with the error that it met."""
     try:
         check(case)
     except NotJudgedError as reason:
         return Finding(name, "not judged", str(reason)), None
     except WrongError as wrong:
         finding, operands = _told(case, name, wrong, pen)
-        if operands:
+        if wrong.call is not None:
             report.derived[name] = operands
+            if report.passed:
+                report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
@@ -336,10 +375,24 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, 
     operands: tuple[Any, ...] = ()
     if wrong.call is not None:
         operands, options = wrong.call
-        alone = _Settings(False, 0, None, None, case.gauge, case.smooth, ())
-        again = _again(pen, case.f, operands, options, alone, f"report.derived[{name!r}]")
-        text = f"{text}\n  the call: {_shown(case.f, operands, options)}\n  again: {again}"
+        alone = Settings(vary=False, gauge=case.gauge, smooth=case.smooth)
+        again = again_line(pen, case.f, operands, options, alone, f"report.derived[{name!r}]")
+        text = f"{text}\n  the call: {shown_call(case.f, operands, options)}\n  again: {again}"
     return Finding(name, "failed", text, pattern), operands
+
+
+def jacobian_of(
+    case: Case, call: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+) -> Table | None:
+    """Compare the whole Jacobians of a call, or a derived one, by the first half that is wrong."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if call is not None:
+            halves = case.has_push, case.has_pull
+            case = Case(case.f, *call, case.gauge, case.smooth, 0, None, derived=True)
+            case.has_push, case.has_pull = halves
+        found = list(jacobian_tables(case).values())
+    return next((t for t in found if not t.is_within), found[0] if found else None)
 
 
 def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
@@ -374,12 +427,12 @@ def _missing(case: Case, mode: str) -> str:
 _SHOWN = 64
 
 
-def _again(
+def again_line(
     pen: str,
     f: Any,
     operands: tuple[Any, ...],
     options: dict[str, Any],
-    settings: _Settings,
+    settings: Settings,
     kept: str = "report.operands",
 ) -> str:
     """Write the line to paste, which checks the same again."""

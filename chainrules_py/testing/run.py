@@ -8,22 +8,28 @@ everywhere. Marked ``nightly``: twenty more draws of every sample.
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import re
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, final
 
 from chainrules_py import vocabulary
+from chainrules_py.engines.frule_rrule import rrule
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.explain import rules_for
+from chainrules_py.registry.explain import rules_for, rules_in
+from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.testing.check import CHECKS, DERIVED, check_rule
+from chainrules_py.testing.check import CHECKS, DERIVED, check_rule, samples_wanted
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed
 from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.unsupported import unsupported
+from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Finding, RuleCheckError
 from chainrules_py.testing.report.summary import Depth, Outcome, Summary, told
 from chainrules_py.testing.samples import words_with_samples
@@ -74,13 +80,8 @@ def words_of(words: Words | None = None) -> tuple[Callable[..., Any], ...]:
 def _primitives(module: types.ModuleType) -> list[Primitive[..., Any]]:
     """Those that a module, or package, defines: what it imports belongs to others."""
     own = f"{module.__name__}."
-    return list(
-        dict.fromkeys(
-            x
-            for x in vars(module).values()
-            if isinstance(x, Primitive) and f"{x.__module__}.".startswith(own)
-        )
-    )
+    found = [x for x in vars(module).values() if isinstance(x, Primitive)]
+    return list(dict.fromkeys([x for x in found if f"{x.__module__}.".startswith(own)]))
 
 
 def _called(word: Callable[..., Any]) -> str:
@@ -95,7 +96,8 @@ def _libraries(backends: Backends | None) -> tuple[Backend, ...]:
 
 def two_samples(of: Sequence[Instance]) -> list[Instance]:
     """Two samples for the cheap core: the first, and the last complex one, or else the last."""
-    last = [i for i in of if i.complex] or list(of)
+    of = [i for i in of if i.sample.raises is None]
+    last = [i for i in of if i.complex] or of
     return list(dict.fromkeys([*of[:1], *last[-1:]]))
 
 
@@ -113,7 +115,8 @@ class _Word:
         rules = rules_for(word)  # loads what says that np.sin is the word sin
         primal = primal_of(unbind(word, ())[0])
         found = () if primal is None else tuple(instances(primal))
-        return cls(word, found, bool(rules) and not found)
+        errors = () if primal is None else tuple(instances(primal, raising=True))
+        return cls(word, (*found, *errors), bool(rules) and not found)
 
     def on(self, backend: Backend, alone: bool) -> list[Instance]:
         """Return the samples for a library; calls without arrays belong to the first alone."""
@@ -124,11 +127,6 @@ class _Word:
             and (alone or i.sample.has_arrays)
             and not unsupported(backend.library, i)
         ]
-
-
-def _chosen(word: _Word, backend: Backend, first: bool, depth: Depth) -> list[Instance]:
-    found = word.on(backend, first)
-    return found if depth == "full" else two_samples(found)
 
 
 # ------------------------------------------------------------------------------------- to run it
@@ -169,13 +167,59 @@ def run_samples(
     """
     libraries, seeds = _libraries(backends), tuple(seeds)
     summary = Summary()
-    for word in map(_Word.find, words_of(words)):
-        if word.lacks_samples:
-            summary.outcomes.append(_without_samples(word.word))
-        for number, library in enumerate(libraries):
-            for instance in _chosen(word, library, number == 0, depth):
-                summary.outcomes += [_judge(instance, library, seed, depth) for seed in seeds]
+    with progress(words_of(words), name_of) as todo:
+        for word in map(_Word.find, todo):
+            if word.lacks_samples:
+                summary.outcomes.append(_without_samples(word.word))
+            for number, library in enumerate(libraries):
+                found = word.on(library, number == 0)
+                for instance in found if depth == "full" else two_samples(found):
+                    summary.outcomes += [_judge(instance, library, seed, depth) for seed in seeds]
     return summary
+
+
+def check_module(
+    module: str | types.ModuleType, *, backends: Backends | None = None, seeds: Iterable[int] = (0,)
+) -> Summary:
+    """Check every rule that a module, or a module in it, states, at the samples that reach it.
+
+    Parameters
+    ----------
+    module : str or module
+        It is imported, if it is given by its name.
+    backends, seeds
+        As of `run_samples`.
+
+    Returns
+    -------
+    Summary
+        A rule that no sample reaches fails, with the line to write.
+
+    Examples
+    --------
+    >>> check_module("chainrules_py.rules.polynomials", backends=["numpy"]).passed
+    True
+    """
+    module = importlib.import_module(module) if isinstance(module, str) else module
+    libraries, seeds, summary = _libraries(backends), tuple(seeds), Summary()
+    with progress(rules_in(module.__name__), lambda statement: statement.primal.__name__) as todo:
+        for statement in todo:
+            word = _Word.find(statement.primal)
+            reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]
+            if all(i.sample.raises for i in reached):
+                summary.outcomes.append(_without_samples(statement.primal, statement))
+            for number, library in enumerate(libraries):
+                for instance in [i for i in word.on(library, number == 0) if i in reached]:
+                    summary.outcomes += [_judge(instance, library, s, "full") for s in seeds]
+    summary.outcomes = list(dict.fromkeys(summary.outcomes))
+    return summary
+
+
+def _reaches(instance: Instance, statement: Statement) -> bool:
+    """Tell whether the derivatives of a call, with NumPy's arrays, are those of a statement."""
+    operands, _ = instance.build(backend_named("numpy"))
+    rule = find_rule(instance.word, tuple(map(type, operands)))
+    return rule is not None and statement in (rule.forward, rule.reverse)
 
 
 def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Outcome:
@@ -188,16 +232,20 @@ def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Out
             warnings.simplefilter("ignore")
             operands, options = instance.build(backend, seed)
             modes = _modes(instance.word, operands)
-            report = check_rule(
-                instance.word,
-                *operands,
-                gauge=sample.gauge,
-                smooth=sample.smooth,
-                seed=seed,
-                checks=_FULL if depth == "full" else CHEAP,
-                **options,
-            )
-        findings = list(report.findings)
+            if sample.raises is not None:
+                findings = [_refused(instance.word, operands, options, sample.raises)]
+                text = findings[0].text
+            else:
+                report = check_rule(
+                    instance.word,
+                    *operands,
+                    gauge=sample.gauge,
+                    smooth=sample.smooth,
+                    seed=seed,
+                    checks=_FULL if depth == "full" else CHEAP,
+                    **options,
+                )
+                findings = list(report.findings)
     except RuleCheckError as error:
         findings, text, caught = list(error.report.findings), str(error), error
     except Exception as error:
@@ -207,17 +255,24 @@ def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Out
     if not caught and seed == 0 and sample.smooth and (kink := _kink(findings)):
         text = f"say smooth=False, or draw from where the function is smooth: {kink}"
         findings.append(Finding("sample", "failed", text))
-    return Outcome(
-        _called(instance.word),
-        instance.name,
-        backend.name,
-        seed,
-        depth,
-        modes,
-        tuple(findings),
-        text,
-        caught,
-    )
+    where = _called(instance.word), instance.name, backend.name, seed, depth
+    return Outcome(*where, modes, tuple(findings), text, caught)
+
+
+def _refused(
+    word: Any, operands: Any, options: dict[str, Any], want: tuple[type[Exception], str]
+) -> Finding:
+    """Find whether a call, or the derivative of it, raises what it has to."""
+    told = "raised nothing"
+    try:
+        word(*operands, **options)
+        y, pullback = rrule(word, *operands, **options)
+        pullback(random_tangent(y, 0))
+    except Exception as error:
+        if isinstance(error, want[0]) and re.search(want[1], str(error)):
+            return Finding("raises", "passed")
+        told = f"raised {type(error).__name__}: {error}"
+    return Finding("raises", "failed", f"{told}; it has to raise {want[0].__name__} {want[1]!r}")
 
 
 def _kink(findings: list[Finding]) -> str:
@@ -238,11 +293,9 @@ def _modes(word: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[str, ..
     )
 
 
-def _without_samples(word: Callable[..., Any]) -> Outcome:
-    text = (
-        f"{name_of(word)} has a rule and no sample; write "
-        f"enter_samples({name_of(word)}, Sample(Draw((3,)))), from chainrules_py.testing"
-    )
+def _without_samples(word: Callable[..., Any], statement: Statement | None = None) -> Outcome:
+    which = "a rule" if statement is None else f"a rule at {statement.where}"
+    text = f"{name_of(word)} has {which} and no sample; {samples_wanted(word, statement)}"
     found = (Finding("sample", "failed", text),)
     return Outcome(_called(word), "no sample", "", 0, "full", (), found, text, RuleError(text))
 

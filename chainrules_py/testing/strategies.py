@@ -21,21 +21,6 @@ except ImportError as error:
         "chainrules_py.testing.strategies needs hypothesis; write: pip install hypothesis"
     ) from error
 
-__all__ = [
-    "arrays",
-    "axes",
-    "broadcastable_arrays",
-    "broadcastable_shapes",
-    "degenerate_matrices",
-    "dtypes",
-    "indices",
-    "numbers",
-    "shapes",
-    "spd_matrices",
-    "triangular_matrices",
-    "well_conditioned_matrices",
-]
-
 Shape: TypeAlias = tuple[int, ...]
 # hypothesis gives every strategy its element type, and arrays of NumPy have none worth stating.
 Strategy: TypeAlias = st.SearchStrategy[Any]
@@ -333,10 +318,11 @@ def _basic(size: int) -> Strategy:
 # -------------------------------------------------------------------------------------- matrices
 
 
-def _unit(draw: Draw, shape: Shape, dtype: Any) -> Any:
-    """Draw a matrix with entries in the unit square, divided so that its norm is at most 1."""
+def _unit(shape: Shape, dtype: Any) -> Strategy:
+    """Matrices with entries in the unit square, divided so that their norm is at most 1."""
     limit = 0.5 if np.dtype(dtype).kind == "c" else 1.0
-    return draw(arrays(shape, dtype=dtype, low=-limit, high=limit)) / max(1, *shape[-2:])
+    drawn = arrays(shape, dtype=dtype, low=-limit, high=limit)
+    return drawn.map(lambda a: a / max(1, *shape[-2:]))
 
 
 def _transposed(a: Any) -> Any:
@@ -365,12 +351,7 @@ def well_conditioned_matrices(
            [0., 2.]])
     """
     m, n = rows, rows if columns is None else columns
-
-    @st.composite
-    def build(draw: Draw) -> Any:
-        return (2 * np.eye(m, n) + _unit(draw, (*batch, m, n), dtype)).astype(dtype)
-
-    return build()
+    return _unit((*batch, m, n), dtype).map(lambda a: (2 * np.eye(m, n) + a).astype(dtype))
 
 
 def spd_matrices(n: int, *, batch: Shape = (), dtype: Any = "float64") -> Strategy:
@@ -392,13 +373,8 @@ def spd_matrices(n: int, *, batch: Shape = (), dtype: Any = "float64") -> Strate
     array([[1., 0.],
            [0., 1.]])
     """
-
-    @st.composite
-    def build(draw: Draw) -> Any:
-        half = _unit(draw, (*batch, n, n), dtype)
-        return (np.eye(n) + half @ _transposed(half)).astype(dtype)
-
-    return build()
+    drawn = _unit((*batch, n, n), dtype)
+    return drawn.map(lambda a: (np.eye(n) + a @ _transposed(a)).astype(dtype))
 
 
 def triangular_matrices(
@@ -428,7 +404,7 @@ def triangular_matrices(
     @st.composite
     def build(draw: Draw) -> Any:
         up = draw(st.booleans()) if upper is None else upper
-        whole = 2 * np.eye(n) + _unit(draw, (*batch, n, n), dtype)
+        whole = 2 * np.eye(n) + draw(_unit((*batch, n, n), dtype))
         return (np.triu(whole) if up else np.tril(whole)).astype(dtype)
 
     return build()
@@ -493,6 +469,6 @@ def degenerate_matrices(
 
 def _unitary(draw: Draw, shape: Shape, dtype: Any) -> Any:
     """Cayley's transform of an antihermitian matrix: the identity where all draws are zero."""
-    drawn = _unit(draw, shape, np.result_type(dtype, np.float64))
+    drawn = draw(_unit(shape, np.result_type(dtype, np.float64)))
     a, one = drawn - _transposed(drawn), np.eye(shape[-1])
     return np.linalg.solve(one + a, one - a)

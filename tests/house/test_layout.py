@@ -93,7 +93,6 @@ STATED = (
     "chainrules_py/extend.py",
     "chainrules_py/composites/functional.py",
     "chainrules_py/testing/__init__.py",
-    "chainrules_py/testing/strategies.py",
     "chainrules_py/vocabulary/*",
     "backends/*/__init__.py",
     "benchmarks/*/__init__.py",

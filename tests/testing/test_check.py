@@ -10,6 +10,7 @@ import pytest
 from chainrules_py import (
     LinearMap,
     NoTangent,
+    RuleError,
     frule,
     linear_rule,
     primitive,
@@ -18,7 +19,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.testing import RuleCheckError, check_rule
+from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
 from chainrules_py.testing.data.case import Case
 
 RNG = np.random.default_rng(5)
@@ -343,3 +344,73 @@ def test_frule_and_rrule_of_a_right_rule_are_what_is_checked():
     y, y_dot = frule((X,), v.sin, X)
     assert np.array_equal(y, np.sin(X))
     np.testing.assert_allclose(y_dot, np.cos(X) * X)
+
+
+# ------------------------------------------------------------------- operands that are not given
+
+
+@primitive
+def scaled(x, factor=2.0, shift=1.0):
+    return x * factor + shift
+
+
+@rule(scaled)
+def scaled_rule(x, factor, shift):
+    by = LinearMap(right, right, factor), LinearMap(right, right, x)
+    return scaled(x, factor, shift), (*by, LinearMap(lambda t: t, lambda t: t))
+
+
+@pytest.mark.parametrize(
+    "operands, named, call",
+    [
+        ((2.0,), {}, "scaled(float, float, float)"),
+        ((2.0, 3.0), {"shift": 0.5}, "scaled(float, float, float)"),
+        ((2.0,), {"factor": X}, "scaled(float, float64[2,3], float)"),
+    ],
+)
+def test_operands_with_defaults_are_filled_in(operands, named, call):
+    report = check_rule(scaled, *operands, checks=("value", "push", "adjoint"), **named)
+    assert report.call == call
+    assert len(report.operands) == 3
+    assert report.verdict("push") == "passed"
+
+
+class Circle:
+    def __init__(self, radius):
+        self.radius = radius
+
+
+@primitive
+def area(circle: Circle, unit):
+    return 3.0 * circle.radius * unit
+
+
+@rule(area)
+def area_rule(circle: Circle, unit):
+    return area(circle, unit), (NoTangent(), LinearMap(right, right, 3.0 * circle.radius))
+
+
+@pytest.mark.parametrize("operands", [(), (Circle(1.0),), (1.0, 2.0)])
+def test_values_of_a_class_of_ones_own_are_asked_for(operands):
+    """In a sentence with the line to write, whatever the function itself would raise."""
+    line = r"which nobody else can draw: give one, or enter_samples\(area, Sample\(<a Circle>"
+    with pytest.raises(RuleError, match=line):
+        check_rule(area, *operands)
+    assert check_rule(area, Circle(1.0), 2.0).verdict("push") == "passed"
+
+
+def test_missing_operands_are_named():
+    with pytest.raises(RuleError, match=r"wrong_sine\(x, /\) misses x; write enter_samples"):
+        check_rule(unary(lambda _y, x: v.cos(x)))
+
+
+def test_what_the_function_raises_is_raised_as_it_is():
+    with pytest.raises(TypeError, match=r"positional arguments?"):
+        check_rule(scaled, 1.0, 2.0, 3.0, 4.0)
+
+
+def test_halves_take_the_settings_of_the_whole():
+    for check, half in ((check_frule, "push"), (check_rrule, "adjoint")):
+        found = check(v.sum, X, axis=1, vary=False, seed=3, checks=("value", half), rtol=1e-6)
+        assert [f.check for f in found.findings] == ["value", half]
+        assert "axis=1, vary=False, rtol=1e-06, seed=3" in found.again

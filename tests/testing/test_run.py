@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 
 import numpy as np
 import pytest
 
-from chainrules_py import primitive, rrule, scalar_rule
+from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import (
     Draw,
@@ -16,6 +17,7 @@ from chainrules_py.testing import (
     Sample,
     Summary,
     backend,
+    check_module,
     enter_samples,
     run_samples,
 )
@@ -99,10 +101,166 @@ def test_wrong_rule_fails_and_is_told_with_its_report():
 
 
 def test_sample_that_cannot_be_called_fails():
-    word = own_word(right, Sample(Draw((3,)), Draw((3,))))
+    word = own_word(right, Sample("text"))
     (failed,) = run_samples(word, backends=["numpy"]).failures
     assert failed.findings[0].check == "call"
-    assert "TypeError" in failed.text
+    assert "text" in failed.sample
+
+
+@pytest.mark.parametrize(
+    "given, match",
+    [
+        ([Draw((3,))], r"is no sample of own_square; write Sample"),
+        ([Sample(Draw((3,)), Draw((3,)))], r"own_square\(x, /\) does not take .* too many"),
+        ([Sample()], "missing a required"),
+        ([Sample(Draw((3,)), axis=1)], "unexpected keyword argument 'axis'"),
+    ],
+)
+def test_samples_are_checked_when_they_are_entered(given, match):
+    word = own_word(right)
+    with pytest.raises(TypeError, match=match):
+        enter_samples(word, *given)
+    assert word not in ENTERED
+
+
+def test_samples_are_of_primitives():
+    with pytest.raises(TypeError, match="write @primitive above it"):
+        enter_samples(len, Sample(1.0))
+
+
+@pytest.mark.parametrize("given", [{"shape": [2]}, {"kind": "float"}, {"low": 3.0}])
+def test_draws_are_checked_when_they_are_made(given):
+    with pytest.raises(ValueError, match="shape is None or a tuple of lengths"):
+        Draw(**given)
+
+
+# ------------------------------------------------------------------------------- error inputs
+
+
+def picky(*given):
+    """A word that refuses negative numbers, and whose rule refuses those above 1."""
+
+    @primitive
+    def own_picky(x, /):
+        if np.any(x < 0):
+            msg = "negative"
+            raise ValueError(msg)
+        return np.multiply(x, x)
+
+    @rule(own_picky)
+    def own_picky_rule(x):
+        if np.any(x > 1):
+            msg = "too large"
+            raise OverflowError(msg)
+        return own_picky(x), (LinearMap(times, times, 2 * x),)
+
+    enter_samples(own_picky, Sample(Draw((3,), low=0.25, high=0.5)), *given)
+    return own_picky
+
+
+def times(t, factor):
+    return t * factor
+
+
+def test_calls_that_have_to_raise():
+    word = picky(
+        Sample([-1.0, 1.0], raises=ValueError),
+        Sample(-1.0, raises=(ValueError, "^neg")),
+        Sample(2.0, raises=(ArithmeticError, "large")),
+        Sample(raises=(TypeError, "missing|takes|required")),
+    )
+    summary = run_samples(word, backends=["numpy"])
+    assert summary.passed, summary
+    assert [f.check for o in summary.outcomes[1:] for f in o.findings] == ["raises"] * 4
+    assert len(list(instances(word))) == 1
+    assert len(run_samples(word, backends=["numpy"], depth="cheap").outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    "sample, told",
+    [
+        (Sample(0.5, raises=ValueError), "raised nothing; it has to raise ValueError"),
+        (Sample(-0.5, raises=(ValueError, "huge")), "raised ValueError: negative; it has to raise"),
+        (Sample(-0.5, raises=TypeError), "raised ValueError: negative; it has to raise TypeError"),
+    ],
+)
+def test_calls_that_raise_something_else_fail(sample, told):
+    (failed,) = run_samples(picky(sample), backends=["numpy"]).failures
+    assert told in failed.text
+
+
+def test_samples_that_raise_are_no_samples_of_a_rule():
+    (failed,) = run_samples(own_word(right, Sample(raises=TypeError)), backends=["numpy"]).failures
+    assert "has a rule and no sample" in failed.text
+
+
+# ------------------------------------------------------------------------------------ modules
+
+
+class Interval:
+    def __init__(self, low, high):
+        self.low = low
+        self.high = high
+
+
+def module_with_rules(monkeypatch):
+    """A module that states two rules: of a word of its own, and of one for a class of its own."""
+    module = types.ModuleType("own_rules")
+    monkeypatch.setitem(sys.modules, "own_rules", module)
+    code = """
+from chainrules_py import LinearMap, NoTangent, primitive, rule, scalar_rule
+
+@primitive
+def own_cube(x, /):
+    return x * x * x
+
+scalar_rule(own_cube, lambda y, x: FACTOR * x * x)
+
+@primitive
+def own_inside(where: Interval, x, /):
+    return where.low * x
+
+@rule(own_inside)
+def own_inside_rule(where: Interval, x):
+    return own_inside(where, x), (NoTangent(), LinearMap(times, times, where.low))
+"""
+    vars(module).update(FACTOR=3, Interval=Interval, times=times)
+    exec(code, vars(module))
+    enter_samples(module.own_cube, Sample(Draw((3,))))
+    return module
+
+
+def test_rules_of_a_module(monkeypatch):
+    module = module_with_rules(monkeypatch)
+    summary = check_module("own_rules", backends=["numpy"])
+    (failed,) = summary.failures
+    assert failed.word == "own_rules.own_inside"
+    assert "its rule is for (Interval, Numeric), which nobody else can draw" in failed.text
+    assert "Sample(<a Interval>, Draw((3,)))" in failed.text
+    enter_samples(module.own_inside, Sample(Interval(2.0, 3.0), Draw((3,))))
+    summary = check_module(module, backends=["numpy"])
+    assert summary.passed, summary
+    assert summary.rules == ["own_rules.own_cube", "own_rules.own_inside"]
+
+
+def test_rule_for_another_class_is_judged_at_the_samples_that_reach_it(monkeypatch):
+    module = module_with_rules(monkeypatch)
+
+    def own_cube_rule(x: Interval):
+        return module.own_cube(x), (NoTangent(),)
+
+    own_cube_rule.__module__ = "own_rules.inner"
+    rule(module.own_cube)(own_cube_rule)
+    monkeypatch.setitem(sys.modules, "own_rules.inner", types.ModuleType("own_rules.inner"))
+    (failed,) = check_module("own_rules.inner", backends=["numpy"]).failures
+    assert "own_cube has a rule at " in failed.text
+    assert "Sample(<a Interval>)" in failed.text
+
+
+def test_wrong_rule_of_a_module_fails(monkeypatch):
+    module = module_with_rules(monkeypatch)
+    vars(module)["FACTOR"] = 2
+    assert "factor 2/3" in str(check_module(module, backends=["numpy"]))
 
 
 def test_rule_without_samples_fails():

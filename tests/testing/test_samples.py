@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import rrule
+from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.testing import backends, sample_tests, to_numpy
-from chainrules_py.testing.checks.nesting import Loss, default_engine
+from chainrules_py.testing.checks.nesting import Loss
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported

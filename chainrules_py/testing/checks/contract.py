@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.engines.frule_rrule import Pullback
+from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Request, bind
 from chainrules_py.registry.bind.general import GeneralRecipe, RruleRecipe
@@ -18,7 +19,6 @@ from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.checks.nesting import default_engine
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case, scale_of
 from chainrules_py.testing.data.values import fingerprint, mismatch

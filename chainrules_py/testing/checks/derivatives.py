@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.errors import ChainRulesError
+from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.testing.checks.contract import check_types
-from chainrules_py.testing.checks.nesting import Loss, default_engine, second_derivative
+from chainrules_py.testing.checks.nesting import Loss, second_derivative
 from chainrules_py.testing.data.case import SMALL, Case, scale_of
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import derivative

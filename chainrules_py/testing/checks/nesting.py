@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives import plugins
 from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
 from chainrules_py.values.structure import rebuild
-
-
-def default_engine() -> Any:
-    """Return the engine that is taken where nobody named one, or None."""
-    return plugins.default_engine()
 
 
 def inner(of: Coordinates, w: Any, y: Any) -> Any:

@@ -28,12 +28,7 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import diagnose
 from chainrules_py.values.structure import is_structure_type
 
-_REFUSALS = (
-    NoRuleError,
-    NotDifferentiableError,
-    UnsupportedKeywordError,
-    NotImplementedError,
-)
+_REFUSALS = (NoRuleError, NotDifferentiableError, UnsupportedKeywordError, NotImplementedError)
 
 
 # -------------------------------------------------------------------- other calls of a function
@@ -50,15 +45,7 @@ def _judge_variant(
         warnings.simplefilter("ignore")
         try:
             varied = Case(
-                case.f,
-                operands,
-                options,
-                case.gauge,
-                case.smooth,
-                0,
-                None,
-                few=few,
-                derived=True,
+                case.f, operands, options, case.gauge, case.smooth, 0, None, few=few, derived=True
             )
         except Exception:
             return  # the function itself does not take it

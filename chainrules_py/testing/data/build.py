@@ -61,9 +61,11 @@ class Instance:
         }
 
 
-def instances(word: Primitive[..., Any]) -> Iterator[Instance]:
-    """Yield the samples of a word, those that say so once more with complex operands."""
+def instances(word: Primitive[..., Any], *, raising: bool = False) -> Iterator[Instance]:
+    """Yield the samples of a word, some once more with complex operands; or those that raise."""
     for number, sample in enumerate(samples_of(word)):
+        if raising is (sample.raises is None):
+            continue
         yield Instance(word, sample, number)
         if sample.complex:
             yield Instance(word, sample, number, complex=True)

@@ -53,6 +53,8 @@ class Case:
         What numbers may differ by that are equal but for rounding, relative to the largest of them.
     jointly : bool
         Whether a number of the result is judged only where it is smooth in a random direction too.
+    halves : tuple of callable
+        Who gives the derivatives, called as `frule` and `rrule`: these two, or an engine.
     u, w : matrix
         Directions among the inputs, and among the outputs, as columns. In a random one each
         coordinate moves by as much as its operand is large, or weighs as much as its result is
@@ -100,6 +102,7 @@ class Case:
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
         self.w = self._directions(1.0 / self.sizes)
         self.jointly = False
+        self.halves: tuple[Callable[..., Any], Callable[..., Any]] = frule, rrule
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
@@ -205,11 +208,11 @@ class Case:
                 tangents.append(NoTangent())
             else:
                 tangents.append(part.tangent(segment) if np.any(segment) else ZeroTangent())
-        return frule(tuple(tangents), self.f, *self.operands, **self.options)
+        return self.frule(tuple(tangents))
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Compute the value and the pullback."""
-        return rrule(self.f, *self.operands, **self.options)
+        return self.halves[1](self.f, *self.operands, **self.options)  # type: ignore[no-any-return]
 
     def kept_pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Return the value and the pullback, the same ones at each call."""
@@ -234,7 +237,7 @@ class Case:
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Compute the value and the tangent of the result, for given tangents."""
-        return frule(tangents, self.f, *self.operands, **self.options)
+        return self.halves[0](tangents, self.f, *self.operands, **self.options)  # type: ignore[no-any-return]
 
     def cotangent(self, vector: Any) -> Any:
         """Return the cotangent of the result that belongs to a direction behind the gauge."""

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.testing.samples import (  # noqa: F401
-    contraction,
-    creation,
-    decompositions,
-    elementwise,
-    fourier,
-    higher_order,
-    indexing,
-    interpolation,
-    joining,
-    linalg,
-    manipulation,
-    matrix_functions,
-    polynomials,
-    reductions,
-    reporting,
-    sorting,
-    special,
-    statistics,
-)
 from chainrules_py.testing.samples.sample import ENTERED, Sample
+
+_FAMILIES = (
+    "contraction creation decompositions elementwise fourier higher_order indexing interpolation "
+    "joining linalg manipulation matrix_functions polynomials reductions reporting sorting special "
+    "statistics"
+)
+for _family in _FAMILIES.split():
+    importlib.import_module(f"{__name__}.{_family}")
 
 
 def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:

@@ -18,11 +18,7 @@ for _word in (v.zeros_like, v.ones_like):
         Sample(Draw(())),
         Sample(Draw((2,)), dtype="int64"),
     )
-enter_samples(
-    v.arange_like,
-    Sample(Draw((2,)), stop=4),
-    Sample(Draw(()), stop=4, start=1, step=2),
-)
+enter_samples(v.arange_like, Sample(Draw((2,)), stop=4), Sample(Draw(()), stop=4, start=1, step=2))
 enter_samples(
     v.eye_like,
     Sample(Draw((2,)), rows=3, complex=True),

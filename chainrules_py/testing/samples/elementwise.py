@@ -10,7 +10,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
-
 _word: Any
 
 
@@ -20,8 +19,7 @@ def _unary(
     """Enter for each word an array, a 0-d one, one without elements, and a number of Python's."""
     for word in words:
         enter_samples(
-            word,
-            *(Sample(Draw(shape, low, high), **more) for shape in ((2, 3), (), (0,), None)),
+            word, *(Sample(Draw(shape, low, high), **more) for shape in ((2, 3), (), (0,), None))
         )
 
 
@@ -271,7 +269,4 @@ for _word in (v.gcd, v.lcm):
 for _word in (v.bitwise_invert, v.bitwise_count):
     enter_samples(_word, Sample(_int))
 enter_samples(v.bitwise_invert, Sample(5))
-enter_samples(
-    v.tie_share,
-    Sample([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.5, 2.0, 3.0], smooth=False),
-)
+enter_samples(v.tie_share, Sample([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.5, 2.0, 3.0], smooth=False))

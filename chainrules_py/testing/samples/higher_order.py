@@ -46,18 +46,12 @@ enter_samples(
     Sample(cubic, Draw((2, 3)), Draw((2, 3), 1.0, 2.0), Draw((2, 3)), batch=2),
 )
 enter_samples(fixed_point, Sample(damped, Draw((3,)), Draw((3,))))
-enter_samples(
-    minimize,
-    Sample(quadratic_form, Draw((3,)), POSITIVE, Draw((3,))),
-)
+enter_samples(minimize, Sample(quadratic_form, Draw((3,)), POSITIVE, Draw((3,))))
 enter_samples(
     linear_solve,
     Sample(banded, Draw((3,)), POSITIVE, complex=True),
     Sample(banded, Draw((3,)), POSITIVE, solver="gmres"),
 )
-enter_samples(
-    odeint,
-    Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9),
-)
+enter_samples(odeint, Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9))
 enter_samples(map, Sample(blend, Draw((3, 2)), Draw((3, 2))), Sample(v.sin, Draw((3,))))
 enter_samples(reduce, Sample(blend, Draw((3, 2)), Draw((2,))), Sample(blend, Draw((4,)), None))

@@ -19,7 +19,5 @@ enter_samples(
     Sample(Draw((0,)), _knots, _values),
 )
 enter_samples(
-    v.searchsorted,
-    Sample(_knots, Draw((2, 3))),
-    Sample(_knots, Draw((2, 3)), side="right"),
+    v.searchsorted, Sample(_knots, Draw((2, 3))), Sample(_knots, Draw((2, 3)), side="right")
 )

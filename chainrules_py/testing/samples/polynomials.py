@@ -14,10 +14,7 @@ enter_samples(
     Sample(_P, Draw((0,))),
 )
 enter_samples(
-    v.roots,
-    Sample(_P, complex=True),
-    Sample(Draw((2,), 0.5, 2.0)),
-    Sample(Draw((1,), 0.5, 2.0)),
+    v.roots, Sample(_P, complex=True), Sample(Draw((2,), 0.5, 2.0)), Sample(Draw((1,), 0.5, 2.0))
 )
 enter_samples(
     v.vander,

@@ -4,7 +4,5 @@ from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Sample, enter_samples
 
 enter_samples(
-    v.report,
-    Sample(False, message="a choice"),
-    Sample([False, False], message="a choice"),
+    v.report, Sample(False, message="a choice"), Sample([False, False], message="a choice")
 )

@@ -10,7 +10,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chainrules_py.errors import describe
 from chainrules_py.primitives.primitive import Primitive
+
+KINDS = ("real", "complex", "int", "bool")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +41,13 @@ class Draw:
     apart: float = 0.0
     make: Callable[[Any], Any] | None = None
 
+    def __post_init__(self) -> None:
+        shape = () if self.shape is None else self.shape
+        lengths = isinstance(shape, tuple) and all(isinstance(n, int) and n >= 0 for n in shape)
+        if not (lengths and self.kind in KINDS and self.low <= self.high):
+            msg = f"{self!r}: shape is None or a tuple of lengths, kind one of {KINDS}, low <= high"
+            raise ValueError(msg)
+
 
 class Sample:
     """Call of a word: operands, each a `Draw` or a value that is taken as it is, and options.
@@ -55,6 +65,9 @@ class Sample:
         Whether the same call with complex operands is a sample too.
     without : tuple of str
         Libraries whose own function refuses this call: mixed kinds of dtypes on array-api-strict.
+    raises : exception class, or tuple of it and str, optional
+        The call is refused so, by the function or by its derivative; the text is a regular
+        expression that is found in the message.
     **options
         Options of the word. What belongs to a library is written as text: ``dtype="float32"``,
         ``device="same"``, ``to="namespace"``.
@@ -67,6 +80,7 @@ class Sample:
         smooth: bool = True,
         complex: bool = False,
         without: tuple[str, ...] = (),
+        raises: type[Exception] | tuple[type[Exception], str] | None = None,
         **options: Any,
     ) -> None:
         self.operands = operands
@@ -74,6 +88,7 @@ class Sample:
         self.smooth = smooth
         self.complex = complex
         self.without = without
+        self.raises = (raises, "") if isinstance(raises, type) else raises
         self.options: Mapping[str, Any] = options
 
     def __repr__(self) -> str:
@@ -110,5 +125,23 @@ def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
         The word.
     *given : Sample
         Added to those that it has.
+
+    Raises
+    ------
+    TypeError
+        If the word is none, or does not take a sample's operands and options.
     """
+    if not isinstance(word, Primitive):
+        msg = f"samples are of a primitive, not of {describe(word)}; write @primitive above it"
+        raise TypeError(msg)
+    for sample in given:
+        if not isinstance(sample, Sample):
+            msg = f"{describe(sample)} is no sample of {word.__name__}; write Sample(...)"
+            raise TypeError(msg)
+        try:
+            word.signature.bind(*sample.operands, **sample.options)
+        except TypeError as error:
+            if sample.raises is None:
+                msg = f"{word.__name__}{word.signature} does not take Sample({sample!r}): {error}"
+                raise TypeError(msg) from None
     ENTERED[word] = (*ENTERED.get(word, ()), *given)
