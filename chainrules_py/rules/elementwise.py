@@ -130,21 +130,12 @@ def unwrap_rule(x, period, *, axis, discont):
 
 # ---------------------------------------------------------------------------------- powers
 
-
-def _base(x, p):
-    """Return x, and 1 where it is 0 and every derivative of its power in p is 0 as well.
-
-    Strong zeros are of tangents: in reverse over forward the infinite logarithm would be one.
-    """
-    return where(x == 0, where(real(p) > 1, 1.0, x), x)
-
-
 # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
 # numbers: NumPy has no negative powers of integers.
 scalar_rule(
     pow,
     lambda _y, x, p: strong_multiply(p, pow(x, p - 1.0)),
-    lambda y, x, p: strong_multiply(y, log(_base(x, p))),
+    lambda y, x, _p: strong_multiply(y, log(x)),
     singular=True,
     complex="holomorphic",
 )

@@ -196,6 +196,8 @@ def std_rule(x, *, axis, correction, keepdims):
 
 def _std_slope(x, y, axis, correction, keepdims):
     slope = strong_multiply(_slope(x, axis, correction), divide(0.5, _kept(y, axis, keepdims)))
+    if _count(x, axis) <= correction:
+        return slope  # the spread of nothing
     # Of numbers that are all equal the mean may be another one, by rounding.
     reduced = _axes(axis, x.ndim)
     first = index(x, tuple([slice(1) if i in reduced else slice(None) for i in range(x.ndim)]))

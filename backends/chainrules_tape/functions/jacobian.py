@@ -44,6 +44,7 @@ from chainrules_tape.functions.run import (
     ReverseRun,
     can_vary,
     check_scalar,
+    check_varies,
     unit,
 )
 
@@ -292,7 +293,10 @@ def _jacobian(
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
     """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
-    spaces = [space(x) if can_vary(x) else NoTangent() for x in flatten(xs)[0]]
+    leaves = flatten(xs)[0]
+    vary = list(map(can_vary, leaves))
+    check_varies(leaves, vary)
+    spaces = [space(x) if v else NoTangent() for x, v in zip(leaves, vary, strict=True)]
     n = _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):
         try:

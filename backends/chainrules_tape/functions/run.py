@@ -296,7 +296,8 @@ class ReverseRun(Recorded):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))
             return self.tape.inputs(leaves)
-        check_varies(leaves, vary)
+        if self.names is not None:
+            check_varies(leaves, vary)
         made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
         self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
@@ -376,9 +377,7 @@ class LinearRun(Run):
         self.tape.trim([i for i in self.outputs if i is not None])
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        vary = list(map(can_vary, leaves))
-        check_varies(leaves, vary)
-        traced = [self.tape.inputs((x,))[0] if v else x for x, v in zip(leaves, vary, strict=True)]
+        traced = [self.tape.inputs((x,))[0] if can_vary(x) else x for x in leaves]
         self.inputs = list(map(self.tape.link_of, traced))
         return traced
 

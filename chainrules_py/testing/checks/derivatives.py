@@ -209,7 +209,7 @@ def check_single(case: Case) -> None:
     # The same point in double precision: rounding the operands is none of the rule's.
     there = tuple([widened(x) for x in narrow])
     double = Case(case.f, there, case.options, case.gauge, case.smooth, 0, None, few=True)
-    double.u, double.w, double.pick = single.u, single.w, single.pick
+    double.u, double.w = single.u, single.w
     pairs = []
     if case.has_push:
         pairs.append(("push", single.pushed(), double.pushed()))

@@ -549,19 +549,3 @@ def test_programs_over_structures_agree_in_both_modes_and_with_differences(names
             by_steps = differences(lambda z, k=k, at=at: program(at(z))[k], np.reshape(x, (-1,)))
             found = np.reshape(have[k][key], by_steps.shape)
             assert found == pytest.approx(by_steps, rel=1e-6, abs=1e-7)
-
-
-@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
-def test_powers_of_zero_have_the_same_second_derivative_in_every_nesting(p):
-    f = lambda p: np.sum(np.asarray([0.0, 1.0, 2.0]) ** p)
-    want = 2.0**p * np.log(2.0) ** 2
-    along = lambda p: jvp(f, (p,), (1.0,))[1]
-    found = [
-        hessian(f)(p),
-        hvp(f, (p,), (1.0,))[0],
-        grad(along)(p),
-        grad(grad(f))(p),
-        jvp(grad(f), (p,), (1.0,))[1],
-        jvp(along, (p,), (1.0,))[1],
-    ]
-    np.testing.assert_allclose(found, np.full(6, want), rtol=1e-12)
