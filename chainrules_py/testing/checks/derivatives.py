@@ -254,7 +254,8 @@ def check_nested_values(case: Case) -> None:
     y, _ = engine.jvp(
         inner, tuple([case.operands[i] for i in active]), tuple([dots[i] for i in active])
     )
-    if fingerprint(y) != fingerprint(case.y):
+    # What keeps a factorisation may round otherwise at another time, traced or not.
+    if fingerprint(y) not in (fingerprint(case.y), fingerprint(case.call(*case.operands))):
         problem = differs(y, case.y, case.precision) or "the last bits differ"
         msg = f"under two levels of tracing the value is another one: {problem}"
         raise WrongError(msg, "value changes under tracing")
