@@ -59,8 +59,10 @@ from chainrules_py.testing.checks.variants import (
 )
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.progress import progress
+from chainrules_py.testing.report.directions import name_by_directions
 from chainrules_py.testing.report.patterns import diagnose, jacobian_tables, projection_failure
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
 from chainrules_py.values.structure import is_structure_type
@@ -104,6 +106,8 @@ DERIVED = ("other shapes", "other options", "points", "whole numbers", "NaN entr
 has said at what else a rule is to be judged. Samples say that themselves."""
 
 _VARIATIONS = ("shapes", "options", "complex", *DERIVED)
+_LARGE = ("random", "unmodified", "value", "push", "adjoint", "types", "varied")
+"""What a large call is asked itself; the rest is asked of the same call with less of everything."""
 
 
 def check_rule(
@@ -264,6 +268,7 @@ def _judge(
         report = Report(call, where, settings.seed, again, operands)
         report.compute_jacobian = functools.partial(jacobian_of, case)
         _find_modes(case, report, settings.halves)
+        small = smaller(case) if case.is_large else None
         cause: BaseException | None = None
         with progress(settings.chosen(), lambda chosen: f"{chosen[0]} of {call}") as todo:
             for name, check in todo:
@@ -271,7 +276,9 @@ def _judge(
                     continue
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
-                finding, met = run_check(case, name, check, pen, report)
+                judged = case if small is None or name in _LARGE else small
+                derived = judged is small
+                finding, met = run_check(judged, name, check, pen, report, derived=derived)
                 report.findings.append(finding)
                 cause = cause or met
     if report.failures:
@@ -329,7 +336,13 @@ def shown_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> st
 
 
 def run_check(
-    case: Case, name: str, check: Callable[[Case], None], pen: str, report: Report
+    case: Case,
+    name: str,
+    check: Callable[[Case], None],
+    pen: str,
+    report: Report,
+    *,
+    derived: bool = False,
 ) -> tuple[Finding, BaseException | None]:
     """Run a check, and return what it finds, with the error that it met."""
     try:
@@ -337,6 +350,8 @@ def run_check(
     except NotJudgedError as reason:
         return Finding(name, "not judged", str(reason)), None
     except WrongError as wrong:
+        if derived and wrong.call is None:
+            wrong.call = case.operands, case.options
         finding, operands = _told(case, name, wrong, pen)
         if wrong.call is not None:
             report.derived[name] = operands
@@ -367,6 +382,7 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, 
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)
+            pattern = pattern or name_by_directions(case)
         except Exception:  # the rule raises elsewhere; its numbers are wrong here all the same
             table = None
         if table is not None and not table.is_within:

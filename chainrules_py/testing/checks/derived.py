@@ -37,6 +37,9 @@ class Call(NamedTuple):
 AT_KINKS = ("all zeros", "two zeros", "ties", "the same object twice", "positive operands")
 """Calls at which a right rule may have any of several derivatives."""
 
+AT_LARGE = ("another point", "negative operands", "another shape: one element fewer")
+"""Calls derived of a large one of which there is no smaller one."""
+
 
 # ------------------------------------------------------------------------------ other points
 
@@ -73,10 +76,12 @@ def point_calls(case: Case) -> Iterator[Call]:
     shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
     yield _call(case, "another point", shaken, places)
     # What iterates may not come there, or not soon.
+    both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
-        for factor in (30.0, 1000.0, 1e-3, 1e-9):
-            name = "large operands" if factor > 1.0 else "small operands"
-            yield _call(case, name, functools.partial(np.multiply, factor), places)
+        for factor in (30.0, 1000.0, -30.0, -1000.0, 1e-3, 1e-9):
+            name = "large operands" if abs(factor) > 1.0 else "small operands"
+            if factor > 0.0 or both_signs:
+                yield _call(case, name, functools.partial(np.multiply, factor), places)
     yield from _same_twice(case)
     # What is sorted may have to be.
     places = [i for i in places if not is_sorted(case.operands[i])]

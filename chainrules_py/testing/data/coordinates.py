@@ -6,7 +6,8 @@ to the next.
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, final, overload
 
 import numpy as np
 
@@ -30,6 +31,44 @@ def like(x: Any, values: Any) -> Any:
     device = getattr(x, "device", None)
     keywords = {} if device is None else {"device": device}
     return type_info(cls).namespace.asarray(np.array(values), dtype=x.dtype, **keywords)
+
+
+@final
+class Names(Sequence[str]):
+    """Names of many things, each of them made up when somebody reads it.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    name : callable
+        Makes up one, of its number.
+
+    Examples
+    --------
+    >>> names = Names(10**9, lambda i: f"y[{i}]")
+    >>> len(names), names[7]
+    (1000000000, 'y[7]')
+    """
+
+    def __init__(self, count: int, name: Callable[[int], str]) -> None:
+        self._numbers = range(count)
+        self._name = name
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self._name(k) for k in self._numbers[i]]
+        return self._name(self._numbers[i])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, self._numbers)
 
 
 @final
@@ -122,22 +161,18 @@ class Coordinates:
             for leaf in field.leaves(whole[key])
         ]
 
-    def labels(self) -> list[str]:
+    def labels(self) -> Names:
         """Name each coordinate, as ``[0, 2]``, ``.weights[3]`` or ``[1].imag``."""
-        if not self.is_leaf:
-            return [
-                f"{_key(key)}{label}"
-                for key, field in self.fields.items()
-                for label in field.labels()
-            ]
-        places = (
-            ["" if not i else str(list(i)) for i in np.ndindex(self.shape)] if self.size else []
-        )
-        return (
-            places
-            if self.kind == "real"
-            else [f"{p}.{part}" for part in ("real", "imag") for p in places]
-        )
+        return Names(self.size, self._label)
+
+    def _label(self, i: int) -> str:
+        for key, field in self.fields.items():
+            if i < field.size:
+                return f"{_key(key)}{field._label(i)}"
+            i -= field.size
+        n = self.size // 2 if self.kind == "complex" else self.size
+        place = str([int(k) for k in np.unravel_index(i % n, self.shape)]) if self.shape else ""
+        return place if self.kind == "real" else f"{place}.{'imag' if i >= n else 'real'}"
 
     def _values(self, vector: Any) -> Any:
         if self.kind == "complex":

@@ -57,43 +57,70 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
     >>> bool(abs(value[0] - 1) < 1e-12), bool(error[0] < 1e-9)
     (True, True)
     """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        center = f(0.0)
+        if np.size(center) <= _MANY:
+            return _settled(f, size, heights, center, _STEPS)[:2]
+        # Most of many settle at the first steps; others are taken for the rest alone.
+        value, error, good = _settled(f, size, heights, center, _STEPS[:_FIRST])
+        rest = np.flatnonzero(~good)
+        if len(rest):
+            some = lambda t: f(t)[rest]
+            heights = np.broadcast_to(heights, np.shape(center))[rest]
+            found = _settled(some, size, heights, center[rest], _NEAR)
+            value[rest], error[rest] = found[:2]
+        return value, error
+
+
+_MANY = 4096
+_NEAR = (26, 29, 32)
+"""The steps of the last few of many, which may have kinks around: two points do, so near."""
+
+
+def _settled(
+    f: Callable[[float], Any], size: float, heights: Any, center: Any, steps: tuple[int, ...]
+) -> tuple[Any, Any, Any]:
+    """Compute the derivative with its error, and tell which of its elements are known by now."""
     found: list[Any] = []
     noises: list[Any] = []
     bends: list[Any] = []
     unit = float(power_of_two(size))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        center = f(0.0)
-        value = error = np.full_like(center, np.inf)
-        good = np.zeros(np.shape(center), bool)
-        rounding = kink = None
-        for count, k in enumerate(_STEPS, 1):
-            h = unit * 2.0**-k * _ODD[count % len(_ODD)]
-            ahead, behind, far, back = f(h), f(-h), f(2 * h), f(-2 * h)
-            found.append((8 * (ahead - behind) - (far - back)) / (12 * h))
-            largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
-            noises.append((_EPS * largest if rounding is None else rounding) / h)
-            bends.append(np.abs(ahead + behind - 2 * center) / h)
-            if count < _FIRST:
-                continue
+    value = error = np.full_like(center, np.inf)
+    good = np.zeros(np.shape(center), bool)
+    rounding = kink = None
+    for count, k in enumerate(steps, 1):
+        h = unit * 2.0**-k * _ODD[count % len(_ODD)]
+        ahead, behind = f(h), f(-h)
+        if steps is _NEAR:
+            found.append((ahead - behind) / (2 * h))
+        else:
+            found.append((8 * (ahead - behind) - (f(2 * h) - f(-2 * h))) / (12 * h))
+        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
+        noises.append((_EPS * largest if rounding is None else rounding) / h)
+        bends.append(np.abs(ahead + behind - 2 * center) / h)
+        if count < _FIRST:
+            continue
+        value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
+        good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
+        if count == len(steps) == _FIRST:
+            break  # the next ones are taken for fewer elements
+        if rounding is None and not np.all(good):
+            known = _EPS * np.fmax(largest, np.abs(center))
+            rounding = np.fmax(known, _jitter(f, unit, center))
+            noises = [
+                np.fmax(n, rounding / (unit * 2.0**-j)) for n, j in zip(noises, steps, strict=False)
+            ]
+            kink = _kinks(f, unit, center, rounding, _within(value, found))
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
-            if rounding is None and not np.all(good):
-                known = _EPS * np.fmax(largest, np.abs(center))
-                rounding = np.fmax(known, _jitter(f, unit, center))
-                noises = [
-                    np.fmax(n, rounding / (unit * 2.0**-j))
-                    for n, j in zip(noises, _STEPS, strict=False)
-                ]
-                kink = _kinks(f, unit, center, rounding, _within(value, found))
-                value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
-                good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
-            # At shorter steps there is more rounding than there is error now.
-            best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
-            known = good if kink is None else good | (kink > 0) | best
-            if np.all(known) or not np.all(np.isfinite(center)):
-                break
-        return value, error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
+        # At shorter steps there is more rounding than there is error now.
+        best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
+        known = good if kink is None else good | (kink > 0) | best
+        if np.all(known) or not np.all(np.isfinite(center)):
+            break
+    error = error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
+    return value, error, good
 
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, final
 
@@ -80,7 +80,7 @@ def _single(b: _Block) -> str:
 
 
 def _factor(b: _Block) -> str:
-    name = _ratio_name(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
+    name = name_ratio(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
     lengths = {n for n in (*b.x.shape, *b.y.shape) if n > 1} | {b.x.size, b.y.size}
     for n in sorted(lengths - {0, 1}):
         if name == f"factor 1/{n}":
@@ -111,8 +111,16 @@ _CONSTANTS = {
 }
 
 
-def _ratio_name(have: Any, want: Any, *, single: bool) -> str:
-    """``"wrong sign"``, ``"factor 2"``: how one array is a multiple of another; empty if not."""
+def name_ratio(have: Any, want: Any, *, single: bool) -> str:
+    """Name how one array is a multiple of another, as ``"factor 2"``; empty if it is none.
+
+    Parameters
+    ----------
+    have, want : array
+        The two.
+    single : bool
+        Whether there is but one number, of which every other one is a multiple.
+    """
     norm = float(np.sum(want * want))
     if not norm:
         return ""
@@ -289,7 +297,7 @@ def _one_element(b: _Block) -> str:
     rows, columns = np.flatnonzero(wrong.any(axis=1)), np.flatnonzero(wrong.any(axis=0))
     for places, of, name in ((columns, b.x, "operand"), (rows, b.y, "result")):
         if len(places) == 1 and of.size > 1 and wrong.shape[name == "operand"] == of.size:
-            return f"one element of {of.size} ({of.labels()[places[0]]} of the {name})"
+            return f"one element of {of.size} ({of.labels()[int(places[0])]} of the {name})"
     return ""
 
 
@@ -299,7 +307,7 @@ def _some(b: _Block) -> str:
     n, of = int(wrong.sum()), int(np.count_nonzero(b.want))
     if n and n == int(b.is_wrong.sum()):
         have, want = b.have[wrong], b.want[wrong]
-        name = "zero" if not np.any(have) else _ratio_name(have, want, single=n < 2)
+        name = "zero" if not np.any(have) else name_ratio(have, want, single=n < 2)
         return f"{name} in {n} of {of} entries" if name else ""
     return ""
 
@@ -376,13 +384,16 @@ def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
         return ""
     if swapped := _swapped(case, blocks, names):
         return swapped
-    if len(blocks) == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
+    return join_operands(case, names, len(blocks))
+
+
+def join_operands(case: Case, names: dict[int, str], count: int) -> str:
+    """Join names of what is wrong for single operands; ``count`` is how many have derivatives."""
+    if count == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
         return next(iter(names.values()))
     operands = case.operand_names()
     return ", ".join(
-        name
-        if len(blocks) == 1 and name != "zero"
-        else f"{name} for argument {i + 1} ({operands[i]})"
+        name if count == 1 and name != "zero" else f"{name} for argument {i + 1} ({operands[i]})"
         for i, name in names.items()
     )
 
@@ -403,6 +414,16 @@ def jacobian_tables(case: Case) -> dict[str, Table]:
     }
 
 
+def join_halves(wrong: Mapping[Any, str], count: int, *, both: bool) -> str:
+    """Join names of what is wrong in halves; ``count`` were compared, and there may be both."""
+    if len(set(wrong.values())) == 1 and len(wrong) == count:
+        return next(iter(wrong.values()))
+    text = ", ".join(f"{name} in the {half}" for half, name in wrong.items())
+    if both and any("factor" in n for n in wrong.values()):
+        text = f"push and pull disagree by a factor: {text}"
+    return text
+
+
 def diagnose(case: Case) -> tuple[str, Table | None]:
     """Say what is wrong with the derivatives of a rule, in words, and where.
 
@@ -414,12 +435,8 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
     if not wrong:
         return "", None
     table = tables[next(iter(wrong))]
-    if len(set(wrong.values())) == 1 and len(wrong) == len(names):
-        return next(iter(wrong.values())), table
-    text = ", ".join(f"{name} in the {half}" for half, name in wrong.items())
-    if case.has_push and case.has_pull and any("factor" in n for n in wrong.values()):
-        text = f"push and pull disagree by a factor: {text}"
-    return text, table
+    both = case.has_push and case.has_pull
+    return join_halves(wrong, len(names), both=both), table
 
 
 def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -25,7 +25,7 @@ class Table:
     ----------
     have, want : matrix
         What the rule gives, and what it is compared with.
-    rows, columns : list of str
+    rows, columns : sequence of str
         What the rows and columns stand for.
     allowed : matrix or number
         The difference that is tolerated.
@@ -35,8 +35,8 @@ class Table:
 
     have: Any
     want: Any
-    rows: list[str]
-    columns: list[str]
+    rows: Sequence[str]
+    columns: Sequence[str]
     allowed: Any
     titles: tuple[str, str]
 

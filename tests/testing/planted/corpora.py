@@ -7,6 +7,7 @@ from tests.testing.planted import (
     conduct,
     elementwise,
     indexing,
+    large,
     linalg,
     memory,
     numbers,
@@ -27,6 +28,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "reductions": reductions.WRONG,
     "indexing": indexing.WRONG,
     "linear algebra": linalg.WRONG,
+    "many elements": large.WRONG,
     "waves": waves.WRONG,
     "memory": memory.WRONG,
 }

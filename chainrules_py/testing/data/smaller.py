@@ -1,0 +1,63 @@
+"""The same call with less of everything: what is derived of a large call is derived of this one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.testing.data.case import Case
+from chainrules_py.values.pytree import map_leaves
+
+__all__ = ["smaller"]
+
+_SHORT = 6
+
+
+def smaller(case: Case) -> Case | None:
+    """Cut the arrays of a call to a few elements along each axis, if the function takes them.
+
+    Axes of one length keep one length, and others stay apart. Whole numbers may have been indices:
+    where the function does not take them any more, they are made to lie inside.
+    """
+    lengths: set[int] = set()
+    map_leaves(lambda x: lengths.update(np.shape(x)) if _is_array(x) else None, case.operands)
+    short = _shortened(lengths)
+    for change in (lambda x: x, lambda x: _inside(x, min(short.values(), default=1))):
+        cut = _cutter(short, change)
+        operands = tuple([map_leaves(cut, x) for x in case.operands])
+        try:
+            small = Case(case.f, operands, case.options, case.gauge, case.smooth, 0, None)
+        except Exception:  # the function itself does not take it
+            continue
+        if np.all(np.isfinite(small.vector_of_values())) and not small.is_large:
+            small.has_push, small.has_pull = case.has_push, case.has_pull
+            return small
+    return None
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray
+
+
+def _shortened(lengths: set[int]) -> dict[int, int]:
+    """Choose for each length that is not short a short one, while there are some, of its own."""
+    short = {n: n for n in lengths if n <= _SHORT}
+    free = [n for n in (5, 4, 6, 3, 2) if n not in short]
+    for n in sorted(lengths - short.keys()):
+        short[n] = free.pop(0) if free else _SHORT
+    return short
+
+
+def _cutter(short: dict[int, int], change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def cut(x: Any) -> Any:
+        if not _is_array(x):
+            return x
+        return change(x[tuple([slice(short[n]) for n in x.shape])].copy())
+
+    return cut
+
+
+def _inside(x: Any, n: int) -> Any:
+    return x % n if x.dtype.kind in "iu" else x
