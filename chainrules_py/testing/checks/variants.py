@@ -6,6 +6,7 @@ is left out where the function itself does not take it.
 
 from __future__ import annotations
 
+import dis
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -86,10 +87,26 @@ def _says_nothing(varied: Case, name: str, error: Exception) -> bool:
     """Tell whether an error of a rule is none that its author would mend."""
     if isinstance(error, IndexError) and not name:
         return True  # what was a whole number was an index
-    if "axis" in name and isinstance(error, ValueError):
-        return True  # a rule may be for so many axes alone, if it says so
+    if "leading axis" in name and isinstance(error, ValueError):
+        # A rule may be for so many axes alone, if it says so; or where but one operand has more.
+        stacked = [
+            type(x) is np.ndarray
+            for x, p in zip(varied.operands, varied.parts, strict=True)
+            if p.size
+        ]
+        return _is_said(error) or "argument" in name or not all(stacked)
     # There may be no derivative, as of a factorization of a singular matrix.
     return isinstance(error, np.linalg.LinAlgError) and not varied.settled
+
+
+def _is_said(error: Exception) -> bool:
+    """Tell whether a rule raises an error itself, or by ``n, m = x.shape``."""
+    last: Any = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    instruction = last.tb_frame.f_code.co_code[last.tb_lasti]
+    is_numpy = last.tb_frame.f_globals.get("__name__", "").startswith("numpy")
+    return not is_numpy and dis.opname[instruction] in ("RAISE_VARARGS", "UNPACK_SEQUENCE")
 
 
 def _judge_calls(case: Case, calls: Iterable[Call]) -> None:

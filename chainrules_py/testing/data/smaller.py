@@ -10,8 +10,6 @@ import numpy as np
 from chainrules_py.testing.data.case import Case
 from chainrules_py.values.pytree import map_leaves
 
-__all__ = ["smaller"]
-
 _SHORT = 6
 
 

@@ -16,8 +16,6 @@ from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.report.patterns import diagnose, join_halves, join_operands, name_ratio
 
-__all__ = ["name_by_directions"]
-
 _DIRECTIONS = 3
 
 
