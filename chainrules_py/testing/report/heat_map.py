@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ _MOST = 32  # cells along a side; of a larger matrix one stands for several
 
 
 def heat_map(
-    have: Any, want: Any, excess: Any, rows: list[str], columns: list[str], title: str
+    have: Any, want: Any, excess: Any, rows: Sequence[str], columns: Sequence[str], title: str
 ) -> str:
     """Draw where a matrix differs from another: red where it is larger, blue where it is smaller.
 
@@ -21,7 +22,7 @@ def heat_map(
         The two, both shown where the pointer rests.
     excess : matrix
         The difference as a multiple of what is allowed: where it is at most 1 the map is white.
-    rows, columns : list of str
+    rows, columns : sequence of str
         What rows and columns stand for.
     title : str
         What is drawn.
