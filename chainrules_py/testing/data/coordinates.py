@@ -70,6 +70,10 @@ class Names(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return map(self._name, self._numbers)
 
+    def __repr__(self) -> str:
+        shown = ", ".join([repr(name) for name in self[:6]])
+        return f"Names({shown}{', ...' if len(self) > 6 else ''})"
+
 
 @final
 class Coordinates:

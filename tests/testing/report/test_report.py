@@ -59,7 +59,7 @@ def test_both_jacobians_are_arrays_with_names():
     assert isinstance(table, Table)
     np.testing.assert_allclose(table.have, A)
     np.testing.assert_allclose(table.want, A, atol=1e-10)
-    assert (table.rows, table.columns[0]) == (["y[0]", "y[1]"], "x[0]")
+    assert ([*table.rows], table.columns[0]) == (["y[0]", "y[1]"], "x[0]")
     assert table.titles == ("push", "differences")
 
 
