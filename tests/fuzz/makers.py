@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from chainrules_py.testing.strategies import axes, indices
+from chainrules_hypothesis import axes, indices
 from tests.fuzz.lines import (
     Choices,
     Line,

@@ -19,6 +19,7 @@ PLACES = {
     "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
+    "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
     "backends/chainrules_mygrad": "tests/engines/thin",
     "backends/chainrules_numpy": "tests/libraries/numpy",

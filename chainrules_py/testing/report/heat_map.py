@@ -38,7 +38,9 @@ def heat_map(
     drawn = [_text(4, 14, title), _text(4, 28, legend if np.any(apart) else "no difference")]
     for i, js in enumerate(across[:: 1 + len(across) // 16]):
         x = left + (i * (1 + len(across) // 16) + 0.6) * side
-        drawn.append(_text(x, top - 4, columns[int(js[0])], f'transform="rotate(-45 {x} {top - 4})"'))
+        drawn.append(
+            _text(x, top - 4, columns[int(js[0])], f'transform="rotate(-45 {x} {top - 4})"')
+        )
     for n, ks in enumerate(down):
         y = top + n * side
         if n % (1 + len(down) // 16) == 0:

@@ -18,8 +18,23 @@ try:
     from hypothesis.extra import numpy as hnp
 except ImportError as error:
     raise ImportError(
-        "chainrules_py.testing.strategies needs hypothesis; write: pip install hypothesis"
+        "chainrules_hypothesis needs hypothesis; write: pip install hypothesis"
     ) from error
+
+__all__ = [
+    "arrays",
+    "axes",
+    "broadcastable_arrays",
+    "broadcastable_shapes",
+    "degenerate_matrices",
+    "dtypes",
+    "indices",
+    "numbers",
+    "shapes",
+    "spd_matrices",
+    "triangular_matrices",
+    "well_conditioned_matrices",
+]
 
 Shape: TypeAlias = tuple[int, ...]
 # hypothesis gives every strategy its element type, and arrays of NumPy have none worth stating.

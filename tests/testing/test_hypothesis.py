@@ -10,10 +10,10 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+import chainrules_hypothesis as s
 from chainrules_py import primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_rule
-from chainrules_py.testing import strategies as s
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 # Judging takes longer than drawing: the first orders in the cheap core, and the second.
@@ -131,7 +131,7 @@ def test_without_hypothesis_the_error_says_what_to_install():
         "sys.modules['hypothesis'] = None\n"
         "import chainrules_py.testing\n"
         "try:\n"
-        "    import chainrules_py.testing.strategies\n"
+        "    import chainrules_hypothesis\n"
         "except ImportError as error:\n"
         "    print(error)\n"
     )
