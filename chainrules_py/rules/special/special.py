@@ -171,12 +171,29 @@ def binom_slope(y, n, k, in_n):
     poles = logical_or(k < -0.5, n - k < -0.5)
     a, b = where(poles, 0, n - k) + 1, where(poles, 0, n if in_n else k) + 1
     regular = y * (digamma(b) - digamma(a) if in_n else digamma(a) - digamma(b))
+    large = logical_and(poles, n > 100)
+    beyond = binom_slope_beyond(where(large, n, 1), where(large, k, 3), in_n)
+    poles = logical_and(poles, n <= 100)
     n, k = where(poles, n, 1), where(poles, k, 1)
     p, q, r = gamma(n + 1), rgamma(k + 1), rgamma(n - k + 1)
     r_dot = rgamma_slope(r, n - k + 1)
     if in_n:
-        return where(poles, p * q * (digamma(n + 1) * r + r_dot), regular)
-    return where(poles, p * (rgamma_slope(q, k + 1) * r - q * r_dot), regular)
+        near = p * q * (digamma(n + 1) * r + r_dot)
+    else:
+        near = p * (rgamma_slope(q, k + 1) * r - q * r_dot)
+    return where(large, beyond, where(poles, near, regular))
+
+
+def binom_slope_beyond(n, k, in_n):
+    """Differentiate B(n + 1, k - n) sin(π(k - n)) / π, which it is for k > n: Γ may overflow."""
+    left = k < n / 2
+    k = where(left, n - k, k)
+    w = k - n
+    b, s, c = exp(betaln(n + 1, w)), sin(math.pi * w) / math.pi, cos(math.pi * w)
+    in_k = b * ((digamma(w) - digamma(k + 1)) * s + c)
+    if not in_n:
+        return where(left, -in_k, in_k)
+    return b * ((digamma(n + 1) - digamma(w)) * s - c) + where(left, in_k, 0)
 
 
 scalar_rule(

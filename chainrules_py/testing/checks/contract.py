@@ -258,6 +258,9 @@ def check_unmodified(case: Case) -> None:
     if not case.has_pull:
         return
     y, pullback = case.pullback()
+    if fingerprint(case.operands) != case.print:
+        msg = "the reverse rule wrote to an operand"
+        raise WrongError(msg, "operand mutated")
     y_bar = case.cotangent(case.w[:, -1])
     before = [fingerprint(t) for t in (case.operands, y, y_bar)]
     first = case.bars_vector(pullback(y_bar))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,8 +40,17 @@ def check_value(case: Case) -> None:
     for kind, y in values.items():
         if (problem := differs(y, case.y, case.precision)) is not None:
             msg = f"the value of {kind} is not that of the function: {problem}"
-            single = "float32" in problem or "complex64" in problem
-            raise WrongError(msg, _SINGLE if single and case.precision < 1e-9 else "wrong value")
+            raise WrongError(msg, _name_value(problem, case.precision))
+
+
+_DTYPES = re.compile(r"(float\d+|complex\d+).*, not (float\d+|complex\d+)")
+
+
+def _name_value(problem: str, precision: float) -> str:
+    found = _DTYPES.search(problem)
+    if found is not None and found[1] != found[2]:
+        return f"{found[1]} result for {found[2]} input"
+    return _SINGLE if "float32" in problem and precision < 1e-9 else "wrong value"
 
 
 def check_push(case: Case) -> None:

@@ -95,11 +95,11 @@ def point_calls(case: Case) -> Iterator[Call]:
         if _is_float_array(x) and x.size > 1:
             roll = lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)
             yield _call(case, "another order of the elements", roll, [i])
-        yield _call(case, "all zeros", np.zeros_like, [i])
         if _is_float_array(x) and x.size > 2:
             yield _call(case, "two zeros", _with_two_zeros, [i])
         if _is_float_array(x) and x.size > 1:
             yield _call(case, "ties", _with_tie, [i])
+        yield _call(case, "all zeros", np.zeros_like, [i])
 
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
@@ -143,6 +143,7 @@ def _same_twice(case: Case) -> Iterator[Call]:
         for k in range(i + 1, len(xs)):
             alike = _is_float_array(x) and _is_float_array(xs[k]) and x.shape == xs[k].shape
             if alike and x.dtype == xs[k].dtype:
+                yield Call("ties", (*xs[:k], x.copy(), *xs[k + 1 :]), case.options)
                 yield Call("the same object twice", (*xs[:k], x, *xs[k + 1 :]), case.options)
                 return
 
@@ -155,9 +156,8 @@ def shape_calls(case: Case) -> Iterator[Call]:
     xs = case.operands
     arrays = [i for i, x in enumerate(xs) if _is_float_array(x) and x.ndim]
     if arrays:
-        stacked = lambda x: np.stack([x, 1.125 * x])
         for name, chosen in (("a leading axis", arrays), *_leading(arrays)):
-            made = _call(case, name, stacked, chosen)
+            made = _call(case, name, _stacked, chosen)
             if _is_stack(case, made.operands):
                 yield made
         for name, cut in (
@@ -183,6 +183,12 @@ def _next(last: Any) -> Any:
     """Make up the numbers behind the last: greater, and no multiple of them."""
     waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
     return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
+
+
+def _stacked(x: Any) -> Any:
+    """Put another row below, in another order; a matrix may have to be what it is."""
+    other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
+    return np.stack([x, 1.125 * other])
 
 
 def _leading(arrays: list[int]) -> list[tuple[str, list[int]]]:

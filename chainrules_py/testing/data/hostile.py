@@ -8,7 +8,9 @@ compiler, raises here; and so does one that calls NumPy instead of words.
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -133,13 +135,25 @@ for _name in _REST.split():
     setattr(Distant, f"__{_name}__", _operator(f"__{_name}__"))
 
 
+def _assigning(name: str) -> Callable[..., Any]:
+    """Refuse a conversion, but where NumPy asks for it: in ``buffer[place] = x`` of no axes."""
+    refuse, convert = _refusing(name, _BRANCH), getattr(np.ndarray, name)
+
+    def assign(self: Any) -> Any:
+        frame = sys._getframe(1)
+        instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+        return convert(self) if instruction.startswith("STORE_S") else refuse(self)
+
+    return assign
+
+
 class Silent(np.ndarray):
     """An array of NumPy's for whatever is computed, of which nobody can ask a value."""
 
     __bool__ = _refusing("__bool__", _BRANCH)
-    __float__ = _refusing("__float__", _BRANCH)
-    __int__ = _refusing("__int__", _BRANCH)
-    __complex__ = _refusing("__complex__", _BRANCH)
+    __float__ = _assigning("__float__")
+    __int__ = _assigning("__int__")
+    __complex__ = _assigning("__complex__")
     item = _refusing("item", _BRANCH)
     tolist = _refusing("tolist", _BRANCH)
 

@@ -35,6 +35,8 @@ class _Block:
         Of the operand and of the result.
     gathers : bool
         Whether there are integers among the operands and options that may be indices.
+    digits : float
+        What equal numbers may differ by, relative to them: more in half precision.
     """
 
     have: Any
@@ -43,6 +45,7 @@ class _Block:
     x: Coordinates
     y: Coordinates
     gathers: bool
+    digits: float = 1e-6
 
     @property
     def is_wrong(self) -> Any:
@@ -50,11 +53,11 @@ class _Block:
 
     def equals(self, guess: Any) -> bool:
         """Tell whether what the rule gives is this guess, to about six digits."""
-        return guess.shape == self.have.shape and _close(self.have, guess)
+        return guess.shape == self.have.shape and _close(self.have, guess, self.digits)
 
 
-def _close(a: Any, b: Any) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-6, atol=1e-8 * scale_of(b)))
+def _close(a: Any, b: Any, digits: float = 1e-6) -> bool:
+    return bool(np.allclose(a, b, rtol=digits, atol=1e-2 * digits * scale_of(b)))
 
 
 # ------------------------------------------------------------------------------- the mistakes
@@ -80,7 +83,7 @@ def _single(b: _Block) -> str:
 
 
 def _factor(b: _Block) -> str:
-    name = name_ratio(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2))
+    name = name_ratio(b.have, b.want, single=bool(np.count_nonzero(b.want) < 2), digits=b.digits)
     lengths = {n for n in (*b.x.shape, *b.y.shape) if n > 1} | {b.x.size, b.y.size}
     for n in sorted(lengths - {0, 1}):
         if name == f"factor 1/{n}":
@@ -111,7 +114,7 @@ _CONSTANTS = {
 }
 
 
-def name_ratio(have: Any, want: Any, *, single: bool) -> str:
+def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> str:
     """Name how one array is a multiple of another, as ``"factor 2"``; empty if it is none.
 
     Parameters
@@ -120,17 +123,19 @@ def name_ratio(have: Any, want: Any, *, single: bool) -> str:
         The two.
     single : bool
         Whether there is but one number, of which every other one is a multiple.
+    digits : float
+        What equal numbers may differ by, relative to them.
     """
     norm = float(np.sum(want * want))
     if not norm:
         return ""
     c = float(np.sum(have * want)) / norm
-    if not c or abs(c - 1) < 1e-5 or not _close(have, c * want):
+    if not c or abs(c - 1) < 10 * digits or not _close(have, c * want, digits):
         return ""
-    if abs(c + 1) < 1e-6:
+    if abs(c + 1) < digits:
         return "wrong sign"
-    simple = Fraction(c).limit_denominator(24)
-    if abs(float(simple) - c) < 1e-6 * abs(c):
+    simple = Fraction(c).limit_denominator(24 if digits < 1e-4 else 4)
+    if abs(float(simple) - c) < digits * abs(c):
         return f"factor {simple}"
     for name, value in _CONSTANTS.items():
         for text, at in ((name, value), (f"1/({name})", 1 / value)):
@@ -232,11 +237,16 @@ def _wrong_sum(b: _Block) -> str:
 _SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")
 
 
+_STRUCTURE = re.compile(r"is no tangent of Space\((\w+)\)")
+
+
 def projection_failure(text: str) -> str:
     """Say why a cotangent could not be projected: an axis too many, or another shape."""
     found = _SHAPES.search(text)
     if "None" in text:
         return "None for a tangent"
+    if (kind := _STRUCTURE.search(text)) is not None:
+        return f"write Tangent[{kind[1]}]"
     if found is None:
         return "wrong structure or shape"
     have, of = ([int(n) for n in g.split(",") if n.strip()] for g in found.groups())
@@ -270,7 +280,7 @@ def _reversed(b: _Block) -> str:
             return "elements in reverse order"
     for side, k, shape in _axes_of(b):
         if b.equals(_rearranged(b, lambda p: p[..., ::-1], side, k, shape)):
-            return f"elements in reverse order along axis {k}"
+            return f"reversed axis {k} (elements in reverse order)"
     return ""
 
 
@@ -307,7 +317,7 @@ def _some(b: _Block) -> str:
     n, of = int(wrong.sum()), int(np.count_nonzero(b.want))
     if n and n == int(b.is_wrong.sum()):
         have, want = b.have[wrong], b.want[wrong]
-        name = "zero" if not np.any(have) else name_ratio(have, want, single=n < 2)
+        name = "zero" if not np.any(have) else name_ratio(have, want, single=n < 2, digits=b.digits)
         return f"{name} in {n} of {of} entries" if name else ""
     return ""
 
@@ -340,7 +350,9 @@ def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[in
         s = slice(start, start + part.size)
         start += part.size
         if part.size:
-            block = _Block(have[:, s], want[:, s], allowed[:, s], part, case.raw, gathers)
+            parts = have[:, s], want[:, s], allowed[:, s]
+            digits = max(1e-6, 4 * case.precision)
+            block = _Block(*parts, part, case.raw, gathers, digits)
             yield number, block
 
 

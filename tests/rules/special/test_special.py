@@ -168,7 +168,11 @@ def test_small_terms_count_beside_a_sum_near_zero():
     assert v.logsumexp(np.array([1e3, 1e3])) == 1e3 + math.log(2)
 
 
-@pytest.mark.parametrize("n, k", [(3.0, 5.0), (3.0, -1.0), (3.5, 6.0), (200.0, 3.0), (3.0, 3.0)])
+BINOMIAL = [(3.0, 5.0), (3.0, -1.0), (3.5, 6.0), (200.0, 3.0), (3.0, 3.0)]
+BINOMIAL_LARGE = [(200.0, 203.0), (150.2, -2.7), (1000.3, 1001.1)]
+
+
+@pytest.mark.parametrize("n, k", [*BINOMIAL, *BINOMIAL_LARGE])
 def test_binomial_coefficients_beyond_their_triangle(n, k):
     f = lambda n, k: mp.rgamma(k + 1) * mp.rgamma(n - k + 1) * mp.gamma(n + 1)
     expected = [mp.diff(lambda t: f(t, k), n), mp.diff(lambda t: f(n, t), k)]
