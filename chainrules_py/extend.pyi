@@ -250,6 +250,7 @@ from chainrules_py.tangents.space import (
     StructureSpace,
     fit,
     kind_of,
+    real_numbers,
     spread_all,
 )
 from chainrules_py.tangents.sum_to_shape import (
@@ -523,6 +524,7 @@ __all__ = [
     "products_composites",
     "project_exactly",
     "quantiles_composites",
+    "real_numbers",
     "rebuild",
     "recording",
     "reduction_rules",

@@ -16,7 +16,14 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, array_of, find_tracers, type_info
+from chainrules_py.extend import (
+    Tracer,
+    array_of,
+    find_tracers,
+    kind_of,
+    real_numbers,
+    type_info,
+)
 
 
 def histogram(
@@ -35,8 +42,10 @@ def histogram(
             raise NotDifferentiableError(msg)
         where, inside = _places(data.reshape(-1), places)
         weights = v.reshape(weights, shape=(-1,))
+        if density:
+            weights = real_numbers(weights)
         counts = _sums(where, inside, weights, len(places) - 1)
-        if not density:  # which makes floats of integers
+        if not density:
             counts = v.astype(counts, dtype=weights.dtype)
     return (_density(counts, [edges]) if density else counts), edges
 
@@ -83,7 +92,8 @@ def histogramdd(
         found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
         inside = functools.reduce(np.logical_and, [mask for _, mask in found])
         where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
-        counts = v.reshape(_sums(where, inside, weights, counts.size), shape=counts.shape)
+        sums = _sums(where, inside, real_numbers(weights), counts.size)
+        counts = v.reshape(sums, shape=counts.shape)
     return (_density(counts, edges) if density else counts), edges
 
 
@@ -111,9 +121,10 @@ def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
         return np.zeros(n)
     if not inside.all():
         where, weights = where[inside], v.index(weights, inside)
-    if getattr(weights.dtype, "char", None) not in ("g", "G"):
+    whole = kind_of(weights) == "int"
+    if not whole and getattr(weights.dtype, "char", None) not in ("g", "G"):
         return v.bincount(where, weights, minlength=n)
-    # np.bincount takes no long numbers; np.histogram does.
+    # np.bincount takes no long numbers, and makes floats of whole ones; np.histogram does not.
     return v.put_along_axis_add(np.zeros(n, weights.dtype), weights, where, axis=0)
 
 

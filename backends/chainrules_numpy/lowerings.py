@@ -152,7 +152,10 @@ def masked(identity: Any) -> Lowering:
     """``where=``: what is left out does not change the result."""
 
     def lower(call: Call, mask: Any) -> None:
-        call.operands["x"] = v.where(array_of(mask), call.operands["x"], identity)
+        x = call.operands["x"]
+        if type(identity) is float and numpy_dtype(x).kind in "biu":
+            x = v.astype(x, dtype=np.exp(np.zeros(0, numpy_dtype(x))).dtype)
+        call.operands["x"] = v.where(array_of(mask), x, identity)
 
     return lower
 
@@ -201,7 +204,8 @@ def started(word: Callable[..., Any]) -> Lowering:
 
     def lower(call: Call, start: Any) -> None:
         def join(y: Any) -> Any:
-            z = word(y, start)
+            whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
+            z = word(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)
             return z if z.dtype == y.dtype else v.astype(z, dtype=y.dtype)
 
         call.after.append(join)

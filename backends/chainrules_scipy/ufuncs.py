@@ -49,7 +49,8 @@ def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a word: with an integer order, it takes narrower x as double, as SciPy does."""
 
     def function(v_: Any, x: Any) -> Any:
-        narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) in (np.float32, np.float16)
+        wide = getattr(x, "dtype", None) in (None, np.dtype(float))
+        narrow = kind_of(v_) == "int" and not wide
         return word(v_, v.astype(x, dtype=np.dtype(float)) if narrow else x)
 
     return function

@@ -7,6 +7,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.standard import in_the_standard
+from chainrules_py.tangents.space import real_numbers
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 from chainrules_py.vocabulary.linalg import SVDResult
@@ -112,6 +113,7 @@ def cond(x: Any, p: Any = None) -> Any:
     Of p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
     """
     if p not in (None, 2, -2):
+        x = real_numbers(x)
         r = _norm(x, p) * _norm(v.inv(x), p)
         known = v.logical_or(v.logical_not(v.isnan(r)), v.any(v.isnan(x), axis=(-2, -1)))
         return v.where(known, r, math.inf)

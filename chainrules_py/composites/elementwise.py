@@ -103,6 +103,8 @@ def _log_of_sum(exp: Callable[[Any], Any], log: Callable[[Any], Any]) -> Callabl
     def log_of_sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         # Nothing flows through the shift: what it adds, the logarithm subtracts.
         shift: Any = 0
+        if kind_of(x) in ("int", "bool"):  # whose differences may wrap
+            x = v.astype(x, dtype=exp(ignore_derivatives(x)).dtype)
         if 0 not in x.shape:
             shift = v.max(ignore_derivatives(x), axis=axis, keepdims=True)
             shift = v.where(v.isfinite(shift), shift, 0)

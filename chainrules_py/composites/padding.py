@@ -8,8 +8,9 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.quantiles import median
-from chainrules_py.errors import UnsupportedKeywordError
+from chainrules_py.errors import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.tracers import find_tracers
 
 Width = tuple[int, int]
 
@@ -156,8 +157,19 @@ def _ramps(ends: tuple[Any, Any], x: Any, axis: int, width: Width) -> tuple[Any,
 
 def _ramp(end: Any, edge: Any, axis: int, n: int, x: Any) -> Any:
     ramp = v.linspace(end, edge, num=n, endpoint=False, axis=axis)
-    ramp = v.floor(ramp) if kind_of(x) == "int" else ramp
+    ramp = v.floor(_unrounded(ramp)) if kind_of(x) == "int" else ramp
     return ramp if ramp.dtype == x.dtype else v.astype(ramp, dtype=x.dtype)
+
+
+def _unrounded(y: Any) -> Any:
+    """Return what NumPy rounds because x is whole; refuse it if it is differentiated."""
+    if find_tracers(y):
+        msg = (
+            "pad() of whole numbers rounds what it computes of them, which has no derivative; "
+            "convert them before: x.astype(float)"
+        )
+        raise NotDifferentiableError(msg)
+    return y
 
 
 _STATISTICS: dict[str, Callable[[Any, int], Any]] = {
@@ -180,8 +192,9 @@ def _statistics(
 
     def of(part: slice) -> Any:
         y = statistic(_at(x, axis, part), axis)
-        y = v.round(y) if kind_of(x) == "int" else y
-        return y if y.dtype == x.dtype else v.astype(y, dtype=x.dtype)
+        if kind_of(x) != "int" or kind_of(y) == "int":
+            return y if y.dtype == x.dtype else v.astype(y, dtype=x.dtype)
+        return v.astype(v.round(_unrounded(y)), dtype=x.dtype)
 
     before = of(slice(first))
     return before, before if first == last == n else of(slice(n - last, n))

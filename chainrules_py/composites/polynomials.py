@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.indexing import trim_zeros
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.space import kind_of, real_numbers
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import namespace_of
 
@@ -208,9 +208,7 @@ def polygrid(c: Any, *axes: Any) -> Any:
 
 def ascending(x: Any, c: Any, *, outer: bool) -> Any:
     """Evaluate a polynomial along the first axis of c; the others come first or meet those of x."""
-    c = _vector(c)
-    if kind_of(c) in ("int", "bool"):
-        c = c + 0.0
+    c = real_numbers(_vector(c))
     if outer and x.ndim:
         c = v.reshape(c, shape=(*c.shape, *(1,) * x.ndim))
     coefficients = [v.index(c, i) for i in reversed(range(c.shape[0]))]

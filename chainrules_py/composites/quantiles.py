@@ -14,7 +14,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import find_tracers, ignore_derivatives
 from chainrules_py.values.type_info import namespace_of, type_info
 
 
@@ -156,9 +156,12 @@ def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan:
 
 
 def _of_precision(t: Any, q: Any, x: Any) -> Any:
-    """Weights in the precision of q; where q is Python's, in that of x."""
-    like = x if type_info(type(q)).is_python_number else q
-    if type_info(type(t)).is_python_number or kind_of(like) != "real" or t.dtype == like.dtype:
+    """Weights in the precision of q; where q is Python's or whole, in that of x."""
+    like = x if type_info(type(q)).is_python_number or kind_of(q) == "int" else q
+    whole = kind_of(t) == kind_of(like) == "int"
+    if type_info(type(t)).is_python_number or not (whole or kind_of(like) == "real"):
+        return t
+    if t.dtype == like.dtype:
         return t
     return v.astype(t, dtype=like.dtype)
 
@@ -192,7 +195,7 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     At a place that is whole it has the slope in q of the interval behind it; the last one, of the
     interval before.
     """
-    if method == "linear" and kind_of(q) == "int":
+    if method == "linear" and kind_of(q) == "int" and not find_tracers(q):
         return (n - 1) * q, None, None
     if method == "linear" or method in _CONTINUOUS:
         if method == "linear":

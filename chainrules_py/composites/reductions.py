@@ -6,7 +6,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.space import kind_of, real_numbers
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
@@ -163,8 +163,7 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
     Quarteroni, Sacco, Saleri: Numerical Mathematics (2007), chapter 10.10, for unequal distances.
     """
     axes = axes_of(axis, x.ndim)
-    if kind_of(x) in ("int", "bool"):
-        x = v.astype(x, dtype=namespace_of(type(x)).float64)
+    x = real_numbers(x)
     if edge_order > 2:
         msg = "'edge_order' greater than 2 not supported"
         raise ValueError(msg)
@@ -206,9 +205,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
     if spacing.shape[0] != x.shape[axis]:
         msg = "when 1d, distances must match the length of the corresponding dimension"
         raise ValueError(msg)
-    if kind_of(spacing) in ("int", "bool"):
-        spacing = v.astype(spacing, dtype=namespace_of(type(spacing)).float64)
-    h = v.diff(spacing)
+    h = v.diff(real_numbers(spacing))
     # Equal ones are one distance, unless somebody asks what happens when they change.
     if not find_tracers(h) and bool(v.all(v.equal(h, h[0]))):
         return h[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, axes_of
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.space import kind_of, real_numbers
 from chainrules_py.values.type_info import namespace_of
 
 # ------------------------------------------------------------------------- of what a mask leaves
@@ -34,7 +34,7 @@ def _variance(
     x: Any, axis: Axes, correction: float, keepdims: bool, where: Any, m: Any, empty: float
 ) -> Any:
     m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
-    d = v.where(where, x - m, 0)
+    d = v.where(where, real_numbers(x) - m, 0)
     squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
     total = v.sum(squares, axis=axis, keepdims=keepdims)
     freedom = v.astype(_count(x, where, axis, keepdims), dtype=total.dtype) - correction
@@ -123,9 +123,7 @@ def average(
         total = v.full_like(y, shape=y.shape, fill=math.prod(x.shape) / n if n else math.nan)
         return (y, total) if returned else y
     weights = spread_weights(weights, x, axis)
-    if kind_of(x) in ("int", "bool"):
-        x = v.astype(x, dtype=namespace_of(type(x)).float64)
-    weighted = x * weights
+    weighted = real_numbers(x) * weights
     if weights.dtype != weighted.dtype:
         weights = v.astype(weights, dtype=weighted.dtype)
     # Weights of places along an axis are one of many: only then is the sum broadcast.

@@ -290,6 +290,7 @@ def rule(
     override: bool = False,
     direct: bool = False,
     batched: Batched = False,
+    whole: bool = False,
 ) -> Callable[[F], F]:
     """State the value of f and, per operand, one linear map (a decorator).
 
@@ -309,6 +310,10 @@ def rule(
     batched : bool or "broadcast"
         Whether both halves of every map take tangents with a leading axis that counts directions:
         as they are, or with further axes of length one, as broadcasting against the result would.
+    whole : bool
+        Whether the maps are right for whole numbers as well, as where operands are only compared.
+        Else, where operands with a map are whole, f is called again with the real numbers that they
+        are, for its maps alone: what halves compute with them could wrap.
 
     Returns
     -------
@@ -340,7 +345,7 @@ def rule(
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
     """
-    recipe = functools.partial(GeneralRecipe, batched=batched)
+    recipe = functools.partial(GeneralRecipe, batched=batched, whole=whole)
     return _register("rule", recipe, f, types, requires, override, direct)
 
 

@@ -14,7 +14,7 @@ from chainrules_py.rules.support.leading import (
     squeezed,
     tiled,
 )
-from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.vocabulary import (
@@ -134,11 +134,12 @@ linear_rule(broadcast_to, lambda y_bar, x, *, shape: y_bar, batched=broadcasted)
 linear_rule(to_device, lambda y_bar, x, *, device: y_bar, batched=True)
 
 
-@rule(astype, batched=True)
+@rule(astype, batched=True, whole=True)
 def astype_rule(x, *, dtype):
-    """Convert linearly; a conversion to integers is constant wherever it is continuous."""
+    """Convert linearly; a conversion of real numbers to integers is constant but for jumps."""
     y = astype(x, dtype=dtype)
     if kind_of(y) not in ("real", "complex"):
-        return y, (ZeroTangent(),)
+        same = kind_of(x) == kind_of(y)  # whole numbers to whole numbers, which are as they were
+        return y, (identity if same else ZeroTangent(),)
     push = lambda x_dot, dtype: astype(x_dot, dtype=dtype)
     return y, (LinearMap(push, lambda y_bar, _: y_bar, dtype),)

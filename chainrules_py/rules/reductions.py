@@ -159,7 +159,7 @@ def _extreme_pull(y_bar, x, y, axis, keepdims):
 
 
 for _word in (max, min, nanmax, nanmin):
-    rule(_word, batched=True)(_extreme_rule(_word))
+    rule(_word, batched=True, whole=True)(_extreme_rule(_word))
 
 
 # ----------------------------------------------------------------------------------- variances

@@ -106,8 +106,8 @@ def _for_each(places, t):
     return places if t.ndim == places.ndim else broadcast_to(places, shape=t.shape)
 
 
-rule(cumulative_max, batched=True)(_running_rule(cumulative_max))
-rule(cumulative_min, batched=True)(_running_rule(cumulative_min))
+rule(cumulative_max, batched=True, whole=True)(_running_rule(cumulative_max))
+rule(cumulative_min, batched=True, whole=True)(_running_rule(cumulative_min))
 
 
 # ----------------------------------------------------------------------------------- bounds

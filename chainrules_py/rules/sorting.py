@@ -16,7 +16,7 @@ from chainrules_py.vocabulary import (
 non_differentiable(argsort)
 
 
-@rule(sort, batched=True)
+@rule(sort, batched=True, whole=True)
 def sort_rule(x, *, axis, descending, stable):
     """Read the elements of x at the places that sorting takes them from."""
     order = argsort(x, axis=axis, descending=descending, stable=True)
@@ -33,7 +33,7 @@ def _sort_pull(y_bar, order, axis):
     return put_along_axis_add(zeros_like(y_bar), y_bar, order, axis=axis)
 
 
-@rule(partition, batched=True)
+@rule(partition, batched=True, whole=True)
 def partition_rule(x, *, kth, axis):
     """Move the elements of x to the places at which their order finds them in the result."""
     y = partition(x, kth=kth, axis=axis)

@@ -58,7 +58,7 @@ scalar_rule(
 # ----------------------------------------------------------------------------- order statistics
 
 
-@rule(order_statistics, batched=True)
+@rule(order_statistics, batched=True, whole=True)
 def order_statistics_rule(x, ranks, *, skip_nan):
     """Share each order statistic equally among the elements equal to it, in push as in pull."""
     y = order_statistics(x, ranks, skip_nan=skip_nan)

@@ -30,7 +30,11 @@ def explain_error(error: BaseException) -> None:
     NotDifferentiableError
         In place of an error from inside a library other than NumPy, where a function of NumPy's was
         called with what is traced; it names both.
+    ChainRulesError
+        In place of an error that a library made of it.
     """
+    if isinstance(error.__cause__, ChainRulesError):  # NumPy says less of what a tracer refused
+        raise error.__cause__
     call = None
     if not isinstance(error, (ChainRulesError, ValueError)):
         call = _call(error)

@@ -12,7 +12,16 @@ from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
+from chainrules_py.tangents.space import (
+    StructureSpace,
+    Whole,
+    fit,
+    mirrored,
+    project,
+    real_numbers,
+    space,
+    spread_all,
+)
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import fuser_of, type_info
@@ -40,13 +49,58 @@ class GeneralRecipe(_Written):
     pen = "rule"
     gives_maps = True
 
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        with_config: bool,
+        batched: Any = False,
+        whole: bool = False,
+    ) -> None:
+        super().__init__(function, with_config, batched)
+        self.whole = whole
+
+    def _stated(self, request: Request) -> Callable[..., Any]:
+        """Build what calls the function, checks what it gives, and has it read real numbers.
+
+        The value is that of the operands as they are. Maps are those of real numbers: what they
+        compute of whole ones may wrap where the value does not. What gets no map may be an index.
+        """
+        stated, statement, n = self._function(request), request.statement, len(request.operands)
+        infos = [type_info(cls) for cls in request.operands]
+        tests = [
+            (i, Whole(info.dispatch_type))
+            for i, info in enumerate(infos)
+            if info.namespace is not None and (info.is_array or info.is_number)
+        ]
+        if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
+            tests = []
+
+        def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            given = stated(*xs, **options)
+            maps: Any = given[1] if type(given) is tuple and len(given) == 2 else None
+            if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
+                given = _checked(statement, given, n)
+            for i, whole in tests:
+                if whole[xs[i].dtype]:
+                    return given[0], of_reals(given[0], given[1], xs, options)
+            return given
+
+        def of_reals(y: Any, maps: Any, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            reals = [*xs]
+            for i, whole in tests:
+                if type(maps[i]) is LinearMap and whole[xs[i].dtype]:
+                    reals[i] = real_numbers(xs[i], y)
+            same = all([a is b for a, b in zip(xs, reals, strict=True)])
+            return maps if same else _checked(statement, stated(*reals, **options), n)[1]
+
+        return answer
+
     def forward(self, request: Request) -> Bound:
         """Bind the sum of the pushes."""
-        stated, statement = self._function(request), request.statement
-        active, n = request.active, len(request.operands)
+        stated, statement, active = self._stated(request), request.statement, request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            y, maps = _checked(statement, stated(*xs, **options), n)
+            y, maps = stated(xs, options)
             y_dot: Any = ZeroTangent()
             for i, t in zip(active, tangents, strict=True):
                 m = maps[i]
@@ -64,8 +118,8 @@ class GeneralRecipe(_Written):
 
     def linearize(self, request: Request) -> Bound:
         """Bind the sum of the pushes, each with its saved values."""
-        stated, statement, align = self._function(request), request.statement, self.batched
-        active, n = request.active, len(request.operands)
+        stated, statement, align = self._stated(request), request.statement, self.batched
+        active = request.active
 
         def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
             term = unthunk(half(t, *saved))
@@ -94,15 +148,14 @@ class GeneralRecipe(_Written):
             return (_half(m.push, "push", statement), m.saved) if type(m) is LinearMap else (m, ())
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = _checked(statement, stated(*xs, **options), n)
+            y, maps = stated(xs, options)
             return y, (push, links, space(y), *[keep(maps[i]) for i in active])
 
         return Bound(request, run)
 
     def both(self, request: Request) -> Bound:
         """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
-        stated, statement = self._function(request), request.statement
-        active, n = request.active, len(request.operands)
+        stated, statement, active = self._stated(request), request.statement, request.active
 
         def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
             y_dot: Any = ZeroTangent()
@@ -130,15 +183,14 @@ class GeneralRecipe(_Written):
         annotate(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = _checked(statement, stated(*xs, **options), n)
+            y, maps = stated(xs, options)
             return y, (push, pull, space(y), *[keep(maps[i], xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
 
     def reverse(self, request: Request) -> Bound:
         """Bind the pulls, each with its saved values."""
-        stated, statement = self._function(request), request.statement
-        active, n = request.active, len(request.operands)
+        stated, statement, active = self._stated(request), request.statement, request.active
 
         def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
             bar = fit(half(y_bar, *saved), onto)
@@ -174,14 +226,14 @@ class GeneralRecipe(_Written):
             return _half(m.pull, "pull", statement), space(x), m.saved
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = _checked(statement, stated(*xs, **options), n)
+            y, maps = stated(xs, options)
             return y, (several, links, *[keep(maps[i], xs[i]) for i in active])
 
         place = active[0]
         own = type_info(request.operands[place]).library.half
 
         def run_alone(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = _checked(statement, stated(*xs, **options), n)
+            y, maps = stated(xs, options)
             m = maps[place]
             if type(m) is LinearMap and m.pull is not None:
                 half = own.get(m.pull, m.pull)
@@ -275,10 +327,7 @@ _MAPS = frozenset((LinearMap, NoTangent, ZeroTangent))
 
 
 def _checked(statement: Statement, answer: Any, n: int) -> Any:
-    if type(answer) is tuple and len(answer) == 2:
-        maps = answer[1]
-        if type(maps) is tuple and len(maps) == n and _MAPS.issuperset(map(type, maps)):
-            return answer
+    """Return an answer, which has to have a map for each operand."""
     if not (
         isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
     ):

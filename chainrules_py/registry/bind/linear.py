@@ -9,7 +9,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
+from chainrules_py.tangents.space import Space, fit, kind_of, real_numbers, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -298,11 +298,17 @@ class BilinearRecipe(Recipe):
 
             own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
             cls = request.operands[1 - i]
+            asks = not issubclass(cls, Tracer) and type_info(cls).is_array
 
             def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
                 x, other = (b, a) if i else (a, b)
-                short = type(y_bar) in classes and type(other) is cls
-                x_bar = (own if short else adjoint)(y_bar, a, b, **options)
+                if type(y_bar) in classes and type(other) is cls:
+                    x_bar = own(y_bar, a, b, **options)
+                elif asks and other.dtype is not getattr(y_bar, "dtype", None):
+                    other = real_numbers(other, y_bar)  # an adjoint may compute with it alone
+                    x_bar = adjoint(y_bar, *((other, b) if i else (a, other)), **options)
+                else:
+                    x_bar = adjoint(y_bar, a, b, **options)
                 return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
 
             def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:

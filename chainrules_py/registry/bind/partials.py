@@ -16,7 +16,7 @@ from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.statement import Statement
-from chainrules_py.tangents.space import dtype_kind, fit, kind_of, promoted, space, spread
+from chainrules_py.tangents.space import dtype_kind, fit, kind_of, numbers_like, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -74,12 +74,12 @@ class Pushes(Recipe):
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
             self.check(statement, y, *xs)
-            xs = tuple([promoted(x, y) for x in xs])
+            values = numbers_like(y, xs)
             y_dot: Any = None
             for (term, partial), t in zip(terms, tangents, strict=True):
                 if is_zero(t):
                     continue
-                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(y, *xs))
+                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
         shaped = [c for c in request.operands if type_info(c).dispatch_type not in (*NUMBERS, bool)]
@@ -121,8 +121,8 @@ class Pushes(Recipe):
         def run(links: Any, *xs: Any) -> Any:
             y = primal(*xs)
             self.check(statement, y, *xs)
-            xs = tuple([promoted(x, y) for x in xs])
-            return y, (push, links, space(y), *[p(y, *xs) for p in computed])
+            values = numbers_like(y, xs)
+            return y, (push, links, space(y), *[p(*values) for p in computed])
 
         return Bound(request, run)
 

@@ -29,17 +29,23 @@ class Pulls:
 
     def fast(self, kind: str, dtype: Any = None) -> Any:
         """For operands and result of one shape, and of one dtype, which is of this kind."""
-        return self._as_wide_as(dtype, kind, self._fast(kind))
+        return self._held(dtype, kind, self._fast(kind))
 
     def broadcast(self, kind: str, dtype: Any) -> Any:
         """For operands and result of one dtype and different shapes: the fast parts, then sums."""
-        return self._as_wide_as(dtype, kind, self._broadcast(kind))
+        return self._held(dtype, kind, self._broadcast(kind))
 
-    def _as_wide_as(self, dtype: Any, kind: str, pull: Any) -> Any:
+    def _held(self, dtype: Any, kind: str, pull: Any) -> Any:
         """Hold cotangents to a dtype, where a partial may be wider than its operands.
 
-        It may be of constants, which are as wide as the library makes them.
+        It may be of constants, which are as wide as the library makes them. Of whole numbers it is
+        that of the real numbers that they are.
         """
+        if kind in ("int", "bool"):
+            n = len(self.saved)
+            parts = tuple([_with_numbers(part, n) for part in pull.parts])
+            together = parts[0] if len(parts) == 1 else _with_numbers(pull, n)
+            return annotate(together, self.request, parts, batched=True)
         known = dtype is None or getattr(dtype, "itemsize", 0) >= _WIDEST.get(kind, 0)
         computed = [form == ("computed", None) for form in self.forms]
         if known or not any(computed):
@@ -56,7 +62,7 @@ class Pulls:
         if kind == "complex" and any(
             [type_info(cls).is_python_number for cls in self.request.operands]
         ):
-            parts = tuple([_with_numbers(p) for p in parts])
+            parts = tuple([_with_numbers(p, len(self.saved)) for p in parts])
         if kind == "real" and self.recipe.singular:
             together = self.short.together(_join(parts, 2)) if self.shared else None
             given = zip(self.quotients, parts, strict=True)
@@ -236,9 +242,9 @@ def _all_held(pull: Any) -> Any:
     return lambda y_bar, *kept: tuple([_like(y_bar, bar) for bar in pull(y_bar, *kept)])
 
 
-def _with_numbers(pull: Any) -> Any:
-    """Wrap a pull of complex numbers, so that Python's real ones reach it as complex."""
-    return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept])
+def _with_numbers(pull: Any, n: int) -> Any:
+    """Wrap a pull, so that the n values it saved reach it as numbers of the cotangent's kind."""
+    return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept[:n]], *kept[n:])
 
 
 def _copy(function: Any) -> Any:

@@ -171,9 +171,9 @@ def binom_slope(y, n, k, in_n):
     poles = logical_or(k < -0.5, n - k < -0.5)
     a, b = where(poles, 0, n - k) + 1, where(poles, 0, n if in_n else k) + 1
     regular = y * (digamma(b) - digamma(a) if in_n else digamma(a) - digamma(b))
-    large = logical_and(poles, n > 100)
+    large = logical_and(poles, n > -1)
     beyond = binom_slope_beyond(where(large, n, 1), where(large, k, 3), in_n)
-    poles = logical_and(poles, n <= 100)
+    poles = logical_and(poles, n <= -1)
     n, k = where(poles, n, 1), where(poles, k, 1)
     p, q, r = gamma(n + 1), rgamma(k + 1), rgamma(n - k + 1)
     r_dot = rgamma_slope(r, n - k + 1)
@@ -185,7 +185,7 @@ def binom_slope(y, n, k, in_n):
 
 
 def binom_slope_beyond(n, k, in_n):
-    """Differentiate B(n + 1, k - n) sin(π(k - n)) / π, which it is for k > n: Γ may overflow."""
+    """Differentiate B(n + 1, k - n) sin(π(k - n)) / π, which it is for k > n > -1."""
     left = k < n / 2
     k = where(left, n - k, k)
     w = k - n

@@ -1,0 +1,99 @@
+"""Whole numbers, booleans and narrow ones in every call that was entered, against float64.
+
+`make test-nightly` judges each call in fifty ways; with another ``CHAINRULES_SEED``, in others.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule
+from chainrules_tape import grad, jvp
+from tests.fuzz.widths import check, entered, narrow
+
+SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
+EACH, GROUPS = 6, 4
+
+
+def judge(numbers, seed):
+    """Judge a draw of each of these calls."""
+    rng = np.random.default_rng([SEED, seed])
+    return np.mean([check(narrow(number, rng)) for number in numbers])
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_one_call_in_six(group):
+    numbers = range(EACH * group, len(entered()), EACH * GROUPS)
+    assert judge(numbers, group) > 0.4, "NumPy computes too few of them"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", range(50))
+def test_every_call(number):
+    judge(range(len(entered())), 1000 + number)
+
+
+DATA = [100, 3, 7, 60, 60, 9, 9]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "uint16"])
+@pytest.mark.parametrize(
+    "product",
+    [np.prod, np.multiply.reduce, lambda x: x.prod(), lambda x: np.cumprod(x)[-1],
+     lambda x: x.cumprod()[-1], lambda x: np.multiply.accumulate(x, dtype=np.int64)[-1],
+     lambda x: np.prod(x.astype(np.int64))],
+)  # fmt: skip
+def test_products_of_data(product, dtype):
+    data = np.array(DATA, dtype)
+    f = lambda x: np.log(product(x))
+    assert np.allclose(grad(f)(data), 1 / np.array(DATA), rtol=1e-12)
+    assert np.allclose(jvp(f, (data,), (np.ones(7),))[1], np.sum(1 / np.array(DATA)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
+def test_polynomials_with_coefficients_that_are_whole(dtype):
+    p = np.array([100, 100, 50, 7], dtype)
+    want = grad(lambda x: np.polyval(p.astype(float), x))(3.0)
+    assert grad(lambda x: np.polyval(p, x))(3.0) == want
+    assert grad(np.poly1d(p))(3.0) == want
+    assert jvp(np.poly1d(p), (3.0,), (1.0,))[1] == want
+
+
+def test_partials_of_unsigned_numbers():
+    """y = x - n z has the slope -n in z, and -3 is 253 of them."""
+    x, z = np.array([7], np.uint8), np.array([2], np.uint8)
+    y, pull = rrule(np.remainder, x, z)
+    assert y.dtype == np.uint8
+    assert [list(bar) for bar in pull(np.ones(1))] == [[1], [-3]]
+    assert list(frule((np.zeros(1), np.ones(1)), np.remainder, x, z)[1]) == [-3]
+
+
+def test_indices_stay_whole():
+    """What a rule gives no map for is no real number, and what it only compares needs none."""
+
+    @primitive
+    def scaled(x, i):
+        return x[i] * x[0]
+
+    def push(t, x, i):
+        return t[i] * x[0] + x[i] * t[0]
+
+    def pull(t, x, i):
+        bar = np.zeros(3)
+        bar[i] += t * x[0]
+        bar[0] += t * x[i]
+        return bar
+
+    @rule(scaled)
+    def scaled_rule(x, i):
+        return scaled(x, i), (LinearMap(push, pull, x, i), NoTangent())
+
+    x, i = np.array([20, 3, 12], np.uint8), np.array(2)
+    y, pull_back = rrule(scaled, x, i)
+    assert y.dtype == np.uint8
+    assert list(pull_back(100.0)[0]) == [1200, 0, 2000]
+    big = np.array([2**60, 2**60 + 1])
+    assert list(grad(lambda x: np.max(x) * 1.0)(big)) == [0, 1]

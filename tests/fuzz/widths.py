@@ -1,0 +1,252 @@
+"""Calls whose operands are whole numbers, booleans, or narrow, against the same call in float64.
+
+A `Narrow` names a call that was entered, the dtype that some of its operands are given, and by how
+much these are enlarged before they are rounded: small numbers never wrap. It is judged where NumPy
+itself computes the function of real numbers, so that its derivative is that function's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py.testing.data.backends import backend
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.run import words_of
+from chainrules_tape import jvp, vjp
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.calls.call import SurfaceCall
+from tests.surface.point import Point, leaves
+
+WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
+NARROW = ("float16", "float32")
+SCALES = (1, 7, 40)
+Entered = tuple[SurfaceCall, Any]
+"""A call, with the function that it calls if that is no name of NumPy's."""
+
+
+@functools.cache
+def entered() -> tuple[Entered, ...]:
+    """Every call of a function of NumPy or SciPy, and every sample of a word, that is smooth."""
+    names = [*names_with_calls(), *names_with_calls("scipy")]
+    found: list[Entered] = [(call, None) for name in names for call in surface_calls(name)]
+    words: Any = words_of()
+    for instance in [i for word in words for i in instances(word)]:
+        name = f"v.{instance.word.__name__}"
+        call = SurfaceCall(name, instance.sample, instance.number, instance.complex)
+        found.append((call, functools.partial(_called, instance)))
+    return tuple([(call, f) for call, f in found if _is_judged(call)])
+
+
+def _is_judged(call: SurfaceCall) -> bool:
+    """Tell whether a call is one of real numbers, and converts none of them to whole ones."""
+    dtype = call.sample.options.get("dtype")
+    whole = dtype is not None and np.dtype(dtype).kind in "biu"
+    plain = not (call.complex or call.sample.gauge)
+    return call.sample.smooth and plain and not whole
+
+
+def _called(instance: Any, *xs: Any, **_: Any) -> Any:
+    _, options = instance.build(backend("numpy"))
+    return instance.word(*[np.asarray(x) if type(x) is list else x for x in xs], **options)
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Narrow:
+    """A call with operands of a dtype.
+
+    Attributes
+    ----------
+    number : int
+        Which of the calls in `entered`.
+    dtype : str
+        Of these operands.
+    places : tuple of int
+        Which operands, among those that move.
+    scale : int
+        What their numbers are multiplied by.
+    """
+
+    number: int
+    dtype: str
+    places: tuple[int, ...]
+    scale: int
+
+    def __str__(self) -> str:
+        return f"check({self!r})  # {entered()[self.number][0]}"
+
+
+def narrow(number: int, rng: Any) -> Narrow:
+    """Draw the dtype, the operands that get it, and how large they are, for a call."""
+    call, f = entered()[number]
+    n = len(Point(call, f=f).xs)
+    places = tuple([i for i in range(n) if rng.random() < 0.6]) or tuple(range(n))
+    dtype = str(rng.choice((*WHOLE, *NARROW)))
+    return Narrow(number, dtype, places, int(rng.choice(SCALES)))
+
+
+def check(drawn: Narrow) -> bool:
+    """Check both modes, in the operands that are narrow and in the others; False if none applies.
+
+    Raises
+    ------
+    AssertionError
+        If a derivative is not that of the same numbers in float64, or not as wide as it has to be.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _check(drawn)
+
+
+def _check(drawn: Narrow) -> bool:
+    call, f = entered()[drawn.number]
+    point = Point(call, f=f)
+    xs = [_numbers(x, drawn, i in drawn.places) for i, x in enumerate(point.xs)]
+    wide = [_widened(x, drawn) for x in xs]
+    function = functools.partial(_numbers_of, point)
+    rtol = _tolerance(drawn, function, xs)
+    if not rtol:
+        return False
+    judged = False
+    given = tuple([i for i, x in enumerate(xs) if _is_given(x, drawn) and drawn.dtype != "bool"])
+    others = tuple([i for i in range(len(xs)) if i not in drawn.places])
+    for moving in filter(None, (given, others)):
+        judged |= _both_modes(drawn, function, xs, wide, moving, rtol)
+    return judged
+
+
+def _is_given(x: Any, drawn: Narrow) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == drawn.dtype
+
+
+def _widened(x: Any, drawn: Narrow) -> Any:
+    return x.astype(np.float64) if _is_given(x, drawn) else x
+
+
+def _both_modes(
+    drawn: Narrow, function: Any, xs: list[Any], wide: list[Any], moving: Any, rtol: float
+) -> bool:
+    """Compare the derivatives in some operands; the others stay as they are."""
+    rng = np.random.default_rng(drawn.number)
+
+    def of(values: list[Any]) -> Any:
+        def f(*moved: Any) -> Any:
+            full = [*values]
+            for i, x in zip(moving, moved, strict=True):
+                full[i] = x
+            return function(*full)
+
+        return f, tuple([values[i] for i in moving])
+
+    (f, at), (g, wide_at) = of(xs), of(wide)
+    ts = [rng.standard_normal(np.shape(x)) for x in at]
+    try:
+        truth, pull_truth = vjp(g, *wide_at)
+    except TracerError:
+        return False  # NumPy asks the argument itself whether it is an array of its own
+    y_bar = [rng.standard_normal(np.shape(p)) for p in truth]
+    bars_truth = pull_truth(y_bar)
+    dots_truth = jvp(g, wide_at, tuple([_like(t, x) for t, x in zip(ts, wide_at, strict=True)]))[1]
+    if not all([np.all(np.isfinite(t)) for t in (*bars_truth, *dots_truth)]):
+        return False
+    try:
+        y, pull = vjp(f, *at)
+    except NotDifferentiableError as error:
+        if "whole numbers" not in str(error):
+            raise
+        return False  # rounded
+    for p, plain in zip(y, f(*at), strict=True):
+        _compare(drawn, "value", p, plain, rtol, getattr(plain, "dtype", None))
+    bars = pull([_like(b, p) for b, p in zip(y_bar, y, strict=True)])
+    for x, bar, want in zip(at, bars, bars_truth, strict=True):
+        whole = getattr(x, "dtype", np.dtype(float)).kind not in "fc"
+        _compare(drawn, "reverse", bar, want, rtol, None if whole else _width(x))
+    y, dots = jvp(f, at, tuple([_like(t, x) for t, x in zip(ts, at, strict=True)]))
+    for p, dot, want in zip(y, dots, dots_truth, strict=True):
+        _compare(drawn, "forward", dot, want, rtol, _width(p))
+    return True
+
+
+def _numbers(x: Any, drawn: Narrow, given: bool) -> Any:
+    """Return the numbers of an array as others of the dtype, the largest it holds at most."""
+    dtype = np.dtype(drawn.dtype)
+    if not isinstance(x, np.ndarray) or x.dtype.kind != "f" or not given:
+        # Beside whole numbers NumPy may convert the others to whole ones.
+        if type(x) is float and dtype.kind in "biu" and np.isfinite(x):
+            return float(round(x))
+        return x
+    if dtype.kind == "b":
+        return x > 0
+    if dtype.kind == "f":
+        return x.astype(dtype)
+    info = np.iinfo(dtype)
+    whole = np.nan_to_num(np.round(x * drawn.scale))
+    whole = np.abs(whole) if info.min == 0 else whole
+    return np.clip(whole, max(info.min, -1000), min(info.max, 1000)).astype(dtype)
+
+
+def _numbers_of(point: Point, *xs: Any) -> list[Any]:
+    """List the numbers in a result, whole ones as real ones."""
+    found = []
+    for leaf in leaves(point.gauged(*xs)):
+        if not isinstance(leaf, (type, str)):
+            cls = getattr(type(leaf), "__dispatch_type__", type(leaf))
+            if np.dtype(getattr(leaf, "dtype", cls)).kind in "iufc":
+                found.append(leaf * 1.0)
+    return found
+
+
+def _width(x: Any) -> Any:
+    """The dtype of tangents of x; None if it is a number of Python's."""
+    dtype = getattr(x, "dtype", None)
+    return dtype if dtype is None or dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _like(t: Any, x: Any) -> Any:
+    width = _width(x)
+    return float(t) if width is None else np.asarray(t).astype(width)
+
+
+def _tolerance(drawn: Narrow, function: Any, xs: list[Any]) -> float:
+    """How far numbers may be from those in float64; 0 if NumPy computes another function here.
+
+    It may take none, wrap, overflow, or round to whole numbers, which shows at some other points.
+    """
+    rng, rtol = np.random.default_rng(drawn.number), 0.0
+    for _ in range(3):
+        try:
+            y, truth = function(*xs), function(*[_widened(x, drawn) for x in xs])
+        except (TypeError, ValueError, IndexError, ArithmeticError, np.linalg.LinAlgError):
+            return 0.0
+        # NumPy computes functions of int8, and of bool, in float16.
+        least = min([8, *[np.asarray(np.real(p)).itemsize for p in y]])
+        least = min(least, {"float16": 2, "float32": 4}.get(drawn.dtype, 8))
+        rtol = {2: 4e-2, 4: 2e-4}.get(least, 1e-9)
+        if not y or [np.shape(p) for p in y] != [np.shape(p) for p in truth]:
+            return 0.0
+        if not all(map(functools.partial(_near, rtol=rtol), y, truth)):
+            return 0.0
+        if np.dtype(drawn.dtype).kind in "iu":
+            xs = [x + rng.integers(0, 2, x.shape, x.dtype) if _is_given(x, drawn) else x
+                  for x in xs]  # fmt: skip
+    return rtol
+
+
+def _near(a: Any, b: Any, rtol: float) -> bool:
+    scale = max(1e-3, np.max(np.abs(b), initial=0.0)) if rtol > 1e-8 else 1.0
+    return bool(np.all(np.isfinite(b)) and np.allclose(a, b, rtol, rtol * scale))
+
+
+def _compare(drawn: Narrow, what: str, found: Any, truth: Any, rtol: float, width: Any) -> None:
+    dtype = getattr(found, "dtype", None)
+    if width is not None and dtype != width:
+        raise AssertionError(f"{drawn}\n{what}: a derivative of {dtype} for {width}")
+    if not _near(found, truth, rtol):
+        msg = f"{drawn}\n{what}: {found!r}, and {truth!r} of the same numbers in float64"
+        raise AssertionError(msg)
