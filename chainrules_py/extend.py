@@ -80,6 +80,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.engines.install": "ABSENT Installed chosen found_below native_of original",
     "chainrules_py.engines.reuse_value": "ReusedValue anything_known known_value",
+    "chainrules_py.engines.transform": "Transformation Transformations nestings",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
     "chainrules_py.composites.fallbacks.elementwise": (
         "choose_standard nan_to_num_standard unwrap_standard"

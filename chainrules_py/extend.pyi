@@ -82,6 +82,11 @@ from chainrules_py.engines.reuse_value import (
     anything_known,
     known_value,
 )
+from chainrules_py.engines.transform import (
+    Transformation,
+    Transformations,
+    nestings,
+)
 from chainrules_py.errors import (
     ContractError,
     advisers,
@@ -394,6 +399,8 @@ __all__ = [
     "Thunk",
     "Trace",
     "Tracer",
+    "Transformation",
+    "Transformations",
     "Tree",
     "TreeDef",
     "Types",
@@ -502,6 +509,7 @@ __all__ = [
     "nanmax_standard",
     "nanmin_standard",
     "native_of",
+    "nestings",
     "new_level",
     "note_rule",
     "number_home",

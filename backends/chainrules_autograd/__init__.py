@@ -9,6 +9,7 @@ from chainrules_autograd.config import AutogradConfig, config
 from chainrules_autograd.exporting import export, supports
 from chainrules_autograd.importing import import_rule
 from chainrules_autograd.installing import install
+from chainrules_autograd.transform import transformations
 from chainrules_py.extend import Installed
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "import_rule",
     "install",
     "supports",
+    "transformations",
 ]
 
 chainrules_contract = 1

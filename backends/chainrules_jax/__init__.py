@@ -12,6 +12,7 @@ from chainrules_jax.engine.config import JaxConfig, config
 from chainrules_jax.engine.export import export, supports
 from chainrules_jax.engine.import_rule import import_rule
 from chainrules_jax.engine.install import install
+from chainrules_jax.engine.transform import transformations
 from chainrules_py.extend import Installed
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "import_rule",
     "install",
     "supports",
+    "transformations",
 ]
 
 chainrules_contract = 1

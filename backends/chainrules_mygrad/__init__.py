@@ -13,6 +13,8 @@ from mygrad.tensor_base import Tensor
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Support,
+    Transformation,
+    Transformations,
     default_engine,
     describe,
     is_structure_type,
@@ -23,7 +25,7 @@ from chainrules_py.extend import (
     unflatten,
 )
 
-__all__ = ["export", "supports"]
+__all__ = ["export", "supports", "transformations"]
 
 chainrules_contract = 1
 
@@ -119,3 +121,19 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     """
     said = stated(f, operands, options)
     return Support(grad=said.grad, jvp=False, vmap=False, jit=False, order=min(said.order, 1))
+
+
+def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:
+    z = Tensor(z, constant=False)
+    f(z).backward()
+    return z.grad
+
+
+transformations = Transformations(
+    {
+        "value": Transformation("value", lambda f, z, u: f(z)),
+        "backward": Transformation("gradient", _backward),
+    },
+    np.asarray,
+    takes_complex=False,
+)

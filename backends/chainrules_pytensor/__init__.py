@@ -7,16 +7,28 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from pytensor.gradient import DisconnectedType, disconnected_type
+from pytensor.configdefaults import config as settings
+from pytensor.gradient import DisconnectedType, disconnected_type, grad, pushforward
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Kernel, Support, flatten, name_of, partition, stated, unflatten
+from chainrules_py.extend import (
+    Kernel,
+    Support,
+    Transformation,
+    Transformations,
+    flatten,
+    name_of,
+    nestings,
+    partition,
+    stated,
+    unflatten,
+)
 
-__all__ = ["KernelOp", "export", "supports"]
+__all__ = ["KernelOp", "export", "supports", "transformations"]
 
 chainrules_contract = 1
 
@@ -190,3 +202,23 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
     """
     return stated(f, operands, options)
+
+
+def _evaluated(of: Transformation) -> Transformation:
+    """Build the graph of a transformation, and evaluate it."""
+
+    def run(f: Callable[..., Any], z: Any, u: Any) -> Any:
+        x, along = TensorType("float64", z.shape)("z"), TensorType("float64", z.shape)("u")
+        found = of.run(f, x, along)
+        return found.eval({x: z, along: u}, on_unused_input="ignore")
+
+    return Transformation(of.gives, run)
+
+
+_nestings = nestings(lambda f: lambda z: grad(f(z), z), lambda f, z, u: pushforward(f(z), [z], [u]))
+transformations = Transformations(
+    {name: _evaluated(of) for name, of in _nestings.items()},
+    np.asarray,
+    lambda: settings.change_flags(mode="FAST_COMPILE"),
+    takes_complex=False,
+)

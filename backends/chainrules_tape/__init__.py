@@ -10,6 +10,7 @@ from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, 
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian
 from chainrules_tape.functions.tape_grad import hook
 from chainrules_tape.inspect.nans import debug_nans
+from chainrules_tape.transform import transformations
 
 __all__ = [
     "Tape",
@@ -28,6 +29,7 @@ __all__ = [
     "jvp",
     "linearize",
     "stop_gradient",
+    "transformations",
     "value_and_grad",
     "vjp",
 ]

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import thunder  # pyright: ignore[reportMissingImports]
 import torch
 from thunder.core import dtypes  # pyright: ignore[reportMissingImports]
 from thunder.core.prims import get_grad, put_grad  # pyright: ignore[reportMissingImports]
@@ -15,9 +16,17 @@ from thunder.core.transforms import register_augmented_forward, register_backwar
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Kernel, Support, describe, name_of, stated
+from chainrules_py.extend import (
+    Kernel,
+    Support,
+    Transformation,
+    Transformations,
+    describe,
+    name_of,
+    stated,
+)
 
-__all__ = ["executor", "export", "supports"]
+__all__ = ["executor", "export", "supports", "transformations"]
 
 chainrules_contract = 1
 
@@ -162,3 +171,18 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     """
     said = stated(f, operands, options)
     return Support(grad=said.grad, jvp=False, vmap=False, jit=True, order=min(said.order, 1))
+
+
+def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:
+    z = z.clone().requires_grad_()
+    thunder.jit(f, executors=[executor])(z).backward()
+    return z.grad
+
+
+transformations = Transformations(
+    {
+        "value": Transformation("value", lambda f, z, u: f(z)),
+        "backward": Transformation("gradient", _backward),
+    },
+    torch.tensor,
+)

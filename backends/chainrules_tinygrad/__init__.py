@@ -20,16 +20,19 @@ from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_
 from chainrules_py.extend import (
     Library,
     Support,
+    Transformation,
+    Transformations,
     bind,
     demand_rule,
     describe,
     name_of,
+    nestings,
     register_array_type,
     resolved,
     stated,
 )
 
-__all__ = ["export", "supports", "words"]
+__all__ = ["export", "supports", "transformations", "words"]
 
 chainrules_contract = 1
 
@@ -246,3 +249,14 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     """
     said = stated(f, operands, options)
     return Support(grad=said.grad, jvp=False, vmap=False, jit=True, order=said.order)
+
+
+def _run(of: Transformation) -> Transformation:
+    return Transformation(of.gives, lambda f, z, u: of.run(f, z, u).numpy())
+
+
+transformations = Transformations(
+    {name: _run(of) for name, of in nestings(lambda f: lambda z: f(z).gradient(z)[0]).items()},
+    Tensor,
+    takes_complex=False,
+)

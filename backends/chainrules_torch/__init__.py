@@ -13,6 +13,7 @@ from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
 from chainrules_torch.engine.install import install
 from chainrules_torch.engine.support import supports
+from chainrules_torch.engine.transform import transformations
 
 __all__ = [
     "Exported",
@@ -26,6 +27,7 @@ __all__ = [
     "import_rule",
     "install",
     "supports",
+    "transformations",
 ]
 
 chainrules_contract = 1

@@ -3,6 +3,10 @@
 It stands outside the wall: it may import NumPy and pytest, and nothing in the core imports it.
 """
 
+import importlib
+from collections.abc import Callable
+from typing import Any
+
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
@@ -27,6 +31,7 @@ __all__ = [
     "Table",
     "backend",
     "backends",
+    "check_everywhere",
     "check_frule",
     "check_grads",
     "check_module",
@@ -40,3 +45,13 @@ __all__ = [
     "samples_of",
     "to_numpy",
 ]
+
+check_everywhere: Callable[..., Report]
+
+
+def __getattr__(name: str) -> Any:
+    """Find `check_everywhere` when it is asked for: it knows engines, and stands outside."""
+    if name == "check_everywhere":
+        return importlib.import_module("chainrules_everywhere").check_everywhere
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -249,7 +249,7 @@ def _judge(
         settings = dataclasses.replace(settings, rtol=None)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        operands, options = _filled(f, operands, options)
+        operands, options = filled(f, operands, options)
         call = shown_call(f, operands, options)
         how = settings.gauge, settings.smooth, settings.seed, settings.rtol
         try:
@@ -261,11 +261,8 @@ def _judge(
                 msg = f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
                 raise RuleError(msg) from error
             raise
-        rule = find_rule(case.f, tuple(map(type, case.operands)))
-        statement = None if rule is None else rule.reverse or rule.forward
-        where = "none" if statement is None else where_defined(statement)
         again = again_line(pen, f, operands, options, settings)
-        report = Report(call, where, settings.seed, again, operands)
+        report = Report(call, place_of_rule(case), settings.seed, again, operands)
         report.compute_jacobian = functools.partial(jacobian_of, case)
         _find_modes(case, report, settings.halves)
         small = smaller(case) if case.is_large else None
@@ -284,6 +281,13 @@ def _judge(
     if report.failures:
         raise RuleCheckError(report) from cause
     return report
+
+
+def place_of_rule(case: Case) -> str:
+    """Return ``file:line`` of the rule of a call."""
+    rule = find_rule(case.f, tuple(map(type, case.operands)))
+    statement = None if rule is None else rule.reverse or rule.forward
+    return "none" if statement is None else where_defined(statement)
 
 
 def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
@@ -311,7 +315,7 @@ def _is_own(cls: Any) -> bool:
     return isinstance(cls, type) and root not in ("builtins", "numpy", "chainrules_py")
 
 
-def _filled(
+def filled(
     f: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Add the operands that were left to their defaults, or given by name."""
@@ -416,7 +420,7 @@ def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
     reasons = []
     found = {}
     for half, mode in (("push", "forward"), ("pull", "reverse")):
-        reason = _missing(case, mode)
+        reason = missing_mode(case, mode)
         found[half] = not reason and half in halves
         reasons += [reason] if reason else []
     case.has_push, case.has_pull = found["push"], found["pull"]
@@ -425,7 +429,7 @@ def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
         report.findings.append(Finding("rule", "failed", reason, "no rule"))
 
 
-def _missing(case: Case, mode: str) -> str:
+def missing_mode(case: Case, mode: str) -> str:
     """Say why a mode is not stated for a call; empty if it is, whatever it does when it is run."""
     f, operands, _, native = normalise_call(case.f, case.operands, dict(case.options))
     if f is None:  # of several words, each with its own rule

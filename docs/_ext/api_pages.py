@@ -18,7 +18,13 @@ from typing import Any, ParamSpec, TypeVar, get_origin
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-PACKAGES = ("chainrules_py", "chainrules_hypothesis", "chainrules_scipy", "chainrules_tape")
+PACKAGES = (
+    "chainrules_py",
+    "chainrules_everywhere",
+    "chainrules_hypothesis",
+    "chainrules_scipy",
+    "chainrules_tape",
+)
 WORDS = "chainrules_py.vocabulary."
 SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples.")
 KEEP = ("chainrules_py.testing.samples.sample",)

@@ -19,6 +19,7 @@ PLACES = {
     "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
+    "backends/chainrules_everywhere": "tests/testing",
     "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
     "backends/chainrules_mygrad": "tests/engines/thin",
@@ -173,6 +174,11 @@ ELSEWHERE = (
         "short rules: every sample of their words is judged",
     ),
     # ----------------------------------------------------------------------------- the judge
+    (
+        "chainrules_py/testing/__init__.py",
+        "tests/testing/test_everywhere.py",
+        "by the name that it finds",
+    ),
     (
         "chainrules_py/testing/samples/*",
         "tests/testing/test_samples.py",
@@ -331,6 +337,7 @@ ELSEWHERE = (
         "tests/engines/thin/test_thin.py",
         "thin exporters have one table",
     ),
+    ("backends/chainrules_everywhere/*", "tests/testing/test_everywhere.py", ROOM),
     ("backends/chainrules_pytest/*", "tests/testing/test_plugin.py", "it is the plugin"),
     # -------------------------------------------------------------------------------- the tape
     (
@@ -342,6 +349,11 @@ ELSEWHERE = (
         "backends/chainrules_tape/config.py",
         "tests/tape/core/test_tape.py",
         "its settings are the tape's",
+    ),
+    (
+        "backends/chainrules_tape/transform.py",
+        "tests/testing/test_everywhere.py",
+        "all of it is run there",
     ),
     ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
     ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),

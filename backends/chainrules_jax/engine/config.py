@@ -131,12 +131,20 @@ class _Out:
 class JaxPullback:
     """Pullback from ``jax.vjp`` that takes and gives tangents as rules know them."""
 
-    __slots__ = ("avals", "layout", "out", "places", "transpose")
+    __slots__ = ("avals", "layout", "out", "places", "transpose", "tree")
 
     def __init__(
-        self, transpose: Any, layout: TreeDef, out: _Out, places: list[int], avals: list[Any]
+        self,
+        transpose: Any,
+        layout: TreeDef,
+        out: _Out,
+        places: list[int],
+        avals: list[Any],
+        tree: Any = None,
     ) -> None:
         self.transpose = transpose
+        # Around placeholders, which JAX counts as no leaves, it cannot be asked for any more.
+        self.tree = jax.tree_util.tree_structure(transpose) if tree is None else tree
         self.layout = layout
         self.out = out
         self.places = places
@@ -156,9 +164,8 @@ class JaxPullback:
 
     def around(self, leaves: Any) -> JaxPullback:
         """Return the same pullback with other residuals."""
-        tree = jax.tree_util.tree_structure(self.transpose)
-        transpose = jax.tree_util.tree_unflatten(tree, list(leaves))
-        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals)
+        transpose = jax.tree_util.tree_unflatten(self.tree, list(leaves))
+        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals, self.tree)
 
 
 # What it saved is seen by whoever keeps it.

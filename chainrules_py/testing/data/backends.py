@@ -100,7 +100,9 @@ def _has_gpu() -> bool:
 
 
 def _jax_in_double_precision() -> None:
-    importlib.import_module("jax").config.update("jax_enable_x64", True)
+    config = importlib.import_module("jax").config
+    if not config.jax_enable_x64:
+        config.update("jax_enable_x64", True)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -113,7 +115,7 @@ _SLOW_ON_JAX = _names(
     "fixed_point interp linear_solve lstsq lu_factor minimize odeint order_statistics partition "
     "pinv qr qr_raw root solve_sylvester unitary_factor weighted_quantile"
 )
-_known = (
+KNOWN = (
     Backend("numpy", "numpy"),
     Backend("array_api_strict", "array_api_strict"),
     Backend("array_api_strict:device1", "array_api_strict", lambda xp: xp.Device("device1")),
@@ -142,7 +144,7 @@ def backends() -> tuple[Backend, ...]:
 
     There are others to be had by name: ``"cupy"``, which needs a GPU, ``"torch"`` and ``"jax"``.
     """
-    return tuple(known for known in _known if known.is_installed and not known.by_request)
+    return tuple(known for known in KNOWN if known.is_installed and not known.by_request)
 
 
 def backend(name: str) -> Backend:
@@ -153,7 +155,7 @@ def backend(name: str) -> Backend:
     LookupError
         If it is not known, or its library is not installed.
     """
-    there = [known for known in _known if known.is_installed]
+    there = [known for known in KNOWN if known.is_installed]
     for known in there:
         if known.name == name:
             return known

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import html
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -125,6 +126,8 @@ class Report:
         From the name of a check that failed to the operands of the derived call that it judged.
     kind : {"rule", "gradient"}
         What was checked.
+    layout : callable, optional
+        What writes findings that are cells of a table, as text, or as HTML for True.
     compute_jacobian : callable, optional
         What computes `jacobian`, when somebody asks.
     """
@@ -137,6 +140,9 @@ class Report:
     findings: list[Finding] = dataclasses.field(default_factory=list)
     derived: dict[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict, repr=False)
     kind: str = "rule"
+    layout: Callable[[Sequence[Finding], bool], str] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
     compute_jacobian: Callable[[], Table | None] | None = dataclasses.field(
         default=None, repr=False, compare=False
     )
@@ -170,16 +176,24 @@ class Report:
 
     def __str__(self) -> str:
         failed = self.failures
-        if not failed:
+        if not failed and self.layout:
+            n = Counter([f.verdict for f in self.findings])
+            lines = [f"{self.call}: {n['passed']} cells passed, {n['not judged']} not judged"]
+        elif not failed:
             done = [f.check for f in self.findings if f.verdict == "passed"]
             lines = [f"{self.call}: passed {', '.join(done)}"]
         else:
             found = self.patterns or [f.check for f in failed]
             lines = [f"the {self.kind} of {self.call} is wrong: {'; '.join(found)}"]
-            lines += [f"{f.check}: {f.text}" for f in failed]
-        lines += [
-            f"not judged, {f.check}: {f.text}" for f in self.findings if f.verdict == "not judged"
-        ]
+            shown = failed[:3] if self.layout else failed
+            lines += [f"{f.check}: {f.text}" for f in shown]
+            if len(shown) < len(failed):
+                lines.append(f"... {len(failed)} cells in all: report.failures")
+        silent = [f for f in self.findings if f.verdict == "not judged"]
+        if self.layout is not None:
+            lines.append(self.layout(self.findings, False))
+        else:
+            lines += [f"not judged, {f.check}: {f.text}" for f in silent]
         lines.append(f"seed {self.seed}; {self.kind}: {self.where}")
         if failed and self.again:
             lines.append(f"again: {self.again}")
@@ -188,7 +202,9 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str | None:
-        """Show the report of a failure with a heat map; a pass is its text."""
+        """Show a table of cells, or a failure with a heat map; another pass is its text."""
+        if self.layout is not None:
+            return f"<pre>{html.escape(self.call)}</pre>{self.layout(self.findings, True)}"
         if self.passed:
             return None
         table = None

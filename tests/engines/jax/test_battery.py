@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from chainrules_compat import custom_vjp
+from chainrules_compat import custom_jvp, custom_vjp
 from chainrules_jax import callback, export
 from chainrules_jax.engine import linear, linear_pairs
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
@@ -417,3 +417,23 @@ def chosen():
 @pytest.mark.parametrize("name, transformation", list(chosen()))
 def test_battery(name, transformation):
     BATTERY[transformation](problem(name))
+
+
+def test_a_custom_jvp_is_pulled_back_at_every_order():
+    """The pullback that was kept is filled again, after its residuals were handed over."""
+
+    @custom_jvp
+    def height(x):
+        return v.sqrt(x * x + 1.0)
+
+    @height.defjvp
+    def height_jvp(primals, tangents):
+        (x,), (t,) = primals, tangents
+        y = height(x)
+        return y, x / y * t
+
+    slope = jax.grad(export(height))
+    h = np.sqrt(1.09)
+    assert slope(0.3) == pytest.approx(0.3 / h)
+    assert jax.grad(slope)(0.3) == pytest.approx(h**-3)
+    assert jax.grad(jax.grad(slope))(0.3) == pytest.approx(-0.9 * h**-5)

@@ -1,0 +1,12 @@
+"""The transformations of autograd, stated for others to run."""
+
+from __future__ import annotations
+
+import autograd
+import numpy as np
+
+from chainrules_py.extend import Transformations, nestings
+
+transformations = Transformations(
+    nestings(autograd.grad, lambda f, z, u: autograd.make_jvp(f)(z)(u)[1]), np.asarray
+)

@@ -1,0 +1,170 @@
+"""One function under every engine, each of its transformations, and on every array library."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from chainrules_everywhere.grid import laid_out
+from chainrules_everywhere.trial import Trial
+from chainrules_py.engines.export import exporter, exporters
+from chainrules_py.engines.transform import Transformations
+from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
+from chainrules_py.primitives import plugins
+from chainrules_py.testing import check
+from chainrules_py.testing.data.backends import KNOWN, Backend
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.progress import progress
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
+
+__all__ = ["check_everywhere"]
+
+_REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedError)
+
+
+def check_everywhere(
+    f: Callable[..., Any],
+    *operands: Any,
+    gauge: Callable[[Any], Any] | None = None,
+    only: tuple[str, ...] = (),
+    seed: int = 0,
+    **options: Any,
+) -> Report:
+    """Run every transformation of every engine, and every array library, against differences.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function under `primitive`, one with derivatives of its own, or code made of them.
+    *operands, gauge, seed, **options
+        As of `check_rule`.
+    only : tuple of str
+        Parts of the table: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
+
+    Returns
+    -------
+    Report
+        A finding for each cell. One is not judged where something is not installed, where an engine
+        refuses with an error of ours, or where f itself does not take the engine's arrays.
+
+    Raises
+    ------
+    RuleCheckError
+        If a cell is wrong, with the line that repeats it.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> check_everywhere(sin, 0.5, only=("autograd: grad", "autograd: jvp"))
+    sin(float): 2 cells passed, 0 not judged
+    autograd  grad ✓  jvp ✓
+    seed 0; rule: ...
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        operands, options = check.filled(f, operands, options)
+        trial = Trial(f, operands, options, gauge, seed=seed)
+        case = Case(f, operands, options, gauge, True, seed, None)
+        complete = _is_complete(case)
+        call = check.shown_call(f, operands, options)
+        settings = check.Settings(seed=seed, gauge=gauge)
+        report = Report(call, check.place_of_rule(case), seed, operands=operands, layout=laid_out)
+        with progress(_places(), lambda place: f"{place[0]} of {call}") as places:
+            for place, load in places:
+                parts = [o.partition(": ") for o in only]
+                chosen = {n for at, _, n in parts if place == at or place.startswith(f"{at} on ")}
+                if only and not chosen:
+                    continue
+                strict = complete and place == "tape on numpy"
+                for name, verdict, text, pattern in _run(trial, load, chosen - {""}, strict):
+                    cell = f"{place}: {name}" if name else place
+                    if verdict == "failed":
+                        more = {**options, "only": (cell,)}
+                        again = check.again_line("check_everywhere", f, operands, more, settings)
+                        text = f"{text}\n  again: {again}"
+                    report.findings.append(Finding(cell, verdict, text, pattern))
+    if report.failures:
+        raise RuleCheckError(report)
+    return report
+
+
+def _is_complete(case: Case) -> bool:
+    try:
+        return not any(check.missing_mode(case, mode) for mode in ("forward", "reverse"))
+    except NoRuleError:  # code that is made of words, each of which has its own rule
+        return True
+
+
+_Place = tuple[Callable[..., Any], Transformations]
+
+
+def _places() -> Iterator[tuple[str, Callable[[], _Place]]]:
+    for name, module in plugins.announced(plugins.ENGINES):
+        for library in KNOWN:
+            yield f"{name} on {library}", functools.partial(_on, module, library)
+    for name in exporters():
+        yield name, functools.partial(_under, name)
+
+
+def _on(module: str, library: Backend) -> _Place:
+    """Return a whole engine with the arrays of a library."""
+    if library.missing:
+        raise NotJudgedError(library.missing)
+    table = plugins.load(module, plugins.ENGINES).transformations.table
+    own = exporter(library.name).transformations if library.name in exporters() else None
+    places = Transformations(table, library.asarray)
+    return lambda f: f, places if own is None else places._replace(context=own.context)
+
+
+def _under(name: str) -> _Place:
+    found = exporter(name)
+    return found.export, found.transformations
+
+
+def _run(
+    trial: Trial, load: Callable[[], _Place], chosen: set[str], strict: bool
+) -> Iterator[tuple[str, str, str, str]]:
+    """Run the transformations of one place, or those chosen: yield what a finding is made of."""
+    try:
+        export, engine = load()
+        if trial.is_complex and not engine.takes_complex:
+            raise NotJudgedError("it has no derivatives of complex numbers")
+        with engine.context():
+            asarray = engine.asarray or np.asarray
+            f, z, u = trial.function(export(trial.f), asarray), *map(asarray, (trial.z, trial.u))
+    except Exception as error:
+        yield "", "not judged", _first(error), ""
+        return
+    untaken: set[str] = set()
+    asked = chosen or set(engine.table)
+    asked_first = {"value", *(t.within for n, t in engine.table.items() if n in asked)}
+    for name, (gives, run, within) in engine.table.items():
+        if name not in asked | asked_first:
+            continue
+        verdict, text, pattern = "passed", "", ""
+        try:
+            if within in untaken:
+                raise NotJudgedError(f"nor does f itself run there: {within}")
+            with engine.context():
+                trial.judge(gives, run(f, z, u))
+        except WrongError as error:
+            verdict, text, pattern = "failed", error.text, error.pattern
+        except Exception as error:
+            # What the value alone does not do either is nothing about derivatives.
+            untaken |= {name} if gives == "value" else set()
+            refused = not strict and (gives == "value" or isinstance(error, _REFUSALS))
+            silent = refused or isinstance(error, NotJudgedError)
+            verdict, text = "not judged" if silent else "failed", _first(error)
+        if name in asked:
+            yield name, verdict, text, pattern
+
+
+def _first(error: Exception) -> str:
+    line = str(error).partition("\n")[0]
+    known = isinstance(error, (NotJudgedError, ContractError))
+    return line if known else f"{type(error).__name__}: {line}"

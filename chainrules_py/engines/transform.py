@@ -1,0 +1,91 @@
+"""Transformations of an engine as data, for whoever runs each of them, as the judge does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from chainrules_py import vocabulary as v
+
+
+class Transformation(NamedTuple):
+    """A transformation: how an engine applies it, and the derivative that comes out.
+
+    Attributes
+    ----------
+    gives : {"value", "gradient", "slope", "curvature", "third"}
+        Of a real function f of a vector at z: its value, its gradient, its derivative along u, its
+        Hessian times u, its third derivative along u three times.
+    run : callable
+        ``run(f, z, u)``, with arrays of the engine. For a compiler that wants to be given all that
+        there are, f takes ``f.constants`` behind z.
+    within : str
+        The transformation of the value alone that this one is made of: whoever wrote f may have
+        used what no tracer passes through, and then there is no derivative to be had either.
+    """
+
+    gives: str
+    run: Callable[[Callable[..., Any], Any, Any], Any]
+    within: str = "value"
+
+
+class Transformations(NamedTuple):
+    """The transformations of an engine, which its package has as ``transformations``.
+
+    Attributes
+    ----------
+    table : mapping
+        From the name of each to the `Transformation`.
+    asarray : callable, optional
+        Makes an array of the engine's of one of NumPy's; an engine for all libraries has none.
+    context : callable
+        Gives a context in which the engine computes in double precision.
+    takes_complex : bool
+        Whether the engine has derivatives of complex numbers.
+    """
+
+    table: Mapping[str, Transformation]
+    asarray: Callable[[Any], Any] | None = None
+    context: Callable[[], AbstractContextManager[Any]] = nullcontext
+    takes_complex: bool = True
+
+
+def _sum(x: Any) -> Any:
+    return x.sum() if hasattr(x, "sum") else v.sum(x)  # the strict library's arrays have none
+
+
+def nestings(
+    grad: Callable[..., Any], push: Callable[..., Any] | None = None
+) -> dict[str, Transformation]:
+    """State nestings of the modes to order three, of ``grad(f)(z)`` and ``push(f, z, u)``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> list(nestings(grad))
+    ['value', 'grad', 'grad of grad', 'grad of grad of grad']
+    """
+
+    def pulled(f: Callable[..., Any], u: Any) -> Callable[..., Any]:
+        return lambda z: _sum(grad(f)(z) * u)
+
+    def pushed(f: Callable[..., Any], u: Any) -> Callable[..., Any]:
+        return lambda z: push(f, z, u)  # type: ignore[misc]
+
+    reverse = {
+        "value": Transformation("value", lambda f, z, u: f(z)),
+        "grad": Transformation("gradient", lambda f, z, u: grad(f)(z)),
+        "grad of grad": Transformation("curvature", lambda f, z, u: grad(pulled(f, u))(z)),
+        "grad of grad of grad": Transformation(
+            "third", lambda f, z, u: pulled(pulled(pulled(f, u), u), u)(z)
+        ),
+    }
+    if push is None:
+        return reverse
+    return reverse | {
+        "jvp": Transformation("slope", push),
+        "jvp of grad": Transformation("curvature", lambda f, z, u: push(grad(f), z, u)),
+        "grad of jvp": Transformation("curvature", lambda f, z, u: grad(pushed(f, u))(z)),
+        "third order": Transformation("third", lambda f, z, u: push(pushed(pushed(f, u), u), z, u)),
+    }
