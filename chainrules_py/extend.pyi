@@ -183,6 +183,10 @@ from chainrules_py.registry.bind.general import (
     given,
     pair_of,
 )
+from chainrules_py.registry.bind.transpose import (
+    OneMode,
+    state,
+)
 from chainrules_py.registry.checks import (
     Types,
     any_types,
@@ -207,6 +211,7 @@ from chainrules_py.registry.statement import (
 from chainrules_py.registry.table import (
     enter,
     find_rule,
+    looked_into,
     name_of,
     primal_of,
     unbind,
@@ -379,6 +384,7 @@ __all__ = [
     "Library",
     "Lowering",
     "Memory",
+    "OneMode",
     "Opened",
     "Operator",
     "Recipe",
@@ -495,6 +501,7 @@ __all__ = [
     "lazy_array_type",
     "leaf_cotangents",
     "leaf_tangents",
+    "looked_into",
     "makers",
     "manipulation_composites",
     "map_leaves",
@@ -562,6 +569,7 @@ __all__ = [
     "solving_rules",
     "spread_all",
     "started",
+    "state",
     "state_imported",
     "stated",
     "static_types",

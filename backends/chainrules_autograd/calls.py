@@ -32,11 +32,11 @@ from chainrules_py.extend import (
     closed,
     demand_rule,
     describe,
-    find_rule,
     flatten,
     flatten_tangent,
     hosted,
     is_structure_type,
+    looked_into,
     partition,
     type_info,
     unflatten,
@@ -65,8 +65,7 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
             )
             raise NotDifferentiableError(msg)
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
-    looked_into = word.has_body and not word.opaque
-    if looked_into and find_rule(word, tuple(map(type, operands)), config) is None:
+    if looked_into(word, tuple(map(type, operands)), config):
         return word.__wrapped__(*operands, **options)
     moment = Moment(word, operands, options)
     if moment.kind is None:

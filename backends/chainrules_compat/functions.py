@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from chainrules_compat.pairs import state
+from chainrules_compat.pairs import enter
 from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
     NotDifferentiableError,
@@ -93,7 +93,7 @@ class CustomFunction(Primitive[P, R]):
 
             return push
 
-        state(self, PushedRecipe(self, make, (jvp,), self.fixed))
+        enter(self, PushedRecipe(self, make, (jvp,), self.fixed))
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -147,7 +147,7 @@ class CustomFunction(Primitive[P, R]):
 
             return push
 
-        state(self, PushedRecipe(self, make, tuple(stated), self.fixed, instantiate=False))
+        enter(self, PushedRecipe(self, make, tuple(stated), self.fixed, instantiate=False))
 
     def defvjp(
         self,
@@ -199,7 +199,7 @@ class CustomFunction(Primitive[P, R]):
         if complex not in (None, "adjoint", "jax"):
             msg = f"complex={complex!r} in {self.__name__}.defvjp; say 'adjoint' or 'jax'"
             raise RuleError(msg)
-        state(self, AugmentedRecipe(fwd, bwd, self.fixed, recompute, True, complex))
+        enter(self, AugmentedRecipe(fwd, bwd, self.fixed, recompute, True, complex))
 
     def _check(
         self, function: Callable[..., Any], n: int, shown: str, *, all_options: bool = True

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
-from chainrules_py import Primitive, ReverseMode
+from chainrules_py import Primitive
 from chainrules_py.extend import (
     Source,
-    Statement,
     Types,
     any_types,
     checked_types,
-    enter,
     find_primal,
+    state,
 )
 
 
@@ -73,10 +72,10 @@ def augmented_rule(
     primal = find_primal(f, "augmented_rule", written=augmented_forward)
     found = checked_types(primal, augmented_forward, types, 0)
     recipe = AugmentedRecipe(augmented_forward, backward, recompute=recompute)
-    state(primal, recipe, found, override=override)
+    enter(primal, recipe, found, override=override)
 
 
-def state(
+def enter(
     primal: Primitive[..., Any],
     recipe: AugmentedRecipe | PushedRecipe,
     types: tuple[tuple[Any, ...], Any] | None = None,
@@ -87,22 +86,8 @@ def state(
 
     For operands of any types, unless types are given.
     """
-    signature, varargs = types or any_types(primal)
     written: Any = recipe.functions[1]
     while isinstance(written, functools.partial):
         written = written.func
     source = Source.function(written if hasattr(written, "__qualname__") else type(written))
-    for mode in (recipe.mode, "forward" if recipe.mode == "reverse" else "reverse"):
-        transposed = mode != recipe.mode
-        statement = Statement(
-            primal,
-            signature,
-            varargs,
-            source,
-            recipe,
-            modes=(mode,),
-            requires=frozenset((ReverseMode,)) if transposed else frozenset(),
-            override=override,
-            transposed=transposed,
-        )
-        enter(statement)
+    state(primal, types or any_types(primal), source, recipe, override=override)

@@ -1,9 +1,4 @@
-"""Binding statements of one mode: the other is the transpose, which the engine takes.
-
-A derivative is linear, so that reverse mode of it, anywhere, is its adjoint. A function that pushes
-tangents forward is transposed once for the pull; one that pulls cotangents back is transposed for
-the push. This asks the engine for reverse mode (``requires=ReverseMode``), also inside the forward
-one.
+"""Binding statements of one mode, in the forms of other systems; the other mode is the transpose.
 
 These statements are about a function as a person sees it: tangents and cotangents of tuples, lists
 and dicts come in the same containers, with zeros filled in, and may be given in them.
@@ -15,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import (
-    Config,
     NoTangent,
     NotDifferentiableError,
     ProjectionError,
@@ -29,22 +23,19 @@ from chainrules_py import (
 from chainrules_py.extend import (
     Bound,
     CapturedValues,
-    Recipe,
+    OneMode,
     Request,
     Statement,
     annotate,
-    assembled,
     canonical,
     captured,
     check_captured,
     conjugated,
     dense,
     describe,
-    flat,
     flatten,
     frozen,
     given,
-    highest_tracer,
     is_structure_type,
     opened,
     pair_of,
@@ -54,18 +45,14 @@ from chainrules_py.extend import (
 )
 
 
-class _OneMode(Recipe):
+class _Custom(OneMode):
     """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed.
 
     Attributes
     ----------
-    mode : str
-        Which that is.
     functions : tuple of callable
         All whose captured values count; the second says where the statement was written.
     """
-
-    mode: str
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
         self.functions = functions
@@ -80,16 +67,16 @@ class _OneMode(Recipe):
         statement: Statement,
         result: Any,
         xs: tuple[Any, ...],
-        leaves: tuple[Any, ...] = (),
+        ts: tuple[Any, ...] = (),
     ) -> None:
-        """Raise if a result depends on a tracer that is no operand, nor one of the leaves."""
-        held = [x for i, x in enumerate(xs) if i in self.fixed and callable(x)]
+        """Raise if a result depends on a tracer that is no operand, and of no tangent's level."""
+        held = [x for x in xs if callable(x)]
         what = f"the result of {statement.source!r}"
         functions = (*self.functions, *held)
-        check_captured(statement.primal, result, functions, what, highest_tracer(leaves))
+        check_captured(statement.primal, result, functions, what, ts)
 
 
-class PushedRecipe(_OneMode):
+class PushedRecipe(_Custom):
     """``push(operands, tangents, **options) -> (y, y_dot)``, with one tangent per operand.
 
     Parameters
@@ -152,32 +139,6 @@ class PushedRecipe(_OneMode):
         annotate(push, request)
         return Bound(request, run)
 
-    def reverse(self, request: Request) -> Bound:
-        """Bind the transpose in the tangents that are wanted."""
-        active, statement, config = request.active, request.statement, _engine(request)
-
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
-            spaces = [space(x) for x in xs]
-            onto = [spaces[i] for i in active]
-            y: Any = None
-            parts: list[int] = []
-
-            def image(*leaves: Any) -> tuple[Any, ...]:
-                nonlocal y
-                dots = self._dots(spaces, active, tuple(assembled(onto, leaves)))
-                y, y_dot = self._pushed(statement, xs, dots, options, leaves)
-                return _some(flat(y_dot, space(y)), parts)
-
-            pullback = _transposed(config, image, onto)
-            return y, (pull, links, pullback, parts, space(y), onto)
-
-        def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
-            bars = _image(pullback, flat(y_bar, of), parts, onto)
-            return bars[0] if len(active) == 1 else tuple(bars)
-
-        annotate(pull, request)
-        return Bound(request, run, may_be_zero=True)
-
     def _dots(
         self, spaces: list[Any], active: tuple[int, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, ...]:
@@ -194,17 +155,16 @@ class PushedRecipe(_OneMode):
         xs: tuple[Any, ...],
         dots: tuple[Any, ...],
         options: Any,
-        leaves: tuple[Any, ...] = (),
         push: Callable[..., Any] | None = None,
     ) -> tuple[Any, Any]:
         """Compute the value, and its tangent in canonical form."""
         y, y_dot = pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
-        self._check(statement, (y, y_dot), xs, leaves)
+        self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_all(canonical(y_dot, space(y), statement), y)
 
 
-class AugmentedRecipe(_OneMode):
+class AugmentedRecipe(_Custom):
     """A pair: ``forward(*operands) -> (y, saved)``, and ``backward(*saved, y_bar)``.
 
     Parameters
@@ -279,34 +239,6 @@ class AugmentedRecipe(_OneMode):
         annotate(pull, request)
         return Bound(request, run, may_be_zero=True)
 
-    def linearize(self, request: Request) -> Bound:
-        """Bind the transpose of ``backward``, which is linear in the cotangent of the result."""
-        active, statement, config = request.active, request.statement, _engine(request)
-
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
-            y, saved, of, spaces = self._augmented(statement, xs, options)
-            onto = [spaces[i] for i in active]
-            parts: list[int] = []
-
-            def image(*leaves: Any) -> tuple[Any, ...]:
-                y_bar = assembled(of, leaves), of
-                bars = self._pulled(statement, self.backward, saved, y_bar, spaces, options)
-                self._check(statement, bars, xs, leaves)
-                return _some(flat([bars[i] for i in active], onto), parts)
-
-            pullback = None if is_zero(of) else _transposed(config, image, [of])
-            return y, (push, links, pullback, parts, of, onto)
-
-        def push(
-            tangents: tuple[Any, ...], pullback: Any, parts: list[int], of: Any, onto: list[Any]
-        ) -> Any:
-            if pullback is None:
-                return of
-            return _image(pullback, flat(tangents, onto), parts, [of])[0]
-
-        annotate(push, request)
-        return Bound(request, run)
-
     def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
         """Compute the value and what is saved, with the spaces of the value and the operands."""
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
@@ -373,34 +305,5 @@ class AugmentedRecipe(_OneMode):
             except ProjectionError as error:
                 error.add_note(f"the cotangent of operand {i}, from {statement.source!r}")
                 raise
+        self._check(statement, found, saved, (whole,))
         return found
-
-
-def _engine(request: Request) -> Config:
-    assert request.config is not None  # the statement requires what only a config offers
-    return request.config
-
-
-# --------------------------------------------------------------------------------- transposition
-
-
-def _transposed(
-    config: Config, image: Callable[..., tuple[Any, ...]], onto: list[Any]
-) -> Callable[..., tuple[Any, ...]]:
-    """Build the pullback of a linear function of the tangents in some spaces, leaf by leaf."""
-    zeros = [of.zeros() for of in opened(onto)[0]]
-    return config.rrule_via_ad(image, *zeros)[1]
-
-
-def _some(leaves: list[Any], parts: list[int]) -> tuple[Any, ...]:
-    """Those that are not known to be zero; ``parts`` gets their places."""
-    parts[:] = [part for part, t in enumerate(leaves) if not is_zero(t)]
-    return tuple([leaves[part] for part in parts])
-
-
-def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
-    """Apply a transposed function for the leaves that it depends on, and assemble the results."""
-    given = tuple([bars[part] for part in parts])
-    if all(map(is_zero, given)):
-        return [ZeroTangent() for _ in onto]
-    return list(assembled(onto, pullback(given)))

@@ -26,7 +26,7 @@ from chainrules_py.errors import ContractError, NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, aliases
-from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
+from chainrules_py.registry.table import find_rule, looked_into, name_of, primal_of, unbind
 from chainrules_py.values import arrays
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
@@ -154,7 +154,7 @@ def stated(
         return Support(grad=True, jvp=True, vmap=False, jit=False, order=math.inf)
     rule = find_rule(call.word, tuple(map(type, call.operands)), config)
     if rule is None:
-        flows = grad = jvp = call.word.has_body and not call.word.opaque
+        flows = grad = jvp = looked_into(call.word, tuple(map(type, call.operands)), config)
     else:
         statement = rule.reverse or rule.forward
         flows = statement is not None and not statement.recipe.is_constant

@@ -19,6 +19,7 @@ from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
+from chainrules_py.registry.bind.transpose import state
 from chainrules_py.registry.checks import (
     Types,
     any_types,
@@ -27,7 +28,7 @@ from chainrules_py.registry.checks import (
     find_caller,
     find_primal,
 )
-from chainrules_py.registry.statement import MODES, Source, Statement
+from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.values.arrays import Numeric
 
@@ -359,12 +360,10 @@ def register_frule(
 ) -> Callable[[F], F]:
     """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
 
-    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on.
+    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on. Without a
+    reverse rule, its transpose is taken: so y_dot has to be linear in the tangents.
     """
-    modes, leading = ("forward",), 1
-    return _register(
-        "frule.register", FruleRecipe, f, types, requires, override, direct, modes, leading
-    )
+    return _register("frule.register", FruleRecipe, f, types, requires, override, direct, 1)
 
 
 def register_rrule(
@@ -377,11 +376,10 @@ def register_rrule(
 ) -> Callable[[F], F]:
     """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
 
-    As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand.
+    As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand. Without a
+    forward rule, its transpose is taken: so it has to be linear in y_bar.
     """
-    return _register(
-        "rrule.register", RruleRecipe, f, types, requires, override, direct, ("reverse",)
-    )
+    return _register("rrule.register", RruleRecipe, f, types, requires, override, direct)
 
 
 def _state(
@@ -391,9 +389,8 @@ def _state(
     types: tuple[tuple[Any, ...], Any] | None = None,
 ) -> None:
     """Enter what is stated by calling a pen; for the declared types, unless some are given."""
-    signature, varargs = types or declared_types(primal)
     source = Source.caller(f"{pen}({primal.__name__})", 3)
-    enter(Statement(primal, signature, varargs, source, recipe))
+    state(primal, types or declared_types(primal), source, recipe)
 
 
 def _register(
@@ -404,7 +401,6 @@ def _register(
     requires: Capability | Iterable[Capability],
     override: bool,
     direct: bool,
-    modes: tuple[str, ...] = MODES,
     leading: int = 0,
 ) -> Callable[[F], F]:
     """Return the decorator of a function, of which ``leading`` parameters are no operands."""
@@ -412,18 +408,9 @@ def _register(
 
     def register(function: F) -> F:
         primal = find_primal(f, pen, direct=direct, written=function)
-        signature, varargs = checked_types(primal, function, types, leading + bool(asked))
-        statement = Statement(
-            primal,
-            signature,
-            varargs,
-            Source.function(function),
-            make(function, bool(asked)),
-            modes=modes,
-            requires=asked,
-            override=override,
-        )
-        enter(statement)
+        found = checked_types(primal, function, types, leading + bool(asked))
+        recipe, source = make(function, bool(asked)), Source.function(function)
+        state(primal, found, source, recipe, requires=asked, override=override)
         return function
 
     return register

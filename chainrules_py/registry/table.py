@@ -18,7 +18,7 @@ from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lo
 from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
-from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.statement import MODES, Rule, Statement
 
 _statements: dict[Primitive[..., Any], list[Statement]] = {}
 _tables: dict[
@@ -49,11 +49,13 @@ def enter(statement: Statement) -> None:
                 other.varargs,
                 other.requires,
                 other.override,
+                other.transposed,
             ) == (
                 statement.signature,
                 statement.varargs,
                 statement.requires,
                 statement.override,
+                statement.transposed,
             ) and (set(other.modes) & set(statement.modes) and other.layer == statement.layer)
             if not clash:
                 kept.append(other)
@@ -183,6 +185,31 @@ def _resolve(
     if forward is None and reverse is None:
         return None
     return Rule(primal, forward, reverse)
+
+
+def looked_into(
+    primal: Primitive[..., Any], operands: tuple[type, ...], config: Config | None = None
+) -> bool:
+    """Tell whether a call is differentiated through the body of its primitive: here alone.
+
+    One that any rule is stated for is not, whatever the mode and the types: what is stated would be
+    passed over without a word. Its author says with `opt_out` for which types it is, all the same.
+
+    Parameters
+    ----------
+    primal : Primitive
+        What is called.
+    operands : tuple of type
+        The types of the operands.
+    config : Config, optional
+        The asking engine.
+    """
+    if not primal.has_body or primal.opaque or find_rule(primal, operands, config) is not None:
+        return False
+    if all([s.recipe is None for s in _statements.get(primal, ())]):
+        return True
+    can = frozenset() if config is None else config.capabilities
+    return all([_best(primal, mode, can, operands) is not None for mode in MODES])
 
 
 def primal_of(f: Any) -> Primitive[..., Any] | None:

@@ -20,7 +20,7 @@ from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
 from chainrules_py.registry.explain import demand_rule
-from chainrules_py.registry.table import find_rule
+from chainrules_py.registry.table import find_rule, looked_into
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.values.arrays import Tracer
@@ -171,7 +171,7 @@ class Trace(ABC):
         wanted = tuple([link is not None for _, link in opened])
         found, bound = self.find(primitive, primal, classes, wanted)
         if not found:
-            if primitive.has_body and not primitive.opaque:
+            if looked_into(primitive, classes, self.config):
                 return primitive.__wrapped__(*operands, **options)
             return demand_rule(primitive, classes, self.config, self.half)  # which says why
         if bound is None:

@@ -350,7 +350,7 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
     return functools.reduce(f, elements, initial)
 
 
-# ------------------------------------------------------- asked by rules, of what computes the words
+# ------------------------------------------------------ asked for rules, of what computes the words
 
 
 @primitive
@@ -391,6 +391,17 @@ def odeint_steps(
 
     Operands and options are those of `odeint`, as plain values. A step is called as
     ``step(f, y, t0, t1, *params)``, with a state and the two times; it gives the state at its end.
+    """
+
+
+@primitive
+def transposed(recipe: Any, request: Any, /) -> Any:
+    """Bind the mode that a recipe of one mode does not state: the transpose of the one it does.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When that is run, if what is stated is not linear in the (co)tangents.
     """
 
 

@@ -248,7 +248,7 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     found = known.get()
     if found is not None and found[0] is word and _same(found[1], leaves):
         return found[2]
-    if word.has_body and not word.opaque and program.find(program.operands(leaves)) is None:
+    if program.is_looked_into(program.operands(leaves)):
         return program.closed(program.value(*leaves))  # JAX differentiates through the body
     _refuse_captured(word)
     return program.closed(call_p.bind(*leaves, program=program))

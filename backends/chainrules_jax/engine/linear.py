@@ -145,7 +145,7 @@ def is_inexact(x: Any) -> bool:
 def spread_over(x: Any, size: int, dim: int | None) -> Any:
     """Move the batch axis of an array to the front, or broadcast the array along a new one."""
     if dim is None:
-        return jnp.broadcast_to(x, (size, *x.shape))
+        return jnp.broadcast_to(x, (size, *jnp.shape(x)))
     return x if dim == 0 else jnp.moveaxis(x, dim, 0)
 
 

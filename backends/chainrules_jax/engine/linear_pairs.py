@@ -28,6 +28,7 @@ from chainrules_py.extend import (
     find_rule,
     flatten_tangent,
     hosted,
+    looked_into,
     shares_a_run,
     unflatten,
     unflatten_tangent,
@@ -153,6 +154,12 @@ class Program:
             rule = find_rule(self.word, tuple(numbers), config)
         self._rules[classes, ndims] = rule
         return rule
+
+    def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
+        """Tell whether JAX differentiates through the body."""
+        return looked_into(self.word, tuple(map(type, operands)), config) and (
+            self.find(operands) is None
+        )
 
     def _rule(self, operands: tuple[Any, ...]) -> Rule:
         rule = self.find(operands)

@@ -13,7 +13,15 @@ from torch.autograd.function import Function
 
 from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Cache, closed, find_rule, flatten, partition, resolved, unflatten
+from chainrules_py.extend import (
+    Cache,
+    closed,
+    flatten,
+    looked_into,
+    partition,
+    resolved,
+    unflatten,
+)
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
@@ -216,7 +224,7 @@ def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
     if word in _PROGRAMS:
         return True
-    return word.has_body and not word.opaque and find_rule(word, classes, config) is None
+    return looked_into(word, classes, config)
 
 
 _all_plans = Cache()

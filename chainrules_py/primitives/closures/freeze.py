@@ -15,6 +15,7 @@ from typing import Any
 
 from chainrules_py.errors import TracerError
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import structure_of
 from chainrules_py.values.tracers import find_tracers
 
@@ -127,7 +128,7 @@ def check_captured(
     result: Iterable[Any],
     functions: Iterable[Any],
     what: str,
-    inner: Tracer | None = None,
+    tangents: tuple[Any, ...] = (),
 ) -> None:
     """Raise if a result holds a tracer that no operand has brought in.
 
@@ -144,8 +145,8 @@ def check_captured(
         Where to look for what was captured.
     what : str
         What the result is, for the message.
-    inner : Tracer, optional
-        A tracer of a level that the rule itself has begun.
+    tangents : tuple, optional
+        What the rule was given beside the operands: the levels of these are no captured ones.
 
     Raises
     ------
@@ -159,10 +160,8 @@ def check_captured(
     found = [t for part in result if not _is_plain(type(part)) for t in find_tracers(part)]
     if not found:
         return
-    if inner is not None:
-        opened = [t.__payload__ if t.level == inner.level else t for t in found]
-        found = [t for payload in opened for t in find_tracers(payload)]
-    if not any([t.level >= level for t in found]):
+    known = {t.level for t in _nested(tangents)}
+    if not any([t.level >= level and t.level not in known for t in _nested(found)]):
         return
     names = captured(functions, level)
     shown = " and ".join(names) if names else "a value that is no operand"
@@ -171,6 +170,14 @@ def check_captured(
         f"pass it as an operand, or hold it fixed with ignore_derivatives"
     )
     raise TracerError(msg)
+
+
+def _nested(x: Any) -> Iterator[Tracer]:
+    """Yield the tracers that a value holds, and those that these stand for."""
+    for t in flatten(x)[0]:
+        if isinstance(t, Tracer):
+            yield t
+            yield from _nested(t.__payload__)
 
 
 def _is_plain(cls: type) -> bool:

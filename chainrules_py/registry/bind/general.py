@@ -9,6 +9,7 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
@@ -249,10 +250,11 @@ def _nothing(y_bar: Any, zero: Any) -> Any:
     return zero
 
 
-class FruleRecipe(_Written):
+class FruleRecipe(_Written, OneMode):
     """``frule(tangents, *operands) -> (y, y_dot)``, written out."""
 
     pen = "frule.register"
+    mode = "forward"
 
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
@@ -268,10 +270,11 @@ class FruleRecipe(_Written):
         return Bound(request, run)
 
 
-class RruleRecipe(_Written):
+class RruleRecipe(_Written, OneMode):
     """``rrule(*operands) -> (y, pullback)``, written out."""
 
     pen = "rrule.register"
+    mode = "reverse"
 
     def reverse(self, request: Request) -> Bound:
         """Bind the function, whose pullback is saved as a whole."""

@@ -9,6 +9,7 @@ import string
 
 from chainrules_py.registry.pens import rule
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import space
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.vocabulary import broadcast_to, conj, einsum, expand_dims, eye_like
 
@@ -17,9 +18,15 @@ from chainrules_py.vocabulary import broadcast_to, conj, einsum, expand_dims, ey
 def einsum_rule(*operands: Numeric, subscripts, optimize):
     """z = Σ Π xᵢ.  ż replaces one operand by its tangent; x̄ᵢ = Σ z̄ Π conj(xⱼ), j ≠ i."""
     maps = [
-        LinearMap(push, pull, operands, i, subscripts, bool(optimize)) for i in range(len(operands))
+        LinearMap(push, pull, without(operands, i), i, subscripts, bool(optimize))
+        for i in range(len(operands))
     ]
     return einsum(*operands, subscripts=subscripts, optimize=optimize), maps
+
+
+def without(operands, i):
+    """Leave out the elements of the operand that a map is of: of it the shape counts."""
+    return (*operands[:i], space(operands[i]), *operands[i + 1 :])
 
 
 def push(x_dot, operands, i, subscripts, optimize):

@@ -20,6 +20,7 @@ from chainrules_py import (
     ForwardMode,
     LinearMap,
     NoRuleError,
+    NotDifferentiableError,
     Numeric,
     ReverseMode,
     RuleError,
@@ -406,7 +407,7 @@ def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itsel
     frule.register(bei, types=(np.ndarray,))(lambda tangents, x: (bei(x), x))
     with pytest.raises(NoRuleError, match=r"no rrule for ber"):
         grad(lambda x: np.sum(ber(x)))(np.ones(2))
-    with pytest.raises(NoRuleError, match=r"only forward mode is stated"):
+    with pytest.raises(NotDifferentiableError, match=r"bei .* is not linear in the tangent"):
         grad(lambda x: np.sum(bei(x)))(np.ones(2))
 
 
@@ -476,8 +477,8 @@ def test_a_missing_half_is_named():
     def only_reverse(x: float):
         return x, lambda y_bar: (y_bar,)
 
-    with pytest.raises(NoRuleError, match="only reverse mode is stated"):
-        frule((1.0,), f, 1.0)
+    with pytest.raises(NoRuleError, match="for \\(float\\) only reverse mode is stated"):
+        frule((1.0,), Config(), f, 1.0)  # an engine that could not transpose it
 
 
 def test_explain_is_an_object_whose_repr_is_the_text():

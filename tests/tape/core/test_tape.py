@@ -497,7 +497,7 @@ def test_an_opted_out_primitive_is_differentiated_through_its_body():
     assert grad(f)(3.0) == 6.0
 
 
-def test_a_rule_of_one_mode_still_lets_the_other_mode_go_through_the_body():
+def test_a_rule_of_one_mode_is_transposed_for_the_other():
     @primitive
     def f(x):
         return x * x
@@ -507,7 +507,17 @@ def test_a_rule_of_one_mode_still_lets_the_other_mode_go_through_the_body():
         return x * x, lambda y_bar: (100.0 * y_bar,)
 
     assert grad(f)(3.0) == 100.0
-    assert derivative(f)(3.0) == 6.0
+    assert derivative(f)(3.0) == 100.0
+
+    @primitive
+    def g(x):
+        return x * x
+
+    @frule.register(g)
+    def g_frule(tangents, x: float):
+        return x * x, 100.0 * tangents[0]
+
+    assert (grad(g)(3.0), derivative(g)(3.0)) == (100.0, 100.0)
 
 
 def test_derivatives_can_be_ignored():

@@ -1,0 +1,202 @@
+"""Linearity, seen while a function is traced: of what is transposed, where one mode is stated.
+
+Two tracers stand around each leaf. The inner one marks whatever is computed of it, by whatever
+word. The outer one takes the rule of each word that is applied to it, and looks at what that rule
+saves for its pull: the derivative of a linear function does not depend on the point, so nothing
+that is marked is saved. And a function that is linear is zero at zero, which is where it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn, final
+
+from chainrules_py import Config, NotDifferentiableError, ZeroTangent, ignore_derivatives
+from chainrules_py.extend import (
+    ArrayLike,
+    Classes,
+    Layer,
+    Statement,
+    Tracer,
+    bind,
+    captured,
+    demand_rule,
+    flatten,
+    looked_into,
+    map_leaves,
+    new_level,
+    type_info,
+)
+from chainrules_py.vocabulary import creation, elementwise, predicates, reductions
+
+_OF_SHAPES = {*creation.__all__, "shape", "ndim", "size", "result_type", "common_type"}
+"""Words, and functions of NumPy's, of whose first operand no element counts."""
+_PRODUCTS = (elementwise.multiply, elementwise.divide)
+
+
+@final
+class _Check:
+    """Check of one function; ``shifted`` once a word was applied that may add a constant."""
+
+    def __init__(self, statement: Statement, config: Config) -> None:
+        self.statement = statement
+        self.config = config
+        self.level = new_level()  # of the inner tracers; the outer ones are above
+        new_level()
+        self.shifted = False
+
+    def refuse(self, what: str) -> NoReturn:
+        primal, (mode,) = self.statement.primal.__name__, self.statement.modes
+        tangent, pen = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
+        msg = (
+            f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: "
+            f"{what}, which is not linear in the {tangent}; state it as well, by "
+            f"@{pen}.register({primal}), or leave that step out: a derivative is linear\n"
+            f"  rule: {self.statement.where}"
+        )
+        raise NotDifferentiableError(msg)
+
+
+class _Marked(ArrayLike):
+    """Value that depends on a leaf."""
+
+    __slots__ = ("check", "payload")
+    state: ClassVar[tuple[str, ...]] = __slots__
+    engine = "linearity"
+    config = Config()
+    above: ClassVar[int] = 0
+    results: ClassVar[Any]
+
+    def __init__(self, value: Any, check: _Check) -> None:
+        self.payload = value
+        self.check = check
+
+    @property
+    def level(self) -> int:
+        """The level of its check."""
+        return self.check.level + self.above
+
+    def __bool__(self) -> bool:
+        return self.check.refuse("a decision is taken by it")
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Compute a call, and mark the result; a truth, or a number that counts, cannot be."""
+        y = (primal or primitive)(*self._opened(operands), **options)
+        if primitive.__name__ in _OF_SHAPES and not self._among(operands[1:]):
+            return y
+        return map_leaves(self._marked, y)
+
+    def _opened(self, operands: tuple[Any, ...]) -> Any:
+        return map_leaves(lambda x: x.payload if self._is_one(x) else x, operands)
+
+    def _is_one(self, x: Any) -> bool:
+        return isinstance(x, _Marked) and x.level == self.level
+
+    def _among(self, xs: Any) -> bool:
+        return any(map(self._is_one, flatten(xs)[0]))
+
+    def _marked(self, value: Any) -> Any:
+        made = self.results[type(value)](value, self.check)
+        return made if made is not value else self.check.refuse("a decision is taken by it")
+
+
+class _Linear(_Marked):
+    """Value that is linear in the leaves."""
+
+    __slots__ = ()
+    above = 1
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Compute a call, and look at what its rule saves."""
+        check, config, name = self.check, self.check.config, primitive.__name__
+        if any([_depends(x, check) for x in operands]):
+            check.refuse(f"{name} is applied to what else is computed of it")
+        payloads = self._opened(operands)
+        classes, wanted = tuple(map(type, payloads)), tuple(map(self._among, operands))
+        if looked_into(primitive, classes, config):
+            return primitive.__wrapped__(*operands, **options)
+        rule = demand_rule(primitive, classes, config, "reverse")
+        bound = bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+        if bound is None:
+            return (primal or primitive)(*payloads, **options)
+        y, out = bound.run(None, *payloads, **options)
+        # A zero is the derivative of what has steps.
+        if any([_depends(x, check) or type(x) is ZeroTangent for x in flatten(out[2:])[0]]):
+            check.refuse(f"{name} is applied to it")
+        if bound.statement.layer is not Layer.CORE:
+            check.shifted = True
+        elif bound.is_linear or (bound.is_elementwise and primitive not in _PRODUCTS):
+            # In several operands together, of which some may be constant.
+            stated = bound.statement.recipe.stated_in(len(operands))
+            for x, s, w in zip(operands, stated, bound.wanted, strict=True):
+                check.shifted |= s and not w and not (type(x) in (int, float) and x == 0)
+        return map_leaves(lambda value: self.results[type(value)](value, check), y)
+
+
+_Marked.results = Classes(_Marked, lambda value, _: value)
+_Linear.results = Classes(_Linear, lambda value, _: value)
+
+
+def checked(
+    statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]]
+) -> Callable[..., tuple[Any, ...]]:
+    """Make a function of leaves, which is run at zero, raise unless it is linear in them.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where it is called, naming the word that is not linear, and what to state.
+    """
+
+    def g(*leaves: Any) -> tuple[Any, ...]:
+        check = _Check(statement, config)
+        marked = [_Marked.results[type(x)](x, check) for x in leaves]
+        ys = f(*[_Linear.results[type(x)](x, check) for x in marked])
+        return tuple([_left(y, check) for y in ys])
+
+    return g
+
+
+def _left(y: Any, check: _Check) -> Any:
+    """Return a result without its marks."""
+    traced = isinstance(y, _Linear) and y.check is check
+    if traced:
+        y = y.payload.payload
+    elif _depends(y, check):
+        check.refuse("a word without a derivative is applied to it")
+    # Only where it may be one: to look at the elements of an array is to wait for its device.
+    if (
+        (check.shifted or not traced)
+        and check.config.sees(y)
+        and _is_nonzero(ignore_derivatives(y))
+    ):
+        check.refuse("a constant is added to it")
+    return y
+
+
+def _is_nonzero(y: Any) -> bool:
+    """Tell whether there is an element other than zero, or NaN, which 0 times infinity is."""
+    if not type_info(type(y)).is_array:
+        return bool(y == y and y != 0)
+    known = predicates.equal(y, y)
+    return bool(reductions.any(predicates.logical_and(known, predicates.not_equal(y, 0))))
+
+
+def _depends(x: Any, check: _Check) -> bool:
+    """Tell whether a value is marked and not linear, or holds or has captured one that is."""
+    if callable(x) and not isinstance(x, Tracer) and captured((x,), check.level):
+        return True
+    leaves = flatten(x)[0]
+    return any([isinstance(t, _Marked) and t.level == check.level for t in leaves])

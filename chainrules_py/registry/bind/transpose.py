@@ -1,0 +1,73 @@
+"""Statements of one mode: the other is its transpose, by the word `transposed`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.config import Capability, ReverseMode
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request
+from chainrules_py.registry.statement import MODES, Source, Statement
+from chainrules_py.registry.table import enter
+from chainrules_py.vocabulary.higher_order import transposed
+
+
+class OneMode(Recipe):
+    """Recipe of one ``mode``, as a person wrote it: a subclass has the method of that mode."""
+
+    mode: str
+
+    def reverse(self, request: Request) -> Bound:
+        """Bind the transpose of the push."""
+        bound: Bound = transposed(self, request)
+        return bound
+
+    def linearize(self, request: Request) -> Bound:
+        """Bind the transpose of the pull, or one more run of the push for each tangent."""
+        forward = self.mode == "forward"
+        bound: Bound = super().linearize(request) if forward else transposed(self, request)
+        return bound
+
+
+def state(
+    primal: Primitive[..., Any],
+    types: tuple[tuple[Any, ...], Any],
+    source: Source,
+    recipe: Recipe,
+    *,
+    requires: frozenset[Capability] = frozenset(),
+    override: bool = False,
+) -> None:
+    """Enter what a person stated; of one mode, with its transpose for the other.
+
+    Parameters
+    ----------
+    primal : Primitive
+        What it is about.
+    types : tuple
+        The types that it is dispatched on: of the operands, and of the variadic ones, or None.
+    source : Source
+        Where it was written.
+    recipe : Recipe
+        How it is bound.
+    requires : frozenset of Capability
+        What the written modes ask of the engine.
+    override : bool
+        Whether it beats more specific statements.
+    """
+    stated = (recipe.mode,) if isinstance(recipe, OneMode) else MODES
+    follows = tuple([mode for mode in MODES if mode not in stated])
+    for modes, asked in ((stated, requires), (follows, requires | {ReverseMode})):
+        if modes:
+            enter(
+                Statement(
+                    primal,
+                    *types,
+                    source,
+                    recipe,
+                    modes=modes,
+                    requires=asked,
+                    override=override,
+                    transposed=modes is follows,
+                )
+            )
