@@ -14,7 +14,7 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.grads import check_grads
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
 from chainrules_py.testing.report.summary import Outcome, Summary
-from chainrules_py.testing.run import check_module, run_samples, sample_tests
+from chainrules_py.testing.run import check_module, run_samples
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
@@ -47,11 +47,16 @@ __all__ = [
 ]
 
 check_everywhere: Callable[..., Report]
+sample_tests: Callable[..., Callable[..., None]]
+_OUTSIDE = {
+    "check_everywhere": "chainrules_everywhere",
+    "sample_tests": "chainrules_pytest.samples",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Find `check_everywhere` when it is asked for: it knows engines, and stands outside."""
-    if name == "check_everywhere":
-        return importlib.import_module("chainrules_everywhere").check_everywhere
+    """Find what stands outside when it is asked for, as it needs engines, or pytest."""
+    if name in _OUTSIDE:
+        return getattr(importlib.import_module(_OUTSIDE[name]), name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -42,12 +42,14 @@ from chainrules_py.testing.checks.derivatives import (
     check_push,
     check_second_order,
     check_single,
+    check_third_order,
     check_value,
 )
 from chainrules_py.testing.checks.layouts import check_layouts
 from chainrules_py.testing.checks.repeat import check_nan_entries, check_random, check_state
 from chainrules_py.testing.checks.variants import (
     check_complex,
+    check_further_shapes,
     check_hostile,
     check_options,
     check_other_options,
@@ -95,6 +97,8 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "whole numbers": check_whole_numbers,
     "NaN entries": check_nan_entries,
     "complex": check_complex,
+    "third order": check_third_order,
+    "further shapes": check_further_shapes,
 }
 """The checks by name, in the order in which they run."""
 
@@ -105,7 +109,10 @@ DERIVED = ("other shapes", "other options", "points", "whole numbers", "NaN entr
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
 
-_VARIATIONS = ("shapes", "options", "complex", *DERIVED)
+THOROUGH = ("third order", "further shapes")
+"""The checks that run where somebody asks for them."""
+
+_VARIATIONS = ("shapes", "options", "complex", "further shapes", *DERIVED)
 _LARGE = ("random", "unmodified", "value", "push", "adjoint", "types", "varied")
 """What a large call is asked itself; the rest is asked of the same call with less of everything."""
 
@@ -119,6 +126,7 @@ def check_rule(
     rtol: float | None = None,
     gauge: Callable[[Any], Any] | None = None,
     smooth: bool = True,
+    thorough: bool = False,
     **options: Any,
 ) -> Report:
     """Check the rule of a function, in both modes and to second order.
@@ -145,6 +153,8 @@ def check_rule(
         singular vectors; written in words, so that it can be differentiated.
     smooth : bool
         False at a kink, where finite differences mean nothing.
+    thorough : bool
+        Whether to run the checks ``"third order"`` and ``"further shapes"`` as well.
     **options
         Options of f.
 
@@ -174,7 +184,7 @@ def check_rule(
     multiply(float, float): passed value, push, adjoint
     seed 0; rule: ...
     """
-    settings = Settings(vary, seed, checks, rtol, gauge, smooth)
+    settings = Settings(vary, seed, checks, rtol, gauge, smooth, thorough)
     return _judge(f, operands, options, settings, "check_rule")
 
 
@@ -215,6 +225,7 @@ class Settings:
     rtol: float | None = None
     gauge: Callable[[Any], Any] | None = None
     smooth: bool = True
+    thorough: bool = False
     halves: tuple[str, ...] = ("push", "pull")
 
     @classmethod
@@ -228,7 +239,8 @@ class Settings:
         if unknown := set(self.checks or ()) - CHECKS.keys():
             msg = f"there is no check {sorted(unknown)}; there are {', '.join(CHECKS)}"
             raise ValueError(msg)
-        asked = CHECKS if self.checks is None else self.checks
+        default = [name for name in CHECKS if self.thorough or name not in THOROUGH]
+        asked = default if self.checks is None else self.checks
         names = [n for n in asked if self.vary is not False or n not in _VARIATIONS]
         chosen = [(name, CHECKS[name]) for name in names]
         vary = self.vary
@@ -468,6 +480,8 @@ def again_line(
         given.append(f"gauge={getattr(settings.gauge, '__name__', 'gauge')}")
     if not settings.smooth:
         given.append("smooth=False")
+    if settings.thorough:
+        given.append("thorough=True")
     name = type(f).__name__.lower() if is_structure_type(type(f)) else name_of(f)
     return f"{pen}({', '.join([name, *given, f'seed={settings.seed}'])})"
 

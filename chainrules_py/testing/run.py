@@ -1,9 +1,4 @@
-"""Samples of all words, on all libraries: as one call, and as one line in a test file.
-
-Three depths. Without marks: every check on NumPy, and on the other libraries the cheap core (value,
-pull against push, shape, dtype, device) on two samples of each word. Marked ``slow``: every check
-everywhere. Marked ``nightly``: twenty more draws of every sample.
-"""
+"""Samples of all words, on all libraries, as one call."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ import importlib
 import re
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, final
 
 from chainrules_py import vocabulary
@@ -22,7 +17,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.testing.check import CHECKS, DERIVED, check_rule, samples_wanted
+from chainrules_py.testing.check import CHECKS, DERIVED, THOROUGH, check_rule, samples_wanted
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed
@@ -31,21 +26,17 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Finding, RuleCheckError
-from chainrules_py.testing.report.summary import Depth, Outcome, Summary, told
+from chainrules_py.testing.report.summary import Depth, Outcome, Summary
 from chainrules_py.testing.samples import words_with_samples
 
 CHEAP = ("value", "types", "adjoint")
 """The checks of the cheap core."""
 
-_FULL = tuple(name for name in CHECKS if name not in DERIVED)
-
-NIGHTLY = tuple(range(1, 21))
-"""The seeds of the nightly tests."""
+_FULL = tuple(name for name in CHECKS if name not in DERIVED + THOROUGH)
 
 Words: TypeAlias = Callable[..., Any] | types.ModuleType | Iterable[Callable[..., Any]]
 Backends: TypeAlias = Iterable[str | Backend]
 
-_PROPERTY = "chainrules_py"
 _BY_DIFFERENCES = ("push", "adjoint", "second order")
 
 
@@ -88,7 +79,8 @@ def _called(word: Callable[..., Any]) -> str:
     return f"{getattr(word, '__module__', None) or ''}.{name_of(word)}".lstrip(".")
 
 
-def _libraries(backends: Backends | None) -> tuple[Backend, ...]:
+def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
+    """Return the libraries that are meant, by default all that are installed."""
     if backends is None:
         return installed()
     return tuple([backend_named(b) if isinstance(b, str) else b for b in backends])
@@ -103,7 +95,7 @@ def two_samples(of: Sequence[Instance]) -> list[Instance]:
 
 @final
 @dataclasses.dataclass(frozen=True)
-class _Word:
+class SampledWord:
     """A word with its samples, as far as a library takes them."""
 
     word: Callable[..., Any]
@@ -111,7 +103,8 @@ class _Word:
     lacks_samples: bool
 
     @classmethod
-    def find(cls, word: Callable[..., Any]) -> _Word:
+    def find(cls, word: Callable[..., Any]) -> SampledWord:
+        """Find the samples of a word."""
         rules = rules_for(word)  # loads what says that np.sin is the word sin
         primal = primal_of(unbind(word, ())[0])
         found = () if primal is None else tuple(instances(primal))
@@ -165,16 +158,16 @@ def run_samples(
     >>> run_samples([sin, cos], backends=["numpy"], depth="cheap")
     rules x checks x backends: 2 x 3 x 1; samples: 4; checks: 12 passed, 0 failed, 0 not judged
     """
-    libraries, seeds = _libraries(backends), tuple(seeds)
+    libraries, seeds = libraries_of(backends), tuple(seeds)
     summary = Summary()
     with progress(words_of(words), name_of) as todo:
-        for word in map(_Word.find, todo):
+        for word in map(SampledWord.find, todo):
             if word.lacks_samples:
-                summary.outcomes.append(_without_samples(word.word))
+                summary.outcomes.append(without_samples(word.word))
             for number, library in enumerate(libraries):
                 found = word.on(library, number == 0)
                 for instance in found if depth == "full" else two_samples(found):
-                    summary.outcomes += [_judge(instance, library, seed, depth) for seed in seeds]
+                    summary.outcomes += [judge_sample(instance, library, s, depth) for s in seeds]
     return summary
 
 
@@ -201,16 +194,16 @@ def check_module(
     True
     """
     module = importlib.import_module(module) if isinstance(module, str) else module
-    libraries, seeds, summary = _libraries(backends), tuple(seeds), Summary()
+    libraries, seeds, summary = libraries_of(backends), tuple(seeds), Summary()
     with progress(rules_in(module.__name__), lambda statement: statement.primal.__name__) as todo:
         for statement in todo:
-            word = _Word.find(statement.primal)
+            word = SampledWord.find(statement.primal)
             reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]
             if all(i.sample.raises for i in reached):
-                summary.outcomes.append(_without_samples(statement.primal, statement))
+                summary.outcomes.append(without_samples(statement.primal, statement))
             for number, library in enumerate(libraries):
                 for instance in [i for i in word.on(library, number == 0) if i in reached]:
-                    summary.outcomes += [_judge(instance, library, s, "full") for s in seeds]
+                    summary.outcomes += [judge_sample(instance, library, s, "full") for s in seeds]
     summary.outcomes = list(dict.fromkeys(summary.outcomes))
     return summary
 
@@ -222,7 +215,7 @@ def _reaches(instance: Instance, statement: Statement) -> bool:
     return rule is not None and statement in (rule.forward, rule.reverse)
 
 
-def _judge(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Outcome:
+def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Outcome:
     """Run the checks at one sample."""
     sample, text = instance.sample, ""
     modes: tuple[str, ...] = ()
@@ -293,112 +286,9 @@ def _modes(word: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[str, ..
     )
 
 
-def _without_samples(word: Callable[..., Any], statement: Statement | None = None) -> Outcome:
+def without_samples(word: Callable[..., Any], statement: Statement | None = None) -> Outcome:
+    """Return the failure of a word that has a rule and no sample."""
     which = "a rule" if statement is None else f"a rule at {statement.where}"
     text = f"{name_of(word)} has {which} and no sample; {samples_wanted(word, statement)}"
     found = (Finding("sample", "failed", text),)
     return Outcome(_called(word), "no sample", "", 0, "full", (), found, text, RuleError(text))
-
-
-# ---------------------------------------------------------------------------- as tests of pytest
-
-
-@final
-@dataclasses.dataclass(frozen=True)
-class _Test:
-    """Test that pytest runs: its name, and the function that yields its outcomes."""
-
-    name: str
-    run: Callable[[], Iterator[Outcome]]
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-def sample_tests(
-    words: Words | None = None, *, backends: Backends | None = None
-) -> Callable[..., None]:
-    """Make the samples of words the tests of a file, one per word, sample and array library.
-
-    Parameters
-    ----------
-    words : callable, module, or iterable of callables, optional
-        The words; by default all. A word that has a rule and no sample fails.
-    backends : iterable of str or Backend, optional
-        The array libraries; by default all that are installed.
-
-    Returns
-    -------
-    function
-        A parametrised test. It is collected under the name that it is given.
-
-    Notes
-    -----
-    On the first library all checks run. On the others the cheap core runs on two samples of each
-    word, and all checks on all samples in tests that are marked ``slow``. Tests that are marked
-    ``nightly`` draw every sample twenty times more.
-
-    Examples
-    --------
-    In a test file:
-
-    >>> from chainrules_py.vocabulary import cos, sin
-    >>> test_samples = sample_tests([sin, cos])
-    """
-    import pytest
-
-    parameters = [
-        pytest.param(test, id=test.name, marks=[getattr(pytest.mark, m) for m in marks])
-        for test, *marks in _tests(words, backends)
-    ]
-
-    @pytest.mark.parametrize("judged", parameters)
-    def test_samples(judged: _Test, request: pytest.FixtureRequest) -> None:
-        __tracebackhide__ = True
-        outcomes = list(judged.run())
-        # The plugin counts what reports carry; so the sum is right with pytest-xdist too.
-        request.node.user_properties += [(_PROPERTY, o.as_dict()) for o in outcomes]
-        failures = [o for o in outcomes if not o.passed]
-        for failure in failures:
-            error = failure.error
-            cause = (error.__cause__ or error) if error is not None else None
-            if cause is not None and not isinstance(cause, (RuleCheckError, RuleError)):
-                cause.add_note(told(failure))
-                raise cause  # its traceback shows the line of the rule
-        if failures:
-            pytest.fail("\n\n".join([told(o) for o in failures]), pytrace=False)
-
-    return test_samples
-
-
-def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
-    """Yield each test to run, followed by its marks."""
-    libraries = _libraries(backends)
-    for word in map(_Word.find, words_of(words)):
-        if word.lacks_samples:
-            text = f"{name_of(word.word)} has no sample"
-            yield (_Test(text, lambda w=word: iter([_without_samples(w.word)])),)  # type: ignore[misc]
-        for number, library in enumerate(libraries):
-            first = number == 0
-            found = word.on(library, first)
-            depth: Depth = "full" if first else "cheap"
-            marks = ("gpu",) if library.name == "cupy" else ()
-            for instance in found if first else two_samples(found)[: library.samples]:
-                late = ("slow",) if instance.word.__name__ in library.slow else ()
-                yield _test(instance, library, depth), *late, *marks
-            for instance in () if first else found:
-                yield _test(instance, library, "full"), "slow", *marks
-            if found:
-                name = f"{name_of(word.word)} on {library}, {len(NIGHTLY)} draws"
-                yield _Test(name, _draws(found, library, depth)), "nightly", *marks
-
-
-def _test(instance: Instance, library: Backend, depth: Depth) -> _Test:
-    name = f"{instance.name} on {library}{', cheap' if depth == 'cheap' else ''}"
-    return _Test(name, lambda: iter([_judge(instance, library, 0, depth)]))
-
-
-def _draws(
-    found: list[Instance], library: Backend, depth: Depth
-) -> Callable[[], Iterator[Outcome]]:
-    return lambda: (_judge(i, library, seed, depth) for i in found for seed in NIGHTLY)

@@ -22,6 +22,7 @@ PACKAGES = (
     "chainrules_py",
     "chainrules_everywhere",
     "chainrules_hypothesis",
+    "chainrules_pytest",
     "chainrules_scipy",
     "chainrules_tape",
 )

@@ -14,7 +14,6 @@ from chainrules_py.testing.checks.contract import check_types
 from chainrules_py.testing.checks.nesting import Loss, second_derivative
 from chainrules_py.testing.data.case import SMALL, Case, scale_of
 from chainrules_py.testing.data.coordinates import Coordinates, Names
-from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import differs, fingerprint, narrowed, widened
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.report.patterns import name_nonlinearity
@@ -276,19 +275,7 @@ def check_nested_values(case: Case) -> None:
 
 def check_second_order(case: Case) -> None:
     """Check that the derivative of the derivative is right, in all four nestings of the modes."""
-    engine = default_engine()
-    if engine is None:
-        msg = "no engine is installed"
-        raise NotJudgedError(msg)
-    loss = Loss(case.call, case.operands, case.gauge, case.rng)
-    if not loss.exists:
-        msg = "no derivative flows"
-        raise NotJudgedError(msg)
-    if not case.has_pull:
-        msg = "only the forward half is stated"
-        raise NotJudgedError(msg)
-    if not case.settled and case.smooth:
-        raise NotJudgedError(case.judged()[2])
+    engine, loss = _loss(case)
     sizes = loss.sizes
     u, w = (np.round(16 * case.rng.standard_normal((2, len(sizes)))) / 16) * sizes
     try:
@@ -303,7 +290,7 @@ def check_second_order(case: Case) -> None:
     want, error = products["reverse over reverse"], np.zeros(loss.inputs.size)
     title = "reverse over reverse"
     if case.smooth:
-        want, error = second_derivative(loss, engine, w, derivative)
+        want, error = second_derivative(loss, engine, w)
         title = "differences of the gradient"
     # Along directions as long as the operands: what a change of their own size makes of the slope.
     scale = scale_of(want * sizes)
@@ -323,6 +310,45 @@ def check_second_order(case: Case) -> None:
         if not table.is_within:
             msg = f"{name} and {title} differ\n{table}"
             raise WrongError(msg, "second order wrong (a constant was captured)")
+
+
+def _loss(case: Case) -> tuple[Any, Loss]:
+    """Return the engine and the loss, if higher derivatives can be judged."""
+    engine = default_engine()
+    if engine is None:
+        msg = "no engine is installed"
+        raise NotJudgedError(msg)
+    loss = Loss(case.call, case.operands, case.gauge, case.rng)
+    if not loss.exists:
+        msg = "no derivative flows"
+        raise NotJudgedError(msg)
+    if not case.has_pull:
+        msg = "only the forward half is stated"
+        raise NotJudgedError(msg)
+    if not case.settled and case.smooth:
+        raise NotJudgedError(case.judged()[2])
+    return engine, loss
+
+
+def check_third_order(case: Case) -> None:
+    """Check that third derivatives along a direction are right, in all nestings of the modes."""
+    engine, loss = _loss(case)
+    if not case.smooth or case.precision > 1e-10:
+        msg = "there are no differences to compare with, at a kink or in single precision"
+        raise NotJudgedError(msg)
+    w = np.round(16 * case.rng.standard_normal(len(loss.sizes))) / 16 * loss.sizes
+    found = loss.thirds(engine, w, ("forward", "reverse") if case.has_push else ("reverse",))
+    want, error = found.pop("")
+    limit = 100 * case.tolerance * scale_of(want) + 1e3 * case.precision * loss.size + 50 * error
+    if not np.all(50 * error <= 1e-3 * np.maximum(np.abs(want), loss.size)):
+        msg = "differences of the second derivative do not settle"
+        raise NotJudgedError(msg)
+    for name, have in found.items():
+        titles = name, "differences of the second"
+        table = Table(have[None], want[None], ["third"], ["a random direction"], limit, titles)
+        if not table.is_within:
+            msg = f"{name} and differences of the second derivative differ\n{table}"
+            raise WrongError(msg, "third order wrong (a constant was captured)")
 
 
 def _active_names(case: Case, inputs: Coordinates) -> Sequence[str]:

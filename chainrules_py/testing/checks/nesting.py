@@ -6,6 +6,7 @@ where the function is linear. It is written in words, and so runs under any numb
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
+from chainrules_py.testing.data.differences import derivative
 from chainrules_py.values.structure import rebuild
 
 
@@ -62,6 +64,7 @@ class Loss:
         self.operands = operands
         self.active = [i for i, x in enumerate(operands) if Coordinates(x).size]
         self.at = [operands[i] for i in self.active]
+        self.numbers = tuple(range(len(self.at)))
         self.inputs = Coordinates(tuple(self.at))
         self.output = Coordinates(self.f(*operands))
         sizes = sizes_of(self.output, self.output.x)
@@ -111,30 +114,51 @@ class Loss:
         dict
             By the name of the nesting, inner mode last.
         """
-        numbers = tuple(range(len(self.at)))
         u_dot, w_dot = self._tangents(u), self._tangents(w)
-
-        def along(*xs: Any) -> Any:
-            return engine.jvp(self, xs, w_dot)[1]
-
-        def gradient_along(direction: Any) -> Callable[..., Any]:
-            def product(*xs: Any) -> Any:
-                g = engine.grad(self, numbers)(*xs)
-                return inner(self.inputs, direction, rebuild(tuple(self.at), list(g)))
-
-            return product
-
-        twice = self.inputs.vector(engine.grad(gradient_along(w_dot), numbers)(*self.at))
+        pulled = self.along(engine, "reverse", self, w_dot)
+        twice = self.inputs.vector(engine.grad(pulled, self.numbers)(*self.at))
         if reverse_only:
             return {"reverse over reverse": twice}
+        pushed = self.along(engine, "forward", self, w_dot)
+        across = self.along(engine, "reverse", self, u_dot)
         return {
             "reverse over reverse": twice,
-            "reverse over forward": self.inputs.vector(engine.grad(along, numbers)(*self.at)),
-            "forward over reverse": _number(
-                engine.jvp(gradient_along(u_dot), tuple(self.at), w_dot)[1]
-            ),
-            "forward over forward": _number(engine.jvp(along, tuple(self.at), u_dot)[1]),
+            "reverse over forward": self.inputs.vector(engine.grad(pushed, self.numbers)(*self.at)),
+            "forward over reverse": _number(engine.jvp(across, tuple(self.at), w_dot)[1]),
+            "forward over forward": _number(engine.jvp(pushed, tuple(self.at), u_dot)[1]),
         }
+
+    def along(
+        self, engine: Any, mode: str, f: Callable[..., Any], dots: tuple[Any, ...]
+    ) -> Callable[..., Any]:
+        """Return the derivative of a function of the inputs along a direction, in one mode."""
+        if mode == "forward":
+            return lambda *xs: engine.jvp(f, xs, dots)[1]
+
+        def product(*xs: Any) -> Any:
+            g = engine.grad(f, self.numbers)(*xs)
+            return inner(self.inputs, dots, rebuild(tuple(self.at), list(g)))
+
+        return product
+
+    def thirds(self, engine: Any, w: Any, modes: tuple[str, ...]) -> dict[str, Any]:
+        """Compute the third derivative along w, in all nestings of the modes, and by differences.
+
+        Returns
+        -------
+        dict
+            By the name of the nesting, inner mode last; differences, with their error, by "".
+        """
+        dots, found = self._tangents(w), dict[str, Any]()
+        for order in itertools.product(modes, repeat=3):
+            f: Callable[..., Any] = self
+            for mode in order:
+                f = self.along(engine, mode, f, dots)
+            found[" over ".join(reversed(order))] = _number(f(*self.at))
+        first = self.along(engine, modes[0], self, dots)
+        second = self.along(engine, modes[0], first, dots)
+        found[""] = _by_differences(self, lambda at: _number(second(*at)), w)
+        return found
 
     def _tangents(self, vector: Any) -> tuple[Any, ...]:
         t = self.inputs.tangent(vector)
@@ -145,15 +169,16 @@ def _number(x: Any) -> Any:
     return Coordinates(x).vector(x)
 
 
-def second_derivative(
-    loss: Loss, engine: Any, w: Any, derivative: Callable[..., Any]
-) -> tuple[Any, Any]:
+def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:
     """Compute the Hessian times w by differences of the gradient, with the error of that."""
+    return _by_differences(loss, lambda at: loss.gradient(engine, at), w)
 
-    def gradient(t: float) -> Any:
+
+def _by_differences(loss: Loss, f: Callable[..., Any], w: Any) -> tuple[Any, Any]:
+    def moved(t: float) -> Any:
         try:
-            return loss.gradient(engine, loss.moved(t * np.asarray(w)))
+            return f(loss.moved(t * np.asarray(w)))
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
-            return np.full(loss.inputs.size, np.nan)  # outside the domain
+            return np.full_like(f(tuple(loss.at)), np.nan)  # outside the domain
 
-    return derivative(gradient)  # type: ignore[no-any-return]
+    return derivative(moved)

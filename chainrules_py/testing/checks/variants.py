@@ -6,6 +6,7 @@ is left out where the function itself does not take it.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -164,20 +165,33 @@ def _identical(xs: tuple[Any, ...], ys: tuple[Any, ...]) -> bool:
     return objects[0] == objects[1] and fingerprint(xs) == fingerprint(ys)
 
 
-def check_points(case: Case) -> None:
-    """Check the rule at other numbers of the same shapes."""
+def _refuse_gauge(case: Case) -> None:
     if case.gauge is not None:
         msg = "the result is determined up to a gauge"
         raise NotJudgedError(msg)
+
+
+def check_points(case: Case) -> None:
+    """Check the rule at other numbers of the same shapes."""
+    _refuse_gauge(case)
     _judge_calls(case, derived.point_calls(case))
 
 
 def check_other_shapes(case: Case) -> None:
     """Check the rule with operands of other shapes, of one more, and with other indices."""
-    if case.gauge is not None:
-        msg = "the result is determined up to a gauge"
-        raise NotJudgedError(msg)
+    _refuse_gauge(case)
     _judge_calls(case, derived.shape_calls(case))
+
+
+def check_further_shapes(case: Case) -> None:
+    """Check the rule two steps away: with two axes or elements more, or one of each."""
+    _refuse_gauge(case)
+    calls: list[Call] = []
+    for _, operands, options in derived.shape_calls(case):
+        with contextlib.suppress(Exception):  # the function itself does not take the call
+            near = Case(case.f, operands, options, None, case.smooth, 0, None, few=True)
+            calls += derived.shape_calls(near)
+    _judge_calls(case, calls)
 
 
 def check_other_options(case: Case) -> None:

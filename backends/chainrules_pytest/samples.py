@@ -1,0 +1,132 @@
+"""`sample_tests`: samples of words, on all libraries, as one line in a test file.
+
+Three depths. Without marks: every check on NumPy, and on the other libraries the cheap core (value,
+pull against push, shape, dtype, device) on two samples of each word. Marked ``slow``: every check
+everywhere. Marked ``nightly``: twenty more draws of every sample.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import pytest
+
+from chainrules_py import RuleError
+from chainrules_py.extend import name_of
+from chainrules_py.testing import Backend, Outcome, RuleCheckError
+from chainrules_py.testing.data.build import Instance
+from chainrules_py.testing.report.summary import Depth, told
+from chainrules_py.testing.run import (
+    Backends,
+    SampledWord,
+    Words,
+    judge_sample,
+    libraries_of,
+    two_samples,
+    without_samples,
+    words_of,
+)
+
+NIGHTLY = tuple(range(1, 21))
+"""The seeds of the nightly tests."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class _Test:
+    """Test that pytest runs: its name, and the function that yields its outcomes."""
+
+    name: str
+    run: Callable[[], Iterator[Outcome]]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def sample_tests(
+    words: Words | None = None, *, backends: Backends | None = None
+) -> Callable[..., None]:
+    """Make the samples of words the tests of a file, one per word, sample and array library.
+
+    Parameters
+    ----------
+    words : callable, module, or iterable of callables, optional
+        The words; by default all. A word that has a rule and no sample fails.
+    backends : iterable of str or Backend, optional
+        The array libraries; by default all that are installed.
+
+    Returns
+    -------
+    function
+        A parametrised test. It is collected under the name that it is given.
+
+    Notes
+    -----
+    On the first library all checks run. On the others the cheap core runs on two samples of each
+    word, and all checks on all samples in tests that are marked ``slow``. Tests that are marked
+    ``nightly`` draw every sample twenty times more.
+
+    Examples
+    --------
+    In a test file:
+
+    >>> from chainrules_py.vocabulary import cos, sin
+    >>> test_samples = sample_tests([sin, cos])
+    """
+    parameters = [
+        pytest.param(test, id=test.name, marks=[getattr(pytest.mark, m) for m in marks])
+        for test, *marks in _tests(words, backends)
+    ]
+
+    @pytest.mark.parametrize("judged", parameters)
+    def test_samples(judged: _Test, request: pytest.FixtureRequest) -> None:
+        __tracebackhide__ = True
+        outcomes = list(judged.run())
+        # The plugin counts what reports carry; so the sum is right with pytest-xdist too.
+        request.node.user_properties += [("chainrules_py", o.as_dict()) for o in outcomes]
+        failures = [o for o in outcomes if not o.passed]
+        for failure in failures:
+            error = failure.error
+            cause = (error.__cause__ or error) if error is not None else None
+            if cause is not None and not isinstance(cause, (RuleCheckError, RuleError)):
+                cause.add_note(told(failure))
+                raise cause  # its traceback shows the line of the rule
+        if failures:
+            pytest.fail("\n\n".join([told(o) for o in failures]), pytrace=False)
+
+    return test_samples
+
+
+def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
+    """Yield each test to run, followed by its marks."""
+    libraries = libraries_of(backends)
+    for word in map(SampledWord.find, words_of(words)):
+        if word.lacks_samples:
+            text = f"{name_of(word.word)} has no sample"
+            yield (_Test(text, lambda w=word: iter([without_samples(w.word)])),)  # type: ignore[misc]
+        for number, library in enumerate(libraries):
+            first = number == 0
+            found = word.on(library, first)
+            depth: Depth = "full" if first else "cheap"
+            marks = ("gpu",) if library.name == "cupy" else ()
+            for instance in found if first else two_samples(found)[: library.samples]:
+                late = ("slow",) if instance.word.__name__ in library.slow else ()
+                yield _test(instance, library, depth), *late, *marks
+            for instance in () if first else found:
+                yield _test(instance, library, "full"), "slow", *marks
+            if found:
+                name = f"{name_of(word.word)} on {library}, {len(NIGHTLY)} draws"
+                yield _Test(name, _draws(found, library, depth)), "nightly", *marks
+
+
+def _test(instance: Instance, library: Backend, depth: Depth) -> _Test:
+    name = f"{instance.name} on {library}{', cheap' if depth == 'cheap' else ''}"
+    return _Test(name, lambda: iter([judge_sample(instance, library, 0, depth)]))
+
+
+def _draws(
+    found: list[Instance], library: Backend, depth: Depth
+) -> Callable[[], Iterator[Outcome]]:
+    return lambda: (judge_sample(i, library, seed, depth) for i in found for seed in NIGHTLY)
