@@ -87,7 +87,7 @@ class ProjectionError(ChainRulesError):
     """
 
 
-class MutationError(ChainRulesError):
+class MutationError(ChainRulesError, ValueError):
     """An array that a derivative depends on was changed after it was recorded.
 
     Raised by engines at the backward pass, or at the write itself, naming the array. Write to a

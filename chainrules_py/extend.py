@@ -75,6 +75,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
+    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"

@@ -63,6 +63,18 @@ from chainrules_py.engines.export import (
     resolved,
     stated,
 )
+from chainrules_py.engines.guard import (
+    ONLY_HERE as ONLY_HERE,
+)
+from chainrules_py.engines.guard import (
+    Guard as Guard,
+)
+from chainrules_py.engines.guard import (
+    GuardMode as GuardMode,
+)
+from chainrules_py.engines.guard import (
+    holders as holders,
+)
 from chainrules_py.engines.import_rule import (
     declared,
     parameters_of_imported,

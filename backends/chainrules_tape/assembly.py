@@ -8,7 +8,7 @@ made again (`checkpoint`). A room that is left out here is not missed by the oth
 
 from __future__ import annotations
 
-from chainrules_py.extend import Classes
+from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.checkpoint import Foldable
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
@@ -22,7 +22,6 @@ from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
 from chainrules_tape.inspect.nans import trap
 from chainrules_tape.inspect.text import Named
-from chainrules_tape.memory.guard import Guard, Mode
 from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.write import WritableOnTape
@@ -70,8 +69,8 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
         order. Such a tape keeps all values that it saw, shows them, and is persistent.
     guard : {"lock", "fingerprint", "full", "off"}
         How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: they are read-only meanwhile, and compared by a sample of their elements; only
-        compared; compared byte by byte; or not watched.
+        taken: compared, and those of more than 1e6 elements read-only meanwhile; compared, these by
+        a sample; compared byte by byte; or not watched.
 
     Examples
     --------
@@ -94,13 +93,18 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     __slots__ = ()
 
     def __init__(
-        self, *, persistent: bool = False, differentiable: bool = False, guard: Mode = "lock"
+        self,
+        *,
+        persistent: bool = False,
+        differentiable: bool = False,
+        guard: GuardMode | Guard = "lock",
     ) -> None:
         notes: Notes | None = None
         classes = FastVariable.results
         if differentiable or trap.get():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
-        super().__init__(Guard(guard), classes, persistent or differentiable, notes)
+        watch = guard if type(guard) is Guard else Guard(guard)
+        super().__init__(watch, classes, persistent or differentiable, notes)
 
 
 class ClosedTape(Closed, Tape):

@@ -19,6 +19,7 @@ from typing import Any, final
 from chainrules_py import MutationError
 from chainrules_py.extend import (
     LEAF,
+    Guard,
     Tracer,
     describe,
     find_tracers,
@@ -32,7 +33,6 @@ from chainrules_py.extend import frozen as frozen_function
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.view import innermost
 
 

@@ -7,6 +7,7 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
+from chainrules_py.engines.guard import watching
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
@@ -124,12 +125,12 @@ class _Rrule:
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         if not options:
             try:
-                run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
+                run, wanted, name, defaults, watch = _plans.table[f, tuple(map(type, operands))]
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
                 y, record = run(None, *operands, **defaults)
-                return y, Pullback(name, y, operands, record, wanted)
+                return y, Pullback(name, y, operands, record, wanted, watch)
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
@@ -140,12 +141,13 @@ class _Rrule:
         rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
         if bound is not None and _unchanged(called, f, native, operands):
-            plans[native or f, classes] = (bound.run, _slots(bound), name_of(f), options)
+            plan = (bound.run, _slots(bound), name_of(f), options, bound.saves_anything)
+            plans[native or f, classes] = plan
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, Pullback(name_of(f), y, operands, None, ())
         y, record = bound.run(None, *operands, **options)
-        return y, Pullback(name_of(f), y, operands, record, _slots(bound))
+        return y, Pullback(name_of(f), y, operands, record, _slots(bound), bound.saves_anything)
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -170,7 +172,7 @@ class Pullback:
     work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("name", "operands", "record", "wanted", "y")
+    __slots__ = ("guard", "name", "operands", "record", "wanted", "y")
 
     def __init__(
         self,
@@ -179,7 +181,9 @@ class Pullback:
         operands: tuple[Any, ...],
         record: tuple[Any, ...] | None,
         wanted: tuple[bool | None, ...],
+        saves_anything: bool = False,
     ) -> None:
+        self.guard = None if record is None else watching(record, y, operands, saves_anything)
         self.name = name
         self.y = y
         self.operands = operands
@@ -190,6 +194,8 @@ class Pullback:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_cotangent(self.y, y_bar)
+        if self.guard is not None:
+            self.guard.check()
         if record is None or is_zero(y_bar):
             slots = self.wanted or (True,) * len(operands)
             return tuple(

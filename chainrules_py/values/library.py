@@ -34,12 +34,10 @@ class Memory(NamedTuple):
         do; as near as can be, where that one is a view of a part of another.
     fingerprint : callable
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
-        differs wherever a byte does; without, it may look at a sample.
-    lock, unlock : callable, optional
-        ``lock(x)`` makes x read-only and returns its owner, or None if it was read-only before.
-        ``unlock(x, alone)`` undoes it, and says whether it could: for a view it may not while the
-        owner is read-only, unless, with ``alone``, only a person made that so. Without them arrays
-        are never locked.
+        differs wherever a byte does; without, it costs at most one read of x, and may see less.
+    lock : callable, optional
+        ``lock(x)`` is None, or a pair of calls without arguments: one makes x read-only, one undoes
+        it. It is for arrays that are too large for their fingerprint to see each element.
     read_only : callable, optional
         ``read_only(x)`` is a view of x that cannot be written to.
 
@@ -51,8 +49,10 @@ class Memory(NamedTuple):
     >>> memory = type_info(np.ndarray).memory
     >>> memory.owner(x[1:]) is x, memory.layout(x) == memory.layout(x[::2])
     (True, False)
-    >>> memory.lock(x) is x, x.flags.writeable, memory.unlock(x), x.flags.writeable
-    (True, False, True, True)
+    >>> before = memory.fingerprint(x, False)
+    >>> x[1] = 5.0
+    >>> memory.fingerprint(x, False) == before
+    False
     """
 
     owner: Callable[[Any], Any]
@@ -60,7 +60,6 @@ class Memory(NamedTuple):
     laid_out: Callable[[Any, Any], Any]
     fingerprint: Callable[[Any, bool], Any]
     lock: Callable[[Any], Any] | None = None
-    unlock: Callable[..., bool] | None = None
     read_only: Callable[[Any], Any] | None = None
 
 
@@ -179,8 +178,6 @@ def check_library(library: Library) -> None:
         for field, given in memory._asdict().items():
             optional = given is None and field in memory._field_defaults
             _check(memory, field, optional or callable(given), "callable")
-        both = (memory.lock is None) is (memory.unlock is None)
-        _check(memory, "unlock", both, "given with lock: what is locked is given back")
 
 
 def _check(of: Any, field: str, fits: bool, what: str) -> None:

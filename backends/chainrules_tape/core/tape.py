@@ -37,6 +37,9 @@ class Watcher(Protocol):
     def check(self, name_of: Callable[[Any], str | None] = ...) -> None:
         """Raise if an array was written to since it is held."""
 
+    def hold_reached(self, record: tuple[Any, ...], y: Any) -> None:
+        """Watch over the result of a call, and whatever its record can reach."""
+
     def settle(self, since: int) -> None:
         """Keep no array that nobody else has: the records that saved them were dropped."""
 
@@ -45,9 +48,6 @@ class Watcher(Protocol):
 
     def release(self) -> None:
         """Watch over nothing any more."""
-
-    def unlock_when_dropped(self) -> None:
-        """Let people write to the arrays again when the guard is gone, at the latest."""
 
 
 class Notes:
@@ -223,7 +223,6 @@ class BareTape(list[tuple[Any, ...]]):
         if kind_of(value) not in ("real", "complex", "int"):
             msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
             raise NotDifferentiableError(msg)
-        self.guard.unlock_when_dropped()
         made = self.leaf(value, name)
         if name is not None:
             self.note().names[made.index] = name

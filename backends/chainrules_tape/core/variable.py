@@ -61,6 +61,8 @@ class Recording(Trace):
             at.capture(array, out, keeps or bound.may_be_zero)
         if type(out[-1]) is CapturedValues:
             at.watch(out)
+        if bound.saves_anything:
+            at.guard.hold_reached(out, y)
         return at.classes[type(y)](y, at, index)
 
     def wrap(self, value: Any, at: BareTape, link: int) -> Any:

@@ -59,6 +59,7 @@ def recorder_of_rule(
     (place,) = settled.places
     of = operands[place]
     alone, memory = len(operands) == 1, type_info(of).memory
+    unknown = settled.bound is not None and settled.bound.saves_anything
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
     asks = memory is not None and primitive not in sharing
     owner = memory.owner if memory is not None and asks else None
@@ -79,6 +80,8 @@ def recorder_of_rule(
                 tape.capture(operands[i], record, True)
         if type(record[-1]) is CapturedValues:
             tape.watch(record)
+        if unknown:
+            tape.guard.hold_reached(record, y)
         made = variables[type(y)](y, tape, index)
         if views and (owner is None or (type(y) is of and owner(y) is owner(payload))):
             note_view(made, primitive, operands, options, y, payload)

@@ -13,6 +13,8 @@ from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
     Bound,
     Classes,
+    Guard,
+    GuardMode,
     SettledCalls,
     Trace,
     batched,
@@ -22,7 +24,6 @@ from chainrules_py.extend import (
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape, Closed
 from chainrules_tape.core.variable import OnTape, Recording
-from chainrules_tape.memory.guard import Guard
 from chainrules_tape.memory.write import Writable
 
 
@@ -31,8 +32,8 @@ class LinearTape(BareTape):
 
     __slots__ = ("order",)
 
-    def __init__(self) -> None:
-        super().__init__(Guard("fingerprint"), _classes)
+    def __init__(self, guard: GuardMode = "fingerprint") -> None:
+        super().__init__(Guard(guard), _classes)
         self.order: list[tuple[int, tuple[int, ...]]] = []
 
     def link_of(self, x: Any) -> int | None:
@@ -158,6 +159,8 @@ class Linearizing(Recording):
         at.append(out)
         for array in arrays:
             at.guard.hold(array, out[:1])
+        if bound.saves_anything:
+            at.guard.hold_reached(out, y)
         return at.classes[type(y)](y, at, index)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import ZeroTangent, ignore_derivatives
-from chainrules_py.extend import find_tracers, leaf_tangents, map_leaves
+from chainrules_py.extend import Guard, GuardMode, find_tracers, leaf_tangents, map_leaves
 from chainrules_tape.config import config
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
@@ -18,12 +18,17 @@ from chainrules_tape.functions.run import (
 )
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    f: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    guard: GuardMode = "fingerprint",
+) -> Any:
     """Compute the value of a function and its pullback.
 
     Parameters
     ----------
-    f, has_aux
+    f, has_aux, guard
         As `grad` takes them.
     *primals
         Where to differentiate it.
@@ -50,7 +55,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> y, pullback(1.0)
     (6.0, (3.0, 2.0))
     """
-    run = ReverseRun(f, primals, has_aux=has_aux)
+    run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         seeds = run.seeds(y_bar)
@@ -101,14 +106,19 @@ def jvp(
     return (run.y, y_dot, run.aux) if has_aux else (run.y, y_dot)
 
 
-def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(
+    f: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    guard: GuardMode = "fingerprint",
+) -> Any:
     """Compute the value of a function and its push: its derivative here, as a linear function.
 
     f is run once, when it is linearized; what pushing costs is its linear part alone.
 
     Parameters
     ----------
-    f, has_aux
+    f, has_aux, guard
         As `grad` takes them.
     *primals
         Where to linearize it.
@@ -134,7 +144,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     >>> y, push(1.0, 0.0), push(0.0, 1.0)
     (6.0, 3.0, 2.0)
     """
-    run = LinearRun(f, primals, has_aux=has_aux)
+    run = LinearRun(f, primals, has_aux=has_aux, guard=guard)
 
     def push(*tangents: Any) -> Any:
         ts = leaf_tangents("push", primals, tangents)
@@ -149,6 +159,7 @@ def value_and_grad(
     *,
     argnames: Names = None,
     has_aux: bool = False,
+    guard: GuardMode = "lock",
 ) -> Callable[..., Any]:
     """Make a function that computes the value of f together with its gradient; see `grad`.
 
@@ -165,13 +176,15 @@ def value_and_grad(
     def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         names = arguments.names_of_chosen
-        run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard="lock", names=names)
+        watch = Guard(guard)
+        undo = watch.undo
         try:
+            run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard=watch, names=names)
             seeds = [unit(run.y)]
             found = run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
         finally:
-            run.tape.guard.release()
+            undo()
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
     return value_and_gradient
@@ -183,6 +196,7 @@ def grad(
     *,
     argnames: Names = None,
     has_aux: bool = False,
+    guard: GuardMode = "lock",
 ) -> Callable[..., Any]:
     """Make the function that computes the gradient of f, whose result is one real number.
 
@@ -198,6 +212,10 @@ def grad(
     has_aux : bool
         Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
         values.
+    guard : {"lock", "fingerprint", "full", "off"}
+        How arrays that the gradient depends on are watched, so that none is written to before it is
+        taken: compared, and those of more than 1e6 elements read-only meanwhile; compared, these by
+        a sample; compared byte by byte; or not watched.
 
     Returns
     -------
@@ -213,6 +231,8 @@ def grad(
     NotDifferentiableError
         When called, if the result is not one real, floating-point number, or an argument that was
         named is not there.
+    MutationError
+        If an array that the gradient depends on was written to.
 
     Examples
     --------
@@ -223,7 +243,7 @@ def grad(
     >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
     (12.0, 4.0)
     """
-    both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux)
+    both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux, guard=guard)
 
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def gradient(*operands: Any, **keywords: Any) -> Any:

@@ -16,6 +16,8 @@ from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_z
 from chainrules_py.extend import (
     DEEP,
     LEAF,
+    Guard,
+    GuardMode,
     Space,
     Tracer,
     TreeDef,
@@ -44,7 +46,6 @@ from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual
 from chainrules_tape.forward.linear_tape import LinearTape
-from chainrules_tape.memory.guard import Mode
 from chainrules_tape.memory.write import check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -264,8 +265,8 @@ class ReverseRun(Recorded):
 
     Parameters
     ----------
-    guard : {"lock", "fingerprint", "full", "off"}
-        How the arrays are watched that the pullback depends on; locks have to be released.
+    guard : Guard or {"lock", "fingerprint", "full", "off"}
+        What watches over the arrays that the pullback depends on; locks have to be undone.
     names : sequence of int or str, optional
         Which arguments the primals are, in messages.
     """
@@ -279,7 +280,7 @@ class ReverseRun(Recorded):
         primals: tuple[Any, ...],
         *,
         has_aux: bool = False,
-        guard: Mode = "fingerprint",
+        guard: GuardMode | Guard = "fingerprint",
         names: Sequence[int | str] | None = None,
     ) -> None:
         self.names = names
@@ -370,9 +371,14 @@ class LinearRun(Run):
     __slots__ = ("inputs", "tape")
 
     def __init__(
-        self, f: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False
+        self,
+        f: Callable[..., Any],
+        primals: tuple[Any, ...],
+        *,
+        has_aux: bool = False,
+        guard: GuardMode = "fingerprint",
     ) -> None:
-        self.tape = LinearTape()
+        self.tape = LinearTape(guard)
         self._run(f, primals, has_aux, self.tape.close)
         self.tape.trim([i for i in self.outputs if i is not None])
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from chainrules_py import MutationError, TracerError, ignore_derivatives, space
 from chainrules_py.extend import (
+    ONLY_HERE,
     ArrayLike,
     Cache,
     Tracer,
@@ -21,6 +22,7 @@ from chainrules_py.extend import (
     describe,
     find_rule,
     find_tracers,
+    holders,
     in_place_operators,
     is_mutable_destination,
     kind_of,
@@ -40,7 +42,6 @@ from chainrules_py.vocabulary.views import (
 from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.guard import ONLY_HERE, holders
 from chainrules_tape.memory.links import Overwrite
 from chainrules_tape.memory.view import LIKE, View, innermost, note_view
 from chainrules_tape.memory.write_back import (

@@ -84,6 +84,8 @@ class Bound:
         Whether pulls may give ``ZeroTangent()``, or tangents of structures.
     may_view : bool
         Whether the result may be a view of the first operand.
+    saves_anything : bool
+        Whether it saves what somebody wrote who is not of these packages: buffers of its own.
     is_elementwise, is_linear, gives_maps, saves_values : bool
         What is true of the kind of statement: see `Recipe`.
     """
@@ -96,6 +98,7 @@ class Bound:
         "may_view",
         "pull_into",
         "run",
+        "saves_anything",
         "saves_values",
         "statement",
         "wanted",
@@ -120,6 +123,8 @@ class Bound:
         self.is_linear = recipe.is_linear
         self.gives_maps = recipe.gives_maps
         self.saves_values = recipe.saves_values
+        ours = request.statement.source.module.startswith("chainrules_")
+        self.saves_anything = recipe.is_written and not ours
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -147,10 +152,13 @@ class Recipe:
         Whether it is a function that gives the value with one `LinearMap` per operand.
     saves_values : bool
         Whether nothing is saved but operands and results as they are, or their spaces.
+    is_written : bool
+        Whether the rule is a function that somebody wrote, and saves what that gave.
     """
 
     pen = ""
-    is_constant = is_elementwise = is_linear = is_smooth = gives_maps = saves_values = False
+    is_constant = is_elementwise = is_linear = is_smooth = False
+    gives_maps = saves_values = is_written = False
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:
         """Tell whether a function that such a statement is about may give a view of its operand."""

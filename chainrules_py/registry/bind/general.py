@@ -31,6 +31,8 @@ from chainrules_py.values.type_info import fuser_of, type_info
 class _Written(Recipe):
     """A function that a person wrote, which may ask for the engine's config in front."""
 
+    is_written = True
+
     def __init__(
         self, function: Callable[..., Any], with_config: bool, batched: Any = False
     ) -> None:

@@ -14,14 +14,16 @@ import pytest
 
 from chainrules_py import MutationError, NotDifferentiableError, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Library, Memory, register_array_type, type_info
+from chainrules_py.extend import Guard, Library, Memory, register_array_type, type_info
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
-from chainrules_tape.memory.guard import Guard
-
-pytestmark = pytest.mark.usefixtures("all_flags_come_back")
 
 RNG = np.random.default_rng(3)
 READ_ONLY = "read-only"
+
+
+def large():
+    """An array of which a fingerprint sees a sample alone, so that it is locked besides."""
+    return np.ones((1100, 1000))
 
 
 def fresh(*shape):
@@ -60,7 +62,7 @@ CAPTURES = {
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_a_captured_array_is_locked_until_the_gradient_is_taken(name):
+def test_a_captured_array_that_was_written_to_is_named_by_the_gradient(name):
     f, x, c = CAPTURES[name], fresh(), fresh()
 
     def program(x):
@@ -68,13 +70,10 @@ def test_a_captured_array_is_locked_until_the_gradient_is_taken(name):
         c[0] = 7.0
         return y
 
-    with pytest.raises(ValueError, match=READ_ONLY):
+    with pytest.raises(MutationError, match=r"float64\[4\], which \w+ saved.*\.copy\(\)"):
         grad(program)(x)
     assert c.flags.writeable
-    assert x.flags.writeable
-    assert c[0] != 7.0
     assert np.isfinite(grad(lambda x: np.sum(f(x, c)))(x)).all()
-    c[0] = 7.0
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -137,7 +136,7 @@ def test_arguments_are_watched_by_their_names_outside():
         return y
 
     x_outside = x
-    with pytest.raises(ValueError, match=READ_ONLY):
+    with pytest.raises(MutationError, match="argument 1"):
         grad(f, (0, 1))(w, x)
     _, pullback = vjp(lambda p, q: p["w"][0] * q * q, {"w": [w]}, x)
     x[0] += 1.0
@@ -157,7 +156,7 @@ def test_arguments_are_watched_by_their_names_outside():
         grad(g, argnames="scale")(x, scale=w)
 
 
-# ------------------------------------------------------------------ when the flags come back
+# ------------------------------------------------------------------ right programs stay right
 
 
 def test_a_step_just_works():
@@ -176,7 +175,7 @@ def test_a_step_just_works():
 
 
 @pytest.mark.parametrize("when", ["function", "result", "pull", "seed"])
-def test_an_exception_gives_the_flags_back(when):
+def test_after_an_exception_everything_can_be_written_to(when):
     w, c = fresh(), fresh()
 
     @primitive
@@ -209,58 +208,6 @@ def test_what_was_read_only_before_stays_so():
     assert w.flags.writeable
 
 
-def test_locks_are_counted():
-    w, c = fresh(), fresh()
-    flags = []
-
-    def f(w):
-        y = np.sum(w * c)
-        grad(lambda z: np.sum(z * c))(w_outside)
-        flags.extend([c.flags.writeable, w_outside.flags.writeable])
-        return y
-
-    w_outside = w
-    grad(f)(w)
-    assert flags == [False, False]
-    first, second = Guard("lock"), Guard("lock")
-    for guard in (first, first, second):
-        guard.hold(c)
-    first.release()
-    assert not c.flags.writeable
-    first.release()
-    second.release()
-    assert c.flags.writeable
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("release", [(0, 1), (1, 0)])
-def test_views_and_their_owners_are_unlocked_in_any_order(order, release):
-    owner = fresh(6)
-    view = owner[1:4]
-    locks = [Guard("lock"), Guard("lock")]
-    arrays = (owner, view)
-    for i in order:
-        locks[i].hold(arrays[i])
-    assert not view.flags.writeable
-    for i in release:
-        locks[i].release()
-    assert owner.flags.writeable
-    assert view.flags.writeable
-
-
-def test_a_view_of_all_elements_locks_their_owner():
-    c = fresh(2, 2)
-
-    def f(x):
-        y = np.sum(x * c.reshape(-1)) + np.sum(x * c.T.ravel())
-        c[0, 0] = 1.0
-        return y
-
-    with pytest.raises(ValueError, match=READ_ONLY):
-        grad(f)(fresh())
-    c[0, 0] = 1.0
-
-
 def test_rows_of_a_table_that_is_being_filled():
     """A part that was captured is watched, the rest of the array is not."""
     table = np.zeros((5, 4))
@@ -283,7 +230,7 @@ def test_rows_of_a_table_that_is_being_filled():
         grad(g)(x)
 
 
-def test_threads_see_their_own_tapes_and_share_the_locks():
+def test_threads_see_their_own_tapes():
     w = fresh()
     started, done = threading.Barrier(4), []
 
@@ -323,10 +270,59 @@ def test_tasks_see_their_own_tapes():
         assert bar.tolist() == [2.0 * k * k] * 3
 
 
-# ------------------------------------------------------------------------- what a lock cannot see
+# --------------------------------------------------------------------------------- large arrays
 
 
-def test_a_view_made_before_is_seen_by_the_fingerprint():
+def test_a_large_array_is_read_only_until_the_gradient_is_taken():
+    x, c, shut, base = large(), large(), large(), large()
+    shut.flags.writeable = False
+    part = base[:1050]
+
+    def f(x):
+        y = np.sum(x * c) + np.sum(x * shut) + np.sum(x[:1050] * part)
+        base[1] += 0.0
+        for a in (c, outside):
+            with pytest.raises(ValueError, match="read-only"):
+                a[0, 0] = 1.0
+        return y + grad(lambda z: np.sum(z * c))(outside)[0, 0]
+
+    outside = x
+    grad(f)(x)
+    for a in (x, c, part, base):
+        assert a.flags.writeable
+    assert not shut.flags.writeable
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, GeneratorExit])
+def test_whatever_is_raised_a_large_array_is_given_back(error):
+    x, c = large(), large()
+
+    def f(x):
+        np.sum(x * c)
+        raise error
+
+    with pytest.raises(error):
+        grad(f)(x)
+    assert x.flags.writeable
+    assert c.flags.writeable
+
+
+def test_two_tapes_on_one_large_array():
+    x = large()
+    tapes = []
+    for _ in range(2):
+        with Tape() as tape:
+            a = tape.variable(x, "a")
+            tapes.append((tape, np.sum(a * a), a))
+    for tape, loss, a in tapes:
+        assert tape.grad(loss, a)[0, 0] == 2.0
+    assert x.flags.writeable
+
+
+# ----------------------------------------------------------------------------- through a view
+
+
+def test_a_write_through_a_view_made_before():
     x, c = fresh(), fresh()
     view = c[1:]
 
@@ -355,7 +351,7 @@ def test_a_view_made_before_is_seen_by_the_fingerprint():
     }.items(),
     ids=lambda pair: pair[0] if isinstance(pair, tuple) else pair,
 )
-def test_a_change_of_everything_is_seen_in_a_sample(mode, make):
+def test_a_change_of_everything_is_seen(mode, make):
     c = make[1]()
     view = c[...]
     guard = Guard(mode)
@@ -437,21 +433,20 @@ def test_values_on_the_way_are_shown_read_only():
 # ------------------------------------------------------------------------------ the tape's own
 
 
-def test_a_tape_holds_its_arrays_until_its_gradient_is_taken():
+def test_a_tape_watches_its_arrays_until_its_gradient_is_taken():
     a, c = fresh(), fresh()
     with Tape() as tape:
         x = tape.variable(a, "weights")
         loss = np.sum(x * c)
-    for array in (a, c):
-        with pytest.raises(ValueError, match=READ_ONLY):
-            array += 1.0
-    tape.grad(loss, x)
+    c += 1.0
+    with pytest.raises(MutationError, match="multiply"):
+        tape.grad(loss, x)
     a += 1.0
     c += 1.0
 
 
 def test_a_tape_that_is_dropped_or_left_by_an_exception_lets_go():
-    a, c = fresh(), fresh()
+    a, c = large(), large()
 
     def drop():
         with Tape() as tape:
@@ -460,13 +455,14 @@ def test_a_tape_that_is_dropped_or_left_by_an_exception_lets_go():
 
     y = drop()
     assert not a.flags.writeable
+    assert not c.flags.writeable
     del y
     assert a.flags.writeable
     assert c.flags.writeable
     with pytest.raises(ZeroDivisionError), Tape() as tape:
         np.sum(tape.variable(a) * c) * (1 / 0)
-    a += 1.0
-    c += 1.0
+    assert a.flags.writeable
+    assert c.flags.writeable
 
 
 def test_a_persistent_tape_compares_when_its_block_is_over():
@@ -474,8 +470,6 @@ def test_a_persistent_tape_compares_when_its_block_is_over():
     with Tape(persistent=True) as tape:
         x = tape.variable(a, "weights")
         loss = np.sum(x * x)
-        with pytest.raises(ValueError, match=READ_ONLY):
-            a += 1.0
     a -= 0.1 * tape.grad(loss, x)
     with pytest.raises(MutationError, match="weights"):
         tape.grad(loss, x)
