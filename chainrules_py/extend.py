@@ -32,7 +32,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.freeze": (
         "CapturedValues captured check_captured frozen global_names recording"
     ),
-    "chainrules_py.primitives.closures.search": "attributes content",
+    "chainrules_py.primitives.closures.search": "attributes content knows",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
     "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",
@@ -75,7 +75,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
-    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders",
+    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders refuse_written",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
     "chainrules_py.engines.import_rule": (
         "declared parameters_of_imported state_imported without_rule"

@@ -64,16 +64,11 @@ from chainrules_py.engines.export import (
     stated,
 )
 from chainrules_py.engines.guard import (
-    ONLY_HERE as ONLY_HERE,
-)
-from chainrules_py.engines.guard import (
-    Guard as Guard,
-)
-from chainrules_py.engines.guard import (
-    GuardMode as GuardMode,
-)
-from chainrules_py.engines.guard import (
-    holders as holders,
+    ONLY_HERE,
+    Guard,
+    GuardMode,
+    holders,
+    refuse_written,
 )
 from chainrules_py.engines.import_rule import (
     declared,
@@ -122,6 +117,7 @@ from chainrules_py.primitives.closures.freeze import (
 from chainrules_py.primitives.closures.search import (
     attributes,
     content,
+    knows,
 )
 from chainrules_py.primitives.dispatch import (
     Cache,
@@ -388,6 +384,8 @@ __all__ = [
     "ContractError",
     "DEEP",
     "Gradient",
+    "Guard",
+    "GuardMode",
     "HigherOrder",
     "Installed",
     "Kernel",
@@ -397,6 +395,7 @@ __all__ = [
     "Lowering",
     "Memory",
     "OneMode",
+    "ONLY_HERE",
     "Opened",
     "Operator",
     "Recipe",
@@ -497,6 +496,7 @@ __all__ = [
     "global_names",
     "has_known_layout",
     "highest_tracer",
+    "holders",
     "hosted",
     "in_place_operators",
     "indexing_composites",
@@ -509,6 +509,7 @@ __all__ = [
     "joining_composites",
     "kind_of",
     "known_value",
+    "knows",
     "later",
     "lazy_array_type",
     "leaf_cotangents",
@@ -560,6 +561,7 @@ __all__ = [
     "refuse_plain",
     "refuse_traced",
     "refuse_type",
+    "refuse_written",
     "register_array_type",
     "register_frule",
     "register_host",

@@ -13,7 +13,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.freeze import global_names
@@ -55,7 +55,7 @@ class Guard:
         self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
         self.undo: Callable[[], object] = bool
         if mode == "lock":
-            self._locks: list[Callable[[], Any]] = []
+            self._locks = _Locks()
             exhaust = collections.deque[Any](maxlen=0).extend
             self.undo = functools.partial(exhaust, map(operator.call, self._locks))
         elif mode not in MODES:
@@ -127,14 +127,7 @@ class Guard:
         full = self.mode == "full"
         for x, name, memory, fingerprint in self.held.values():
             if memory.fingerprint(x, full) != fingerprint:
-                role = _role(name_of(x) if name is None else name)
-                msg = (
-                    f"{describe(x)}, {role}, was written to after that: its derivative "
-                    f"would be taken at values that are gone. Write to a copy (x = x.copy()), "
-                    f"or when the gradient has been taken. To find the line that writes, make the "
-                    f"array read-only before (x.flags.writeable = False)"
-                )
-                raise MutationError(msg)
+                refuse_written(x, name_of(x) if name is None else name)
 
     def settle(self, since: int) -> None:
         """Keep no array that nobody else has: the records that saved them were dropped.
@@ -151,17 +144,15 @@ class Guard:
 
     def unlock(self) -> None:
         """Let everybody write to the arrays again; they are compared all the same."""
+        self.undo()
         if self.mode == "lock":
             self.mode = "fingerprint"
-        self.undo()
+            self._locks.clear()
 
     def release(self) -> None:
         """Watch over nothing any more."""
         self.unlock()
         self.held.clear()
-
-    def __del__(self) -> None:
-        self.undo()
 
     def __repr__(self) -> str:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"
@@ -193,6 +184,33 @@ def _reached(f: FunctionType) -> Iterator[Any]:
         if names and not callable(x) and type_info(type(x)).memory is None:
             known = attributes(x)
             yield from [known[name] for name in names if name in known]
+
+
+class _Locks(list[Callable[[], Any]]):
+    """What undoes each lock, which is called at the latest when nobody has the guard any more."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        for undo in self:
+            undo()
+
+
+def refuse_written(x: Any, name: Any = None) -> NoReturn:
+    """Raise for an array that was written to.
+
+    Raises
+    ------
+    MutationError
+        It names the array, as `Guard.hold` was told.
+    """
+    msg = (
+        f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
+        f"at values that are gone. Write to a copy (x = x.copy()), or when the gradient has been "
+        f"taken. To find the line that writes, make the array read-only before "
+        f"(x.flags.writeable = False)"
+    )
+    raise MutationError(msg)
 
 
 def holders(entry: tuple[Any, ...]) -> int:

@@ -40,6 +40,9 @@ class Memory(NamedTuple):
         it. It is for arrays that are too large for their fingerprint to see each element.
     read_only : callable, optional
         ``read_only(x)`` is a view of x that cannot be written to.
+    overlap : callable, optional
+        ``overlap(x, y)`` tells whether they have an element in common; by default, whether they
+        have one owner.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Memory(NamedTuple):
     fingerprint: Callable[[Any, bool], Any]
     lock: Callable[[Any], Any] | None = None
     read_only: Callable[[Any], Any] | None = None
+    overlap: Callable[[Any, Any], bool] | None = None
 
 
 class Fuser(Protocol):

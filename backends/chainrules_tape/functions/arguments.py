@@ -123,9 +123,12 @@ class Arguments:
         keywords = dict(keywords)
         places = self.places(operands, keywords)
         xs = tuple([operands[p] if isinstance(p, int) else keywords[p] for p in places])
+        # What is known besides the chosen ones: these may be written to, if nobody else has them.
+        others = [None if i in places else x for i, x in enumerate(operands)]
+        keywords |= dict.fromkeys([p for p in places if not isinstance(p, int)])
 
         def of_chosen(*xs: Any) -> Any:
-            full, named = list(operands), dict(keywords)
+            full, named = list(others), dict(keywords)
             for p, x in zip(places, xs, strict=True):
                 if isinstance(p, int):
                     full[p] = x

@@ -184,7 +184,8 @@ def value_and_grad(
             found = run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
         finally:
-            undo()
+            undo()  # before anything else, for an interrupt may come at any call of ours
+            watch.release()
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
     return value_and_gradient

@@ -18,6 +18,7 @@ from chainrules_py.extend import (
     LEAF,
     Guard,
     GuardMode,
+    Memory,
     Space,
     Tracer,
     TreeDef,
@@ -35,6 +36,7 @@ from chainrules_py.extend import (
     new_level,
     own,
     own_all,
+    refuse_written,
     type_info,
     unflatten,
     unflatten_tangent,
@@ -46,7 +48,7 @@ from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual
 from chainrules_tape.forward.linear_tape import LinearTape
-from chainrules_tape.memory.write import check_unwritten, handed_out, settled
+from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
 
@@ -116,6 +118,11 @@ class Run:
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
+        for x in traced:
+            view = getattr(x, "view", None)
+            if view is not None and view.written:
+                check_alone(f, traced, self.leaves)
+                break
         y, self.aux = split_aux(f, y) if has_aux else (y, None)
         self._leave(y)
         if has_aux:
@@ -328,18 +335,30 @@ class ForwardRun(Run):
         Which differentiation it is.
     """
 
-    __slots__ = ("level", "ts")
+    __slots__ = ("level", "prints", "ts")
+    prints: list[tuple[Any, Memory, Any]]
 
     def __init__(
         self, f: Callable[..., Any], primals: tuple[Any, ...], ts: list[Any], has_aux: bool = False
     ) -> None:
         self.level = new_level()
         self.ts = ts
+        self.prints = []
         self._run(f, primals, has_aux)
+        for x, memory, fingerprint in self.prints:
+            if memory.fingerprint(x, False) != fingerprint:
+                refuse_written(x)
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
+        for x in leaves:  # what is captured is used at once, so these are all that need a look
+            memory = type_info(type(x)).memory
+            if memory is not None:
+                self.prints.append((x, memory, memory.fingerprint(x, False)))
         level = self.level
-        return [dual(x, t, level) for x, t in zip(leaves, map(frozen, self.ts), strict=True)]
+        return [
+            dual(x, frozen(t) if issubclass(type(t), Tracer) else t, level)
+            for x, t in zip(leaves, self.ts, strict=True)
+        ]
 
     def link_of(self, x: Any) -> Any:
         """Return its tangent."""

@@ -27,12 +27,8 @@ gets less known, never more, unless it is read again::
                                                           (a view in NumPy, or a copy)
 
 Memory itself is written to only where nobody else has it (`write.alone`); else the functional word
-makes a copy. An array of the program's that a record needs is held by the tape's `Guard`::
+makes a copy. An array of the program's that a record needs is watched by the tape's guard
+(`chainrules_py.engines.guard`).
 
-    free ── hold ──▶ HELD: a fingerprint, and in mode "lock" read-only ── check ──▶ MutationError
-     ▲                 │                                                  (it was written to)
-     └── unlock, release, settle, or the end of the tape: its flag is what it was
-         (a view whose owner is still locked waits for that one)
-
-Read `view`, then `write_back`, `write`, `links`, `parts`; `guard` stands alone.
+Read `view`, then `write_back`, `write`, `links`, `parts`.
 """

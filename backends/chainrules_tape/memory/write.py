@@ -26,8 +26,10 @@ from chainrules_py.extend import (
     in_place_operators,
     is_mutable_destination,
     kind_of,
+    knows,
     refuse_exchange,
     refuse_plain,
+    share_memory,
     type_info,
 )
 from chainrules_py.vocabulary.views import (
@@ -329,6 +331,37 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
                 f"{describe(innermost(x))}, an argument of the function that is differentiated, "
                 f"was written to from inside, by its name outside; write to the argument itself, "
                 f"which is a copy, or before the call"
+            )
+            raise MutationError(msg)
+
+
+def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
+    """Raise if an argument was written to whose memory the function knows by another name.
+
+    Raises
+    ------
+    MutationError
+        There the write is not seen, and NumPy's would have been.
+    """
+    for i, (x, before) in enumerate(zip(traced, leaves, strict=True)):
+        view = None if x is before else getattr(x, "view", None)
+        if view is None or not view.written:
+            continue
+        array, level = innermost(before), x.level
+        overlap = getattr(type_info(type(array)).memory, "overlap", None) or share_memory
+
+        def is_it(y: Any) -> bool:
+            inner = issubclass(type(y), Tracer) and y.level == level  # noqa: B023
+            plain = innermost(y)
+            return not inner and type(plain) is type(array) and overlap(plain, array)  # noqa: B023
+
+        others = [y for k, y in enumerate(leaves) if k != i and is_it(y)]
+        if others or knows(f, is_it):
+            where = "another argument" if others else "something the function knows besides"
+            msg = (
+                f"{describe(array)}, argument {i}, is written to in place, and {where} shares its "
+                f"memory, where the write would not be seen as it is in NumPy; write to a copy, as "
+                f"x = x.copy(), or pass a copy"
             )
             raise MutationError(msg)
 

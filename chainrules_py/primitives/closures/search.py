@@ -85,6 +85,13 @@ class Search:
         return reached
 
 
+def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Tell whether a function can reach a value that passes a test, besides its arguments."""
+    search = Search(is_it)
+    search.look(f)
+    return bool(search.found)
+
+
 def held(x: Any) -> Iterator[Any]:
     """Yield the values that a value knows directly."""
     kind = type(x)
