@@ -332,6 +332,7 @@ from chainrules_py.values.memory import (
     makers,
     refuse_plain,
     share_memory,
+    undecided,
     viewers,
 )
 from chainrules_py.values.pytree import (
@@ -595,6 +596,7 @@ __all__ = [
     "unflatten_tangent",
     "unwrap_standard",
     "vander_standard",
+    "undecided",
     "viewers",
     "when_registered",
     "where_defined",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Memory, makers, viewers
+from chainrules_py.extend import Memory, Tracer, makers, undecided, viewers
 
 SMALL = 1 << 15
 """Up to so many bytes are kept as they are; of more, sums of all of them."""
@@ -51,15 +51,15 @@ def laid_out(x: np.ndarray, like: np.ndarray) -> np.ndarray:
 def fingerprint(x: np.ndarray, full: bool) -> Any:
     """All bytes of a small array; of a large one sums, a checksum of all, or of many a sample."""
     if x.nbytes <= SMALL or x.dtype.hasobject:
-        return x.tobytes()
+        return x.tobytes(), x.shape, x.dtype
     if full:
-        return zlib.crc32(np.ascontiguousarray(x).data)
+        return zlib.crc32(np.ascontiguousarray(x).data), x.shape, x.dtype
     if x.size <= LARGE:
-        return _sums(x)
+        return _sums(x), x.shape, x.dtype
     # Of each axis some places, and the last: no layout has to be flattened for it.
     each = int(SAMPLE ** (1 / x.ndim))
     steps = tuple([slice(None, None, -(-length // each)) for length in x.shape])
-    return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes()
+    return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes(), x.shape, x.dtype
 
 
 def _sums(x: np.ndarray) -> int:
@@ -122,5 +122,18 @@ viewers |= {np.real, np.imag, np.real_if_close, np.diagonal, np.diag}
 viewers |= {np.linalg.diagonal, np.linalg.matrix_transpose}
 viewers |= {np.lib.stride_tricks.sliding_window_view}
 viewers |= {np.ndarray.reshape, np.ndarray.ravel, np.ndarray.transpose, np.ndarray.squeeze}
-viewers |= {np.ndarray.swapaxes, np.ndarray.diagonal}
+viewers |= {np.ndarray.swapaxes, np.ndarray.diagonal, np.ndarray.view}
 viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}
+
+
+def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
+    """Tell whether an einsum is of one array: a part of it, or its axes in another order."""
+    rest = [x for x in operands[1:] if not isinstance(x, (list, tuple))]
+    return len(rest) < 2 - isinstance(operands[0], (Tracer, np.ndarray))
+
+
+_always = lambda operands, keywords: True
+_if_copy = lambda operands, keywords: "copy" in keywords
+undecided |= dict.fromkeys((np.rot90, np.ix_, np.asfortranarray, np.ndarray.to_device), _always)
+undecided |= dict.fromkeys((np.meshgrid, np.astype, np.ndarray.astype), _if_copy)
+undecided |= {np.einsum: _has_one, np.conjugate: lambda operands, keywords: bool(keywords)}

@@ -236,6 +236,17 @@ def flat(x: Any) -> Any:
 
 member("flat", flat)
 
+
+def view(x: Any, dtype: Any = None, type: Any = None) -> Any:
+    """View all of x; its bytes are not read as numbers of another kind."""
+    if (dtype is not None and np.dtype(dtype) != x.dtype) or type is not None:
+        msg = f"view of {x!r} as {dtype or type} reads its bytes; write x.astype(dtype) for numbers"
+        raise TracerError(msg)
+    return x[...]
+
+
+member("view", view, {"self": None, "dtype": None, "type": None})
+
 # ------------------------------------------------------------------------------ complex numbers
 
 member("real", v.real)

@@ -139,7 +139,7 @@ for _ufunc, _sign in ((np.add, 1), (np.subtract, -1)):
 
 _INSTEAD = {
     "resize": "write np.resize(x, shape), or x = np.concatenate([x, more])",
-    "setfield": "write x.real = ..., as x[...] = values + 1j * x.imag",
+    "setfield": "write x[...] = values + 1j * x.imag",
     "byteswap": "it changes bytes, not numbers; read the data in its own byte order before",
     "itemset": "write x[i] = value",
 }

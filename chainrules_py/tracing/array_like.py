@@ -6,10 +6,10 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from chainrules_py.config import Config
-from chainrules_py.errors import TracerError
+from chainrules_py.errors import TracerError, describe
 from chainrules_py.tracing.conversions import PythonProtocols
 from chainrules_py.tracing.library_calls import (
     Site,
@@ -48,7 +48,7 @@ class ArrayLike(PythonProtocols):
         Methods that its classes have for arrays, and not for numbers: those that write in place.
     """
 
-    __slots__ = ("__weakref__", "view")
+    __slots__ = ("__weakref__", "as_view")
     __hash__ = None  # type: ignore[assignment]
     engine: str
     config: ClassVar[Config]
@@ -177,8 +177,34 @@ class ArrayLike(PythonProtocols):
         return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"
 
 
+_INSTEAD = {
+    "shape": "x = x.reshape(shape)",
+    "strides": "x with the axes and steps wanted, as x.T or x[::2]",
+    "dtype": "x = x.astype(dtype)",
+    "real": "x = value + 1j * x.imag, or x[...] = value for real numbers",
+    "imag": "x = x.real + 1j * value",
+    "flat": "x[...] = values",
+}
+
+
+def refuse_assignment(x: Any, name: str) -> NoReturn:
+    """Raise: an attribute of an array that is being differentiated is assigned to.
+
+    Raises
+    ------
+    TracerError
+        With the line to write.
+    """
+    msg = (
+        f"{name} of {describe(x.payload)}, which is being differentiated, is assigned to: NumPy "
+        f"would change the array in place; write {_INSTEAD.get(name, 'another array')}"
+    )
+    raise TracerError(msg)
+
+
 # Every tracer has these; the properties read the payload, in which no derivative is taken.
 for _name in ("shape", "ndim", "dtype", "device", "itemsize", "nbytes"):
-    setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}")))
+    _refuse = lambda x, value, name=_name: refuse_assignment(x, name)
+    setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}"), _refuse))
 # In PyTorch it is a method.
 setattr(ArrayLike, "size", property(lambda x: math.prod(x.payload.shape)))  # noqa: B010

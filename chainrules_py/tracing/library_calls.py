@@ -20,7 +20,8 @@ from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer, number_home
-from chainrules_py.values.memory import viewers
+from chainrules_py.values.memory import share_memory, undecided, viewers
+from chainrules_py.values.pytree import flatten, map_leaves, unflatten
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 
@@ -190,6 +191,8 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
 def _find_own(f: Any, plan: Any) -> Any:
     """Make a plan give no views, for a function that gives none though its words may."""
     row = _natives.table.get(f, (None,))[0]
+    if f in undecided:
+        return lambda operands, keywords: _asked(f, plan(operands, keywords), operands, keywords)
     if row is None or isinstance(row.word, Primitive) or f in viewers:
         return plan
     return lambda operands, keywords: _unshared(plan(operands, keywords), operands)
@@ -201,9 +204,39 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
     Memory is counted, so nothing has to be copied for it: that it is a view is forgotten.
     """
     for x in find_tracers(result):
-        if getattr(x, "view", None) is not None and not any([x is y for y in operands]):
+        if getattr(x, "as_view", None) is not None and not any([x is y for y in operands]):
             x.forget_view()  # type: ignore[attr-defined]
     return result
+
+
+def _innermost(x: Any) -> Any:
+    """Return what a tracer stands for, whatever it is traced by."""
+    while issubclass(type(x), Tracer):
+        x = fresh(x).payload  # type: ignore[attr-defined]
+    return x
+
+
+def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Return the result of a function, marked where the library itself would give a view."""
+    if not undecided[f](operands, keywords):
+        return _unshared(result, operands)
+    given = [x for x in find_tracers((operands, keywords)) if hasattr(x, "view_unclearly")]
+    plain = map_leaves(_innermost, (operands, keywords))
+    truth, (found, tree) = flatten(f(*plain[0], **plain[1]))[0], flatten(result)
+
+    def marked(x: Any, theirs: list[Any]) -> Any:
+        owners = [y for y in given if any([share_memory(a, _innermost(y)) for a in theirs])]
+        same = any([x is y for y in given])
+        if same and not owners:
+            return x.copy()
+        if not same:
+            _unshared(x, operands)
+            if owners and hasattr(x, "view_unclearly"):
+                x.view_unclearly(owners[0], f)
+        return x
+
+    each = [[a] for a in truth] if len(truth) == len(found) else [truth] * len(found)
+    return unflatten(tree, list(map(marked, found, each)))
 
 
 def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

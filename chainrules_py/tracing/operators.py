@@ -15,7 +15,7 @@ from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import Tracer, inside, number_home
 from chainrules_py.values.structure import is_structure_type
@@ -91,6 +91,9 @@ class Member:
             return plan(operands, keywords)
 
         return method
+
+    def __set__(self, x: Any, value: Any) -> None:
+        refuse_assignment(x, self.name)
 
 
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Arrays of a library that stated no `Memory` cannot be written to.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
@@ -15,6 +16,9 @@ makers: set[Any] = set()
 viewers: set[Any] = set()
 """Functions of libraries whose results may be views; what another one gives is an array of its own,
 even if it is computed by a word that gives views."""
+undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
+"""Functions of libraries that give a view or a copy as their arguments have it: from the arguments
+and the keywords whether it may be a view. Then the library is asked, by a call on plain arrays."""
 
 
 def share_memory(x: Any, y: Any) -> bool:

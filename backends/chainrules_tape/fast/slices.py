@@ -117,7 +117,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         payload, tape = x.payload, x.tape
         y = payload[where]
         try:
-            view = x.view
+            view = x.as_view
         except AttributeError:
             view = view_of(x)
         link = view.link
@@ -134,7 +134,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
             link.element = element = type(y)
             return classes[element](y, tape, index)
         made = classes[own](y, tape, index)
-        made.view = new = View()
+        made.as_view = new = View()
         new.parent = x
         new.how = where
         new.layout = view.layout and UNLIKE

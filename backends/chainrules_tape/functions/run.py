@@ -119,7 +119,7 @@ class Run:
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
         for x in traced:
-            view = getattr(x, "view", None)
+            view = getattr(x, "as_view", None)
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break

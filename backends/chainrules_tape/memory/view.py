@@ -126,9 +126,9 @@ class View:
 def view_of(x: Any) -> View:
     """Return the view of a tracer, which is a new one if nothing was read from it or written."""
     try:
-        view: View = x.view
+        view: View = x.as_view
     except AttributeError:
-        view = x.view = View.of()
+        view = x.as_view = View.of()
     return view
 
 
@@ -137,7 +137,7 @@ def share(y: Any, x: Any) -> bool:
     if not isinstance(y, Tracer):
         return share_memory(y, x)
     while y is not x:
-        view = getattr(y, "view", None)
+        view = getattr(y, "as_view", None)
         if view is None or view.parent is None:
             return False
         y = view.parent
@@ -166,7 +166,7 @@ def note_view(
     if word is read and not options["index"].is_basic:
         return
     x = operands[0]
-    view = getattr(x, "view", None)
+    view = getattr(x, "as_view", None)
     layout = LIKE if view is None or view.layout is LIKE else UNLIKE
     if word is not read:
         shares = sharing.get(word)
@@ -178,7 +178,7 @@ def note_view(
             layout = UNLIKE
     view = view or view_of(x)
     how = options["index"] if word is read else Call((word, operands[1:], options))
-    made.view = new = View()  # `View.of`, written out
+    made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
     new.written, new.children, new.limit, new.link = False, None, 16, NO_LINK
     view.add(made)

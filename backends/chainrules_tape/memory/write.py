@@ -45,7 +45,7 @@ from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import Overwrite
-from chainrules_tape.memory.view import LIKE, View, innermost, note_view
+from chainrules_tape.memory.view import LIKE, UNCLEAR, Call, View, innermost, note_view, view_of
 from chainrules_tape.memory.write_back import (
     Outdated,
     check_writable,
@@ -68,7 +68,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
         return False
     value = getattr(holder, name)
     if issubclass(type(value), Tracer):
-        view = getattr(value, "view", None)
+        view = getattr(value, "as_view", None)
         return view is None or (view.parent is None and not view.living())
     memory = type_info(type(value)).memory
     return memory is not None and memory.owner(value) is value and is_mutable_destination(value)
@@ -83,7 +83,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         self._read_again()
     cls = type(value)
     traced = issubclass(cls, Tracer)
-    view = getattr(value, "view", None) if traced else None
+    view = getattr(value, "as_view", None) if traced else None
     own = view is not None and view.parent is self  # both sides are parts of one array
     if own:
         refuse_exchange(sys._getframe(1))
@@ -111,7 +111,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
 
 def is_put_back(part: Any, pattern: Index) -> bool:
     """Tell whether a part is written where it was read: the second half of ``x[1:3] += y``."""
-    return bool(part.view.pattern == pattern)
+    return bool(part.as_view.pattern == pattern)
 
 
 _NUMBERS = (float, int, complex, bool)
@@ -193,7 +193,7 @@ class Writable(ArrayLike):
     @property
     def has_known_layout(self) -> bool:
         """Whether it lies in memory as the program's own array would."""
-        view = getattr(current(self), "view", None)
+        view = getattr(current(self), "as_view", None)
         return view is None or view.layout is LIKE
 
     def frozen(self) -> Any:
@@ -206,8 +206,17 @@ class Writable(ArrayLike):
 
     def forget_view(self) -> None:
         """Forget whose view it is: the function that gave it gives arrays of their own."""
-        if hasattr(self, "view"):
-            self.view = View.of()
+        if hasattr(self, "as_view"):
+            self.as_view = View.of()
+
+    def view_unclearly(self, x: Any, f: Any) -> None:
+        """Note that it would be a view of x in the library, where it was computed otherwise here.
+
+        Both may be read. A write to one of them is not seen by the other, so that either that
+        raises, or using the other does.
+        """
+        self.as_view = View.of(x, Call((f, (), {})), UNCLEAR)
+        view_of(x).add(self)
 
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 
@@ -344,7 +353,7 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
         There the write is not seen, and NumPy's would have been.
     """
     for i, (x, before) in enumerate(zip(traced, leaves, strict=True)):
-        view = None if x is before else getattr(x, "view", None)
+        view = None if x is before else getattr(x, "as_view", None)
         if view is None or not view.written:
             continue
         array, level = innermost(before), x.level

@@ -31,17 +31,17 @@ class Outdated:
 
     __slots__ = ()
     fresh: type
-    view: View
+    as_view: View
 
     def _read_again(self) -> None:
         chain: list[Any] = [self]
-        while isinstance(parent := chain[-1].view.parent, Outdated):
+        while isinstance(parent := chain[-1].as_view.parent, Outdated):
             chain.append(parent)
         while chain:
             chain.pop()._read_from_current()
 
     def _read_from_current(self) -> None:
-        view, pending = self.view, type(self)
+        view, pending = self.as_view, type(self)
         if view.layout is UNCLEAR:
             word = view.how[0].__name__
             msg = (
@@ -54,7 +54,7 @@ class Outdated:
         try:
             new = view.read_again()
             self._become(new)  # type: ignore[attr-defined]
-            view.layout = min(getattr(new, "view", view.parent.view).layout, UNLIKE)
+            view.layout = min(getattr(new, "as_view", view.parent.as_view).layout, UNLIKE)
         except BaseException:
             object.__setattr__(self, "__class__", pending)
             raise
@@ -111,7 +111,7 @@ def check_writable(x: Any) -> None:
         If it is a view of one part of complex numbers, or if it is not known whether NumPy would
         have given a copy.
     """
-    view = getattr(x, "view", None)
+    view = getattr(x, "as_view", None)
     while view is not None and view.parent is not None:
         unclear = view.layout is UNCLEAR
         if unclear or view.parent.dtype != x.dtype:
@@ -127,7 +127,7 @@ def check_writable(x: Any) -> None:
             )
             raise MutationError(msg)
         x = view.parent
-        view = x.view
+        view = x.as_view
 
 
 def replace_value(x: Any, z: Any) -> None:
@@ -184,9 +184,9 @@ def _mark_written(x: Any, but: Any = None) -> View:
         x, view = rest.pop()
         view.written = True
         for child in view.living() if view.children else ():
-            if child is but or child.view.parent is not x:
+            if child is but or child.as_view.parent is not x:
                 continue
             if not isinstance(child, Outdated):
                 _outdate(child)
-            rest.append((child, child.view))  # of one that is outdated, some may be read again
+            rest.append((child, child.as_view))  # of one that is outdated, some may be read again
     return mine

@@ -1,0 +1,217 @@
+"""What is a view in NumPy, and is written to: NumPy's value, or an error.
+
+Every call of the surface is made on arrays that were computed; then its results are written to, or
+the arrays. What NumPy gives for the same program is the truth, whatever NumPy calls a view.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py.errors import ChainRulesError, MutationError, TracerError
+from chainrules_py.extend import Tracer, flatten
+from chainrules_tape import jvp, value_and_grad
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.point import Point
+
+NAMES = [name for name in names_with_calls() if not name.startswith("scipy")]
+
+
+def assigned(parts, ys):
+    for p in parts:
+        p[...] = p * 3.0 + 1.0
+
+
+def scaled(parts, ys):
+    for p in parts:
+        p *= 3.0
+
+
+def below(parts, ys):
+    for y in ys:
+        y[...] = y * 2.0 - 0.25
+
+
+WRITES = [assigned, scaled, below]
+
+
+def has_axes(x):
+    return (
+        isinstance(x, (np.ndarray, Tracer)) and getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc"
+    )
+
+
+def total(parts):
+    """Weigh the elements of arrays, so that none can stand for another."""
+    y = 0.0
+    for k, p in enumerate(parts):
+        weights = np.cos(np.arange(p.size) + k).reshape(p.shape)
+        y = y + np.sum(np.real(p * weights))
+    return y
+
+
+def program(call, write):
+    def run(*xs):
+        ys = [x * 1.0 for x in xs]
+        parts = list(filter(has_axes, flatten(call(*ys))[0]))
+        ys = list(filter(has_axes, ys))
+        write(parts, ys)
+        return total([*ys, *parts])
+
+    return run
+
+
+def wrong(call, xs, write, tangents):
+    """Say what is wrong with a program; None where NumPy itself refuses it."""
+    run = program(call, write)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            truth = run(*xs)
+        except (ValueError, TypeError, RuntimeError):
+            return None
+        for how in ("reverse", "forward"):
+            try:
+                if how == "reverse":
+                    found = value_and_grad(run, tuple(range(len(xs))))(*xs)[0]
+                else:
+                    found = jvp(run, tuple(xs), tuple(tangents))[0]
+            except ChainRulesError:
+                continue
+            except ValueError as error:  # of what broadcasting gave
+                if "read-only" in str(error):
+                    continue
+                raise
+            if not np.allclose(found, truth, rtol=1e-6, equal_nan=True):
+                return f"{write.__name__}, {how} mode: {found}, and NumPy gives {truth}"
+    return ""
+
+
+def is_moved(point):
+    return any(isinstance(x, np.ndarray) and x.ndim for x in point.xs)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_every_call_of_the_surface(write):
+    failures, judged = [], 0
+    for name in NAMES:
+        for call in surface_calls(name):
+            point = Point(call)
+            if "float32" in str(call) or not is_moved(point):
+                continue
+            found = wrong(point.value, point.xs, write, point.directions())
+            judged += found is not None
+            if found:
+                failures.append(f"{call}: {found}")
+    assert not failures, "\n".join(failures[:5])
+    assert judged > 3000
+
+
+X = np.arange(1.0, 10.0).reshape(3, 3) / 7.0
+MORE = {
+    "einsum, a diagonal": lambda y: np.einsum("ii->i", y),
+    "einsum, axes": lambda y: np.einsum("ij->ji", y),
+    "einsum, as it is": lambda y: np.einsum("...->...", y),
+    "einsum, lists": lambda y: np.einsum(y, [0, 1], [1, 0]),
+    "einsum, a list of a diagonal": lambda y: np.einsum(y, [0, 0], [0]),
+    "einsum, optimized": lambda y: np.einsum("ij->ji", y, optimize=True),
+    "astype": lambda y: y.astype(float, copy=False),
+    "astype, another": lambda y: y.astype(np.float32, copy=False),
+    "array": lambda y: np.array(y, copy=None, like=y),
+    "meshgrid": lambda y: np.meshgrid(y[0], y[1], copy=False),
+    "meshgrid, sparse": lambda y: np.meshgrid(y[0], y[1], copy=False, sparse=True),
+    "to_device": lambda y: y.to_device("cpu"),
+    "ix_": lambda y: np.ix_(y[0], y[1]),
+    "asfortranarray": lambda y: np.asfortranarray(y.T, like=y),
+    "rot90": lambda y: [np.rot90(y, k) for k in range(5)],
+    "conjugate": lambda y: np.conjugate(y, dtype=np.float64),
+    "flip of no axis": lambda y: np.flip(y, axis=()),
+    "reshape, Fortran": lambda y: np.reshape(y, 9, order="F"),
+    "ravel of the transposed": lambda y: y.T.ravel("F"),
+    "sum over no axis": lambda y: np.sum(y, axis=()),
+    "one piece": lambda y: np.array_split(y, 1),
+    "one array": lambda y: np.concatenate([y]),
+    "broadcast": lambda y: np.broadcast_arrays(y, 1.0)[0],
+    "coefficients": lambda y: np.poly1d(y[0]).coeffs,
+    "nothing deleted": lambda y: np.delete(y, [], axis=0),
+    "the first power": lambda y: np.linalg.matrix_power(y, 1),
+    "along an axis": lambda y: np.apply_along_axis(lambda row: row, 0, y),
+    "differences of order 0": lambda y: np.diff(y, n=0),
+    "parts of parts": lambda y: y.T[1:].reshape(-1)[::2],
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("name", MORE)
+def test_more_calls_that_may_give_views(name, write):
+    assert not wrong(MORE[name], [X], write, [np.ones_like(X)])
+
+
+def test_the_error_says_what_gave_the_view():
+    def f(x):
+        y = x * 1.0
+        np.einsum("ii->i", y)[...] = 0.0
+        return np.sum(y)
+
+    with pytest.raises(MutationError, match="einsum"):
+        value_and_grad(f)(X)
+
+
+# ------------------------------------------------------------------------ attributes assigned to
+
+ASSIGNED = {
+    "shape": (3, 3, 1),
+    "dtype": np.int64,
+    "strides": (8, 8),
+    "real": 2.0,
+    "imag": 2.0,
+    "flat": 2.0,
+    "T": 2.0,
+    "data": 2.0,
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ASSIGNED)
+def test_attributes_of_a_traced_array_are_not_assigned_to(name):
+    def f(x):
+        y = x * 1.0
+        setattr(y, name, ASSIGNED[name])
+        return np.sum(y)
+
+    for how in (value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
+        with pytest.raises(TracerError, match=f"{name} of .* is assigned to.*; write "):
+            how(X)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("size", [3, 60])
+@pytest.mark.parametrize("name", ["shape", "dtype", "strides", "real"])
+def test_attributes_of_a_captured_array_that_are_assigned_to_are_seen(name, size):
+    to = {"shape": (size * size,), "dtype": np.int64, "strides": (8, 8), "real": 2.0}[name]
+    x = np.ones((size, size))
+
+    def f(x):
+        c = np.arange(1.0, size * size + 1.0).reshape(size, size).copy()
+        y = x * c
+        setattr(c, name, to)
+        return np.sum(y)
+
+    with pytest.raises(MutationError):
+        value_and_grad(f)(x)
+
+
+def test_a_view_of_all_is_a_view():
+    def f(x):
+        y = x * 1.0
+        y.view()[0] = 2.0
+        return np.sum(y * y)
+
+    value, bar = value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_array_equal(bar, 2.0 * X * [[0.0], [1.0], [1.0]])
+    with pytest.raises(TracerError, match=r"x\.astype\(dtype\)"):
+        value_and_grad(lambda x: np.sum(x.view(np.int64)))(X)
