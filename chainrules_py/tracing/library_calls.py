@@ -229,10 +229,10 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
         same = any([x is y for y in given])
         if same and not owners:
             return x.copy()
-        if not same:
-            _unshared(x, operands)
-            if owners and hasattr(x, "view_unclearly"):
-                x.view_unclearly(owners[0], f)
+        if not same and not owners:
+            return _unshared(x, operands)
+        if not same and hasattr(x, "view_unclearly"):
+            x.view_unclearly(owners[0], f)
         return x
 
     each = [[a] for a in truth] if len(truth) == len(found) else [truth] * len(found)

@@ -45,7 +45,16 @@ from chainrules_tape.config import config
 from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import Overwrite
-from chainrules_tape.memory.view import LIKE, UNCLEAR, Call, View, innermost, note_view, view_of
+from chainrules_tape.memory.view import (
+    LIKE,
+    UNCLEAR,
+    Call,
+    View,
+    innermost,
+    note_view,
+    share,
+    view_of,
+)
 from chainrules_tape.memory.write_back import (
     Outdated,
     check_writable,
@@ -210,13 +219,14 @@ class Writable(ArrayLike):
             self.as_view = View.of()
 
     def view_unclearly(self, x: Any, f: Any) -> None:
-        """Note that it would be a view of x in the library, where it was computed otherwise here.
+        """Note that it is a view of x in the library, unless it is known here as one.
 
         Both may be read. A write to one of them is not seen by the other, so that either that
         raises, or using the other does.
         """
-        self.as_view = View.of(x, Call((f, (), {})), UNCLEAR)
-        view_of(x).add(self)
+        if not share(self, x):
+            self.as_view = View.of(x, Call((f, (), {})), UNCLEAR)
+            view_of(x).add(self)
 
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 
