@@ -83,7 +83,7 @@ def lock(x: np.ndarray) -> Any:
     """Return what locks a large array that owns its memory, and what undoes that, as calls in C."""
     if x.size <= LARGE or x.base is not None or not x.flags.writeable:
         return None
-    return functools.partial(x.setflags, False), functools.partial(x.setflags, True)
+    return functools.partial(x.setflags, write=False), functools.partial(x.setflags, write=True)
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
@@ -95,8 +95,9 @@ def read_only(x: np.ndarray) -> np.ndarray:
 
 def overlap(x: np.ndarray, y: np.ndarray) -> bool:
     """Tell whether two arrays have an element in common; yes where that is hard to find out."""
+    most: Any = 10_000
     try:
-        return np.shares_memory(x, y, max_work=10_000)
+        return np.shares_memory(x, y, max_work=most)
     except np.exceptions.TooHardError:
         return True
 

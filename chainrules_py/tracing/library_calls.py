@@ -212,7 +212,7 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
 def _innermost(x: Any) -> Any:
     """Return what a tracer stands for, whatever it is traced by."""
     while issubclass(type(x), Tracer):
-        x = fresh(x).payload  # type: ignore[attr-defined]
+        x = fresh(x).payload
     return x
 
 
