@@ -182,7 +182,6 @@ _INSTEAD = {
     "strides": "x with the axes and steps wanted, as x.T or x[::2]",
     "dtype": "x = x.astype(dtype)",
     "real": "x = value + 1j * x.imag, or x[...] = value for real numbers",
-    "imag": "x = x.real + 1j * value",
     "flat": "x[...] = values",
 }
 

@@ -423,6 +423,7 @@ TOPICS = {
     "tests/libraries/numpy/test_add_rows.py": "one word, which NumPy has not",
     "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",
     "tests/libraries/numpy/test_found.py": "what was found and mended",
+    "tests/libraries/numpy/test_views_written.py": "all that NumPy gives a view for, written to",
     "tests/libraries/numpy/test_hostile_memory.py": "operands laid out as nobody would",
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",

@@ -1,14 +1,15 @@
-"""Arguments of a call that a derivative is taken in, chosen by position or by name."""
+"""Arguments of a call that a derivative is taken in: which are chosen, and which can vary."""
 
 from __future__ import annotations
 
 import inspect
 import operator
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import name_of
+from chainrules_py.extend import describe, kind_of, name_of
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -157,3 +158,51 @@ def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:
         return False
     keywords[parameter.name] = parameter.default
     return True
+
+
+# ------------------------------------------------------------ what a derivative can be taken in
+
+_NUMBERS = frozenset((float, int, complex))
+"""What programs of scalars have thousands of, so that they are recognised first."""
+
+
+def can_vary(x: Any) -> bool:
+    """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
+    cls = type(x)
+    if cls in _NUMBERS:
+        return True
+    key = (cls, getattr(x, "dtype", None))
+    if key in _varying:
+        return True
+    if kind_of(x) not in ("real", "complex", "int"):
+        _check_no_numbers(x)
+        return False
+    _varying.add(key)
+    return True
+
+
+_varying: set[tuple[type, Any]] = set()
+
+
+def check_varies(leaves: list[Any], vary: list[bool]) -> None:
+    """Raise if there are leaves, and a derivative can be taken in none of them."""
+    if leaves and not any(vary):
+        held = ", ".join(dict.fromkeys(map(describe, leaves)))
+        msg = (
+            f"there are no numbers that a derivative could be taken in, only {held}: choose "
+            f"other arguments (argnums), or make arrays of floating numbers of these"
+        )
+        raise NotDifferentiableError(msg)
+
+
+def _check_no_numbers(x: Any) -> None:
+    """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
+    objects = getattr(getattr(x, "dtype", None), "kind", None) == "O"
+    numbers = isinstance(x, Number) and not isinstance(x, int)  # Fraction, Decimal
+    inside = isinstance(x, (set, frozenset)) and any([isinstance(e, (float, complex)) for e in x])
+    if objects or numbers or inside:
+        msg = (
+            f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
+            f"an array of a floating type (np.asarray(x, float))"
+        )
+        raise NotDifferentiableError(msg)

@@ -9,7 +9,6 @@ back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so alre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any, ClassVar, final
 
 from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_zero, space
@@ -29,7 +28,6 @@ from chainrules_py.extend import (
     explain_error,
     flatten,
     gather,
-    kind_of,
     leaf_cotangents,
     map_leaves,
     name_of,
@@ -48,6 +46,7 @@ from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual
 from chainrules_tape.forward.linear_tape import LinearTape
+from chainrules_tape.functions.arguments import can_vary, check_varies
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -416,52 +415,6 @@ class LinearRun(Run):
         dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
         outputs = [-1 if i is None else i for i in self.outputs]
         return self.tape.push(dots, outputs, many=many)
-
-
-_NUMBERS = frozenset((float, int, complex))
-"""What programs of scalars have thousands of, so that they are recognised first."""
-
-
-def can_vary(x: Any) -> bool:
-    """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
-    cls = type(x)
-    if cls in _NUMBERS:
-        return True
-    key = (cls, getattr(x, "dtype", None))
-    if key in _varying:
-        return True
-    if kind_of(x) not in ("real", "complex", "int"):
-        _check_no_numbers(x)
-        return False
-    _varying.add(key)
-    return True
-
-
-_varying: set[tuple[type, Any]] = set()
-
-
-def check_varies(leaves: list[Any], vary: list[bool]) -> None:
-    """Raise if there are leaves, and a derivative can be taken in none of them."""
-    if leaves and not any(vary):
-        held = ", ".join(dict.fromkeys(map(describe, leaves)))
-        msg = (
-            f"there are no numbers that a derivative could be taken in, only {held}: choose "
-            f"other arguments (argnums), or make arrays of floating numbers of these"
-        )
-        raise NotDifferentiableError(msg)
-
-
-def _check_no_numbers(x: Any) -> None:
-    """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
-    objects = getattr(getattr(x, "dtype", None), "kind", None) == "O"
-    numbers = isinstance(x, Number) and not isinstance(x, int)  # Fraction, Decimal
-    inside = isinstance(x, (set, frozenset)) and any([isinstance(e, (float, complex)) for e in x])
-    if objects or numbers or inside:
-        msg = (
-            f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
-            f"an array of a floating type (np.asarray(x, float))"
-        )
-        raise NotDifferentiableError(msg)
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
