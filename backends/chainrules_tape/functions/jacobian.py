@@ -36,15 +36,19 @@ from chainrules_py.extend import (
     unflatten_tangent,
     zero_block,
 )
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers
+from chainrules_tape.functions.arguments import (
+    Arguments,
+    Names,
+    Numbers,
+    can_vary,
+    check_varies,
+)
 from chainrules_tape.functions.grad import jvp, vjp
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
     ReverseRun,
-    can_vary,
     check_scalar,
-    check_varies,
     unit,
 )
 
