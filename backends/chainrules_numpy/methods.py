@@ -236,17 +236,6 @@ def flat(x: Any) -> Any:
 
 member("flat", flat)
 
-
-def view(x: Any, dtype: Any = None, type: Any = None) -> Any:
-    """View all of x; its bytes are not read as numbers of another kind."""
-    if (dtype is not None and np.dtype(dtype) != x.dtype) or type is not None:
-        msg = f"view of {x!r} as {dtype or type} reads its bytes; write x.astype(dtype) for numbers"
-        raise TracerError(msg)
-    return x[...]
-
-
-member("view", view, {"self": None, "dtype": None, "type": None})
-
 # ------------------------------------------------------------------------------ complex numbers
 
 member("real", v.real)
@@ -278,3 +267,15 @@ def refused(name: str, refuse: Callable[..., Any]) -> None:
 
 for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
     refused(_name, _escape(_name))
+
+
+def view(x: Any, *args: Any, **keywords: Any) -> Any:
+    """View all of x; its bytes are not read as numbers of another kind."""
+    dtype = keywords.get("dtype", args[0] if args else x.dtype)
+    if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
+        msg = f"view of {x!r} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
+        raise TracerError(msg)
+    return x[...]
+
+
+refused("view", view)  # or not, as its arguments are
