@@ -44,6 +44,7 @@ from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroT
 from chainrules_py.values.arrays import Array, Numeric, Scalar
 from chainrules_py.values.structure import register_structure
 from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.vocabulary.reporting import strict
 
 __all__ = [
     "AmbiguousRuleError",
@@ -91,6 +92,7 @@ __all__ = [
     "rules_for",
     "scalar_rule",
     "space",
+    "strict",
     "unthunk",
     "zero_tangent",
 ]

@@ -52,9 +52,9 @@ from chainrules_py.vocabulary import (
 
 GAUGE = (
     "eigh: the loss depends on which eigenvectors were returned, and others are as right: their "
-    "phase (of complex matrices), or their choice within the space of equal eigenvalues. Its "
-    "derivative leaves this choice out. Differentiate what does not depend on it, such as "
-    "V * f(w) @ V.conj().T"
+    "phase (of complex matrices), or their choice within the space of eigenvalues that are equal, "
+    "or too close to tell. Its derivative leaves this choice out. Differentiate what does not "
+    "depend on it, such as V * f(w) @ V.conj().T"
 )
 TIES = (
     "eig: eigenvalues are equal, or too close to tell, and the loss depends on them and on the "
@@ -62,8 +62,9 @@ TIES = (
     "are needed, eigvals has one: it splits ties evenly"
 )
 TURNING = (
-    "eig: eigenvalues are equal, and the tangent splits them, so that eigenvectors have no "
-    "derivative. Theirs leaves this out. Where only eigenvalues are needed, use eigvals"
+    "eig: eigenvalues are equal, or too close to tell, and the tangent splits them, so that "
+    "eigenvectors have no derivative. Theirs leaves this out, or has no digits. Where only "
+    "eigenvalues are needed, use eigvals"
 )
 SPACE = (
     "eig: eigenvalues are equal, and the loss depends on which eigenvectors were returned of their "
@@ -91,8 +92,8 @@ def eigh_rule(x: Array, *, upper):
 def eigh_push(x_dot, w, V, upper):
     """dw = diag P and dV = V (P / (wⱼ - wᵢ)), with P = Vᴴ dA V."""
     P = matmul(adjoint(V), matmul(hermitian(x_dot, upper), V))
-    tied = near(w)
-    report(beyond(off_diagonal(tied, w), P, threshold(w, x_dot)), message=TURNING_H)
+    tied, close = near(w), near(w, errors=8.0)
+    report(beyond(off_diagonal(close, w), P, threshold(w, x_dot)), message=TURNING_H)
     return real(diagonal(P)), matmul(V, P * inverse(pairs(w), tied))
 
 
@@ -103,11 +104,10 @@ def eigh_pull(y_bar, w, V, upper):
         # Not to save work: a loss of w alone has the convention of eigvalsh.
         return hermitian_back(evenly(w_bar, w, near(w)), V, upper)
     X, tied, limit = matmul(adjoint(V), V_bar), near(w), threshold(w, V_bar)
-    turn = X - adjoint(X)
-    report(beyond(tied, turn, limit), message=GAUGE)
+    turn, close = X - adjoint(X), near(w, errors=8.0)
+    report(beyond(close, turn, limit), message=GAUGE)
     M = 0.5 * (turn * inverse(pairs(w), tied))
     if not is_zero(w_bar):
-        close = near(w, errors=8.0)
         report(unsettled(tied, close, w_bar, X + adjoint(X), limit), message=TIES_H)
         M = M + from_diagonal(w_bar, rows=w.shape[-1], columns=w.shape[-1])
     return read(matmul(matmul(V, M), adjoint(V)), upper)
@@ -157,9 +157,9 @@ def eig_rule(x: Array):
 
 def eig_push(x_dot, w, V, x):
     """dw = diag P and dV = V (P / (wⱼ - wᵢ)) up to what keeps V normal, with P = V⁻¹ dA V."""
-    W, tied, defective = left_vectors(w, V, x)
+    W, tied, close, defective = left_vectors(w, V, x)
     P = matmul(W, matmul(x_dot, V))
-    turned = beyond(off_diagonal(tied, w), P, threshold(w, x_dot))
+    turned = beyond(off_diagonal(close, w), P, threshold(w, x_dot))
     report(turned, message=TURNING)
     report(defective, message=DEFECTIVE)
     return diagonal(P), normal_push(matmul(V, P * inverse(pairs(w), tied)), V)
@@ -168,16 +168,16 @@ def eig_push(x_dot, w, V, x):
 def eig_pull(y_bar, w, V, x):
     """Ā = V⁻ᴴ M Vᴴ, Mᵢⱼ = w̄ᵢ δᵢⱼ + Xᵢⱼ / conj(wⱼ - wᵢ), with X = Vᴴ V̄ of the normalised V."""
     w_bar, V_bar = y_bar
-    W, tied, defective = left_vectors(w, V, x)
+    W, tied, close, defective = left_vectors(w, V, x)
     if is_zero(V_bar):
         return general_back(w_bar, w, V, W, tied, defective)
     report(defective, message=DEFECTIVE)
     X = matmul(adjoint(V), normal_pull(V_bar, V))
-    report(beyond(off_diagonal(tied, w), X, threshold(w, V_bar)), message=SPACE)
+    report(beyond(off_diagonal(close, w), X, threshold(w, V_bar)), message=SPACE)
     M = X * conj(inverse(pairs(w), tied))
     if not is_zero(w_bar):
         # What a loss of V f(w) V⁻¹ has beside the diagonal leaves no trace in its cotangents.
-        report(off_diagonal(tied, w), message=TIES)
+        report(off_diagonal(close, w), message=TIES)
         M = M + from_diagonal(w_bar, rows=w.shape[-1], columns=w.shape[-1])
     return matmul(adjoint(W), matmul(M, adjoint(V)))
 
@@ -190,7 +190,7 @@ def eigvals_rule(x: Array):
 
 def eigvals_push(x_dot, x):
     w, V = eig(x)
-    W, tied, defective = left_vectors(w, V, x)
+    W, tied, _, defective = left_vectors(w, V, x)
     w_dot = sum(matrix_transpose(W) * matmul(x_dot, V), axis=-2)
     report(split(defective, tied, w_dot), message=DEFECTIVE)
     return evenly(w_dot, w, tied)
@@ -198,7 +198,8 @@ def eigvals_push(x_dot, x):
 
 def eigvals_pull(w_bar, x):
     w, V = eig(x)
-    return general_back(w_bar, w, V, *left_vectors(w, V, x))
+    W, tied, _, defective = left_vectors(w, V, x)
+    return general_back(w_bar, w, V, W, tied, defective)
 
 
 def general_back(w_bar, w, V, W, tied, defective):
@@ -209,7 +210,7 @@ def general_back(w_bar, w, V, W, tied, defective):
 
 
 def left_vectors(w, V, x):
-    """V⁻¹; which eigenvalues are equal; and which are so to rounding, for want of eigenvectors.
+    """V⁻¹; which eigenvalues are equal, or close; and which are, for want of eigenvectors.
 
     The length κᵢ of row i of V⁻¹ is the condition of wᵢ: what an error in A is multiplied by.
     """
@@ -217,8 +218,9 @@ def left_vectors(w, V, x):
     condition = sqrt(sum(real(conj(W) * W), axis=-1))
     size = sqrt(sum(real(conj(x) * x), axis=(-2, -1), keepdims=True))
     worse = maximum(expand_dims(condition, axis=-2), expand_dims(condition, axis=-1))
-    tied = less_equal(abs(pairs(w)), 8.0 * resolution(w) * size * worse)
-    return W, tied, greater_equal(worse, 0.125 * resolution(w) ** -0.5)
+    apart, error = abs(pairs(w)), 8.0 * resolution(w) * size * worse
+    tied, close = less_equal(apart, error), less_equal(apart, 8.0 * error)
+    return W, tied, close, greater_equal(worse, 0.125 * resolution(w) ** -0.5)
 
 
 def split(defective, tied, t):

@@ -41,9 +41,9 @@ from chainrules_py.vocabulary import (
 
 GAUGE = (
     "svd: the loss depends on which singular vectors were returned, and others are as right: their "
-    "phase (of complex matrices), or their choice within the space of equal or zero singular "
-    "values. Its derivative leaves this choice out. Differentiate what does not depend on it, such "
-    "as U * f(S) @ Vh"
+    "phase (of complex matrices), or their choice within the space of singular values that are "
+    "equal, too close to tell, or zero. Its derivative leaves this choice out. Differentiate what "
+    "does not depend on it, such as U * f(S) @ Vh"
 )
 TIES = (
     "svd: singular values are equal or zero, or too close to tell, and the loss depends on U, S, "
@@ -51,9 +51,9 @@ TIES = (
     "(compute_uv=False) has one: it splits ties evenly"
 )
 TURNING = (
-    "svd: singular values are equal or zero, and the tangent splits them, so that singular vectors "
-    "have no derivative. Theirs leaves this out. Where only S is needed, use svdvals "
-    "(compute_uv=False)"
+    "svd: singular values are equal, too close to tell, or zero, and the tangent splits them, so "
+    "that singular vectors have no derivative. Theirs leaves this out, or has no digits. Where "
+    "only S is needed, use svdvals (compute_uv=False)"
 )
 
 
@@ -72,13 +72,14 @@ def svd_push(x_dot, U, S, Vh):
     """
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U1, U2, V1, V2 = halved(U, k), U[..., k:], halved(V := adjoint(Vh), k), V[..., k:]
-    tied, null, gap, total, s = denominators(S, m, n)
+    _, null, gap, total, s = denominators(S, m, n)
     AV, AU = matmul(x_dot, V1), matmul(adjoint(x_dot), U1)
+    close, _ = near(S, m, n, errors=8.0)
     P = matmul(adjoint(U1), AV)
     alike, apart = P + adjoint(P), P - adjoint(P)
     rest_U, rest_V = AV - matmul(U1, P), AU - matmul(V1, adjoint(P))
     limit = threshold(S, x_dot)
-    report(beyond(off_diagonal(tied, S), alike, limit), message=TURNING)
+    report(beyond(off_diagonal(close, S), alike, limit), message=TURNING)
     report(beyond(both(null), apart, limit), message=TURNING)
     U_dot = matmul(U1, 0.5 * (alike * gap + apart * total))
     V_dot = matmul(V1, 0.5 * (alike * gap - apart * total))
@@ -113,10 +114,10 @@ def svd_pull(y_bar, U, S, Vh):
     P, Q = matmul(adjoint(U1), U_bar[..., :k]), matmul(adjoint(V1), V_bar[..., :k])
     X, Y = P - adjoint(P), Q - adjoint(Q)
     limit = threshold(S, U_bar, V_bar)
-    report(beyond(tied, X + Y, limit), message=GAUGE)
+    close, _ = near(S, m, n, errors=8.0)
+    report(beyond(close, X + Y, limit), message=GAUGE)
     report(beyond(both(null), X - Y, limit), message=GAUGE)
     if S_flows:
-        close, _ = near(S, m, n, errors=8.0)
         normal = P + adjoint(P) + Q + adjoint(Q)
         # Of a real square matrix, a zero value may stand alone: then only a sign is open.
         alone = both(null) if m != n or U.dtype != S.dtype else off_diagonal(both(null), S)

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
+from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule, strict
 from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary import strict
 from chainrules_tape import grad, jvp
 
 RNG = np.random.default_rng(6)
@@ -302,3 +301,30 @@ def test_equal_eigenvalues_with_eigenvectors_are_reported():
         grad(lambda x: pairing(np.linalg.eig(x).eigenvectors, C))(np.eye(3))
     with pytest.warns(DegeneracyWarning, match="use eigvals"):
         jvp(np.linalg.eig, (np.eye(3),), (C,))
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-16, 1e-15, 3e-15, 1e-14, 1e-12, 1e-6])
+@pytest.mark.parametrize("turned", [False, True], ids=["diagonal", "turned"])
+@pytest.mark.parametrize(
+    "factor, vectors",
+    [(np.linalg.eigh, 1), (np.linalg.eig, 1), (np.linalg.svd, 0)],
+    ids=["eigh", "eig", "svd"],
+)
+def test_what_is_too_close_to_tell_is_reported_in_both_modes(factor, vectors, turned, gap):
+    rng = np.random.default_rng(7)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0] if turned else np.eye(3)
+    x, R = Q @ np.diag([1.0, 1.0 + gap, 2.0]) @ Q.T, rng.standard_normal((3, 3))
+
+    def loss(a):
+        return np.sum(np.real(factor(a)[vectors]) * R)
+
+    found = []
+    for take in (lambda: grad(loss)(x), lambda: jvp(loss, (x,), (R,))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DegeneracyWarning)
+            take()
+        found.append(bool(caught))
+        if caught:
+            with strict(), pytest.raises(NotDifferentiableError, match="equal"):
+                take()
+    assert found == [gap < 3e-14] * 2
