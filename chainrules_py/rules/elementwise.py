@@ -16,7 +16,9 @@ from chainrules_py.registry.pens import (
     scalar_rule,
 )
 from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.vocabulary import (
     add,
     astype,
@@ -26,6 +28,7 @@ from chainrules_py.vocabulary import (
     conj,
     divide,
     divmod,
+    equal,
     exp,
     exp2,
     expm1,
@@ -33,6 +36,7 @@ from chainrules_py.vocabulary import (
     fmod,
     frexp,
     full_like,
+    greater,
     hypot,
     imag,
     ldexp,
@@ -43,6 +47,7 @@ from chainrules_py.vocabulary import (
     log10,
     logaddexp,
     logaddexp2,
+    logical_and,
     modf,
     multiply,
     negative,
@@ -130,12 +135,28 @@ def unwrap_rule(x, period, *, axis, discont):
 
 # ---------------------------------------------------------------------------------- powers
 
+
+
+def log_of_base(y, x, p):
+    """Compute log(x), and 0 where x**p is 0 for all p around: an infinity would meet the next zero.
+
+    Where x can move, so does the derivative in p of a power of at most 1.
+    """
+    flat = equal(y, 0)
+    if isinstance(x, Tracer):
+        flat = logical_and(flat, greater(real(p), 1))
+    if kind_of(y) == "complex":
+        # Subtracted, so that zeros keep their signs, which say on which side of the cut x is.
+        return log(x - where(flat, full_like(y, shape=(), fill=-1), full_like(y, shape=(), fill=0)))
+    return log(x + (flat if type(flat) is bool else astype(flat, dtype=y.dtype)))
+
+
 # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
 # numbers: NumPy has no negative powers of integers.
 scalar_rule(
     pow,
     lambda _y, x, p: strong_multiply(p, pow(x, p - 1.0)),
-    lambda y, x, _p: strong_multiply(y, log(x)),
+    lambda y, x, p: strong_multiply(y, log_of_base(y, x, p)),
     singular=True,
     complex="holomorphic",
 )
