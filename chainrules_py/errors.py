@@ -139,8 +139,8 @@ class DegeneracyWarning(UserWarning):
     """The derivative depends on a choice that the primal leaves open at this point.
 
     Issued for instance when a loss depends on the phase of an eigenvector, or on the order of equal
-    singular values. The number returned is the one documented for that point; ``strict=True`` turns
-    the warning into an error.
+    singular values. The number returned is the one documented for that point; `strict` turns the
+    warning into an error.
     """
 
 

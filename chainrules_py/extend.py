@@ -48,7 +48,8 @@ _HOMES: dict[str, str] = {
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
-    "chainrules_py.tangents.space": "Space StructureSpace fit kind_of real_numbers spread_all",
+    "chainrules_py.tangents.promotion": "real_numbers",
+    "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
     "chainrules_py.tangents.tree": "Tree mirrored plain",
     "chainrules_py.tangents.zeros": "AbstractTangent AbstractZero",

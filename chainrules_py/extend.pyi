@@ -258,6 +258,9 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
+from chainrules_py.tangents.promotion import (
+    real_numbers,
+)
 from chainrules_py.tangents.pytree import (
     Opened,
     flatten_tangent,
@@ -268,7 +271,6 @@ from chainrules_py.tangents.space import (
     StructureSpace,
     fit,
     kind_of,
-    real_numbers,
     spread_all,
 )
 from chainrules_py.tangents.sum_to_shape import (

@@ -37,6 +37,7 @@ WAITING = {
     "functions.statistics": ("numpy",),
     "masked_entrances": ("numpy.ma.core", "numpy.ma.extras"),
     "methods": ("numpy.generic", "numpy.ndarray"),
+    "plain_numbers": ("cmath", "math"),
     "random": ("numpy.random",),
     "ufunc_methods": ("numpy",),
     "writing": ("numpy", "numpy.generic", "numpy.ndarray"),

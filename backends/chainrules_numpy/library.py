@@ -42,20 +42,20 @@ def finite(t: Any) -> bool:
 
 
 number_homes["numpy"] = np
-register_array_type(
-    np.ndarray,
-    Library(
-        np,
-        memory=MEMORY,
-        mutable=lambda x: x.flags.writeable and 0 not in x.strides,
-        own=own,
-        scalar=lambda x: x[()],
-        finite=finite,
-        floats=(np.float16, np.float32, np.float64, np.longdouble),
-        sums=sums,
-        dots=dots,
-        half=half,
-        adjoint=adjoint,
-    ),
+NUMPY = Library(
+    np,
+    memory=MEMORY,
+    mutable=lambda x: x.flags.writeable and 0 not in x.strides,
+    own=own,
+    scalar=lambda x: x[()],
+    finite=finite,
+    floats=(np.float16, np.float32, np.float64, np.longdouble),
+    sums=sums,
+    dots=dots,
+    half=half,
+    adjoint=adjoint,
 )
+# Those two read otherwise, from a file or by names of fields, and compute as arrays do.
+for _cls in (np.ndarray, np.memmap, np.recarray):
+    register_array_type(_cls, NUMPY)
 register_scalar_type(np.generic, array=np.ndarray)

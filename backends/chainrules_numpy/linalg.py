@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
@@ -101,7 +102,7 @@ for _tensordot in (np.tensordot, np.linalg.tensordot):
         _tensordot,
         to=v.tensordot,
         rename={"a": "x1", "b": "x2"},
-        lower={"axes": _axes_as_tuples},
+        lower={"axes": _axes_as_tuples, "a": low.as_array("x1"), "b": low.as_array("x2")},
     )
 
 alias(np.outer, to=v.outer, rename={"a": "x1", "b": "x2"}, refuse=("out",))

@@ -173,8 +173,10 @@ def masked_extreme(sign: float) -> Lowering:
     """``where=`` of max and min, which have no identity unless ``initial=`` is given as well."""
 
     def lower(call: Call, mask: Any) -> None:
+        if mask is True:
+            return
         if not call.after:
-            msg = f"{call.word!r} has no identity, so to use where= one has to specify initial="
+            msg = "the reduction has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
         if not np.size(mask):
             return  # nothing is left out: initial= has seen to it that there is an element

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.standard import in_the_standard
-from chainrules_py.tangents.space import real_numbers
+from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 from chainrules_py.vocabulary.linalg import SVDResult

@@ -61,6 +61,11 @@ def _written_out(subscripts: str, operands: list[Any]) -> str:
     if len(terms) != len(operands):
         msg = f"einsum({subscripts!r}) names {len(terms)} operands, and got {len(operands)}"
         raise ValueError(msg)
+    for term, x in zip(terms, operands, strict=True):
+        lengths = {(c, n) for c, n in zip(term, getattr(x, "shape", ()), strict=False) if n != 1}
+        if "..." not in term and len(lengths) > len({c for c, _ in lengths}):
+            msg = f"{term!r} names axes of different lengths alike, in an array of shape {x.shape}"
+            raise ValueError(msg)
     free = [c for c in reversed(string.ascii_letters) if c not in subscripts]
     counts = [
         builtins.max(getattr(x, "ndim", 0) - len(term.replace("...", "")), 0)

@@ -6,7 +6,8 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
-from chainrules_py.tangents.space import kind_of, real_numbers
+from chainrules_py.tangents.promotion import real_numbers
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed

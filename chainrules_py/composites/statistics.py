@@ -8,7 +8,8 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, axes_of
-from chainrules_py.tangents.space import kind_of, real_numbers
+from chainrules_py.tangents.promotion import real_numbers
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.type_info import namespace_of
 
 # ------------------------------------------------------------------------- of what a mask leaves

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import dis
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -65,6 +66,7 @@ def advice_at(frame: Any) -> str | None:
         frame = frame.f_back
     if found is not None or frame is None:
         return found
+    see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
     see_all()  # what is written in C is not known by its module
     return _of_callee(frame)
 

@@ -66,8 +66,8 @@ def scalar_rule(
     Raises
     ------
     RuleError
-        If the number of partials is not that of the operands, or a partial takes other parameters
-        than the result and the operands.
+        If the number of partials is not that of the operands, a partial takes other parameters
+        than the result and the operands, or f has options.
 
     Notes
     -----
@@ -104,6 +104,13 @@ def scalar_rule(
                 f"(y, {', '.join(primal.operands)})"
             )
             raise RuleError(msg)
+    if primal.options:
+        msg = (
+            f"scalar_rule({primal.__name__}): {primal.__name__} has options "
+            f"({', '.join(primal.options)}), which partials do not get; write @rule("
+            f"{primal.__name__}), or make operands of them"
+        )
+        raise RuleError(msg)
     if complex not in (None, "holomorphic", "real"):
         msg = (
             f"complex={complex!r} in scalar_rule({primal.__name__}); "

@@ -136,14 +136,13 @@ def unwrap_rule(x, period, *, axis, discont):
 # ---------------------------------------------------------------------------------- powers
 
 
-
 def log_of_base(y, x, p):
     """Compute log(x), and 0 where x**p is 0 for all p around: an infinity would meet the next zero.
 
     Where x can move, so does the derivative in p of a power of at most 1.
     """
     flat = equal(y, 0)
-    if isinstance(x, Tracer):
+    if issubclass(type(x), Tracer):
         flat = logical_and(flat, greater(real(p), 1))
     if kind_of(y) == "complex":
         # Subtracted, so that zeros keep their signs, which say on which side of the cut x is.

@@ -136,7 +136,7 @@ class Space:
         """The dtype of tangents: that of the primal, or the library's default for integers."""
         if self.kind in ("real", "complex"):
             return self.dtype
-        return _default_dtype(type_info(self.like).namespace)
+        return default_dtype(type_info(self.like).namespace)
 
     def __repr__(self) -> str:
         shape = ",".join(map(str, self.shape))
@@ -144,7 +144,8 @@ class Space:
 
 
 @cache
-def _default_dtype(xp: Any) -> Any:
+def default_dtype(xp: Any) -> Any:
+    """Return the dtype that tangents of whole numbers have in a library, if it has one."""
     return getattr(xp, "float64", None)
 
 
@@ -385,75 +386,6 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
         t = to_device(t, device=onto.device)
     return t
-
-
-_RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
-
-
-def promoted(x: Any, like: Any) -> Any:
-    """Promote an operand as the function itself does: to the result's dtype, if that holds it.
-
-    A partial of its own would find a float16 logarithm of int8, and none of a negative real number
-    whose power is complex.
-    """
-    dtype, have = getattr(like, "dtype", None), getattr(x, "dtype", None)
-    if have is dtype and dtype is not None:
-        return x
-    rank, wanted = _RANKS.get(kind_of(x), 4), _RANKS.get(kind_of(like), 0)
-    if rank > wanted or wanted < 2:
-        return x
-    if have is None or dtype is None:
-        return x + 0j if rank < wanted == 3 else x
-    return x if have == dtype else astype(x, dtype=dtype)
-
-
-def numbers_like(y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a result and its operands as a partial takes them: promoted, and no whole numbers.
-
-    What a partial computes is another number than the result, and may wrap where that does not.
-    """
-    dtype = getattr(y, "dtype", None)
-    if dtype is None:
-        return (y, *[promoted(x, y) for x in xs])
-    if _whole[type(y)][dtype]:
-        return tuple([real_numbers(x) for x in (y, *xs)])
-    as_wide = [getattr(x, "dtype", None) is dtype for x in xs]
-    return (y, *[x if fits else promoted(x, y) for x, fits in zip(xs, as_wide, strict=True)])
-
-
-def real_numbers(x: Any, like: Any = None) -> Any:
-    """Read whole numbers as real ones: as wide as a result, or as the library's own."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None or kind_of(x) not in ("int", "bool"):
-        return x
-    if kind_of(like) == "real":
-        return promoted(x, like)
-    wide = _default_dtype(type_info(type(x)).namespace)
-    return x if wide is None else astype(x, dtype=wide)
-
-
-class Whole(dict[Any, bool]):
-    """Whether numbers of a dtype are whole, booleans among them; for arrays of one class."""
-
-    def __init__(self, like: type) -> None:
-        super().__init__()
-        self.like = like
-        if type_info(like).namespace is None:
-            see(None, (like,))
-
-    def __missing__(self, dtype: Any) -> bool:
-        found = self[dtype] = dtype_kind(dtype, self.like) in ("int", "bool")
-        return found
-
-
-class _ByClass(dict[type, Whole]):
-    def __missing__(self, cls: type) -> Whole:
-        found = self[cls] = Whole(type_info(cls).dispatch_type)
-        return found
-
-
-_whole = _ByClass()
-on_registration(_whole.clear)
 
 
 def _project_tangent(t: Any, onto: Any, batch: int) -> Any:

@@ -89,8 +89,9 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         f"{_INSTEAD[kind]}; make a primitive, with a rule, of a function that needs {kind}"
     )
     msg = (
-        f"{describe(x.__payload__)}, which is being differentiated, does not become {kind}: its "
-        f"derivative would be lost; {instead}; or take x.value, which is a constant"
+        f"{describe(x.__payload__)}, which is being differentiated, does not become a plain "
+        f"{kind.partition(' ')[2]}: its derivative would be lost; {instead}; or take x.value, "
+        f"which is a constant"
     )
     raise TracerError(msg)
 

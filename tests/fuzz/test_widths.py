@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule
-from chainrules_tape import grad, jvp
+from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, jvp, linearize, vjp
 from tests.fuzz.widths import check, entered, narrow
 
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
@@ -97,3 +99,47 @@ def test_indices_stay_whole():
     assert list(pull_back(100.0)[0]) == [1200, 0, 2000]
     big = np.array([2**60, 2**60 + 1])
     assert list(grad(lambda x: np.max(x) * 1.0)(big)) == [0, 1]
+
+
+PARTIALS = {
+    "where": lambda _y, x, w: np.where(np.real(x) > 0, 1.0, 0.0),
+    "word where": lambda _y, x, w: v.where(v.real(x) > 0, 1.0, 0.0),
+    "float64": lambda _y, x, w: np.float64(2.0),
+    "float": lambda _y, x, w: 2.0,
+    "pi": lambda _y, x, w: math.pi,
+    "0-d": lambda _y, x, w: np.asarray(2.0),
+    "int": lambda _y, x, w: 2,
+    "array": lambda _y, x, w: np.ones(x.shape),
+    "wide": lambda _y, x, w: w * np.float64(3.0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("name", PARTIALS)
+@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("shape", [(3,), (1,), ()])
+def test_derivatives_are_as_wide_as_operands(name, dtype, singular, shape):
+    """Whatever a partial is made of, through every door, in both modes."""
+
+    @primitive
+    def f(x, w):
+        return x * w
+
+    kind = "holomorphic" if dtype == "complex64" else None
+    scalar_rule(f, PARTIALS[name], PARTIALS[name], singular=singular, complex=kind)
+    x, w = np.array([1, 2, -3], dtype), np.full(shape, 2, dtype)
+    ones = np.ones(3, dtype)
+    bars = [
+        rrule(f, x, w)[1](ones),
+        vjp(f, x, w)[1](ones),
+        vjp(lambda x, w: f(x, w) * x, x, w)[1](ones),
+    ]
+    dots = [
+        frule((ones, np.ones_like(w)), f, x, w)[1],
+        jvp(f, (x, w), (ones, np.ones_like(w)))[1],
+        linearize(f, x, w)[1](ones, np.ones_like(w)),
+    ]
+    assert {str(t.dtype) for bar in bars for t in bar} == {dtype}
+    assert {str(t.dtype) for t in dots} == {dtype}
+    for a, b in bars:
+        assert (a.shape, b.shape) == (x.shape, w.shape)

@@ -11,10 +11,19 @@ from chainrules_numpy.functions.common import axis, ignored, row
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import Call
 from chainrules_py.extend import products_composites as p
 
 _name: Any
 _composite: Any
+
+
+def _terms(call: Call, operands: tuple[Any, ...]) -> None:
+    """Make arrays of operands that are lists or numbers, which subscripts and axes are not."""
+    places = range(1, len(operands)) if type(operands[0]) is str else range(0, len(operands) - 1, 2)
+    given = [low.array_of(x) if i in places else x for i, x in enumerate(operands)]
+    call.operands["operands"] = tuple(given)
+
 
 alias(
     np.einsum,
@@ -29,7 +38,7 @@ alias(
     },
     positional=("operands",),
     gather="operands",
-    lower={"order": ignored},
+    lower={"operands": _terms, "order": ignored},
     refuse=("out", "casting", "dtype"),
 )
 row(np.linalg.det, v.det)

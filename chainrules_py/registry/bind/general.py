@@ -13,16 +13,8 @@ from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import (
-    StructureSpace,
-    Whole,
-    fit,
-    mirrored,
-    project,
-    real_numbers,
-    space,
-    spread_all,
-)
+from chainrules_py.tangents.promotion import Whole, real_numbers
+from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import fuser_of, type_info
@@ -34,11 +26,16 @@ class _Written(Recipe):
     is_written = True
 
     def __init__(
-        self, function: Callable[..., Any], with_config: bool, batched: Any = False
+        self,
+        function: Callable[..., Any],
+        with_config: bool,
+        batched: Any = False,
+        whole: bool = False,
     ) -> None:
         self.function = function
         self.with_config = with_config
         self.batched = batched
+        self.whole = whole
 
     def _function(self, request: Request) -> Callable[..., Any]:
         return (
@@ -52,16 +49,6 @@ class GeneralRecipe(_Written):
     pen = "rule"
     gives_maps = True
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        with_config: bool,
-        batched: Any = False,
-        whole: bool = False,
-    ) -> None:
-        super().__init__(function, with_config, batched)
-        self.whole = whole
-
     def _stated(self, request: Request) -> Callable[..., Any]:
         """Build what calls the function, checks what it gives, and has it read real numbers.
 
@@ -70,11 +57,8 @@ class GeneralRecipe(_Written):
         """
         stated, statement, n = self._function(request), request.statement, len(request.operands)
         infos = [type_info(cls) for cls in request.operands]
-        tests = [
-            (i, Whole(info.dispatch_type))
-            for i, info in enumerate(infos)
-            if info.namespace is not None and (info.is_array or info.is_number)
-        ]
+        known = [i.namespace is not None and (i.is_array or i.is_number) for i in infos]
+        tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
         if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
             tests = []
 

@@ -9,7 +9,8 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.space import Space, fit, kind_of, real_numbers, space, spread_all
+from chainrules_py.tangents.promotion import real_numbers, refuse_numbers
+from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -403,4 +404,6 @@ def _dense(t: Any, x: Any) -> Any:
 def _shape_of(x: Any) -> Any:
     """Return the space of an operand; of a boolean, which has none, a space of its shape."""
     of = space(x)
-    return of if type(of) is Space or kind_of(x) != "bool" else Space(x)
+    if type(of) is not Space and (kind := kind_of(x)) in ("bool", "other"):
+        return Space(x) if kind == "bool" else refuse_numbers(x)
+    return of

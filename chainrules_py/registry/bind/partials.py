@@ -16,7 +16,8 @@ from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.statement import Statement
-from chainrules_py.tangents.space import dtype_kind, fit, kind_of, numbers_like, space, spread
+from chainrules_py.tangents.promotion import numbers_like
+from chainrules_py.tangents.space import dtype_kind, fit, kind_of, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer

@@ -8,7 +8,8 @@ from typing import Any
 from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
-from chainrules_py.tangents.space import project, promoted, space
+from chainrules_py.tangents.promotion import promoted
+from chainrules_py.tangents.space import project, space
 from chainrules_py.values.type_info import fuser_of, type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 

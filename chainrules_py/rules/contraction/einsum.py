@@ -68,13 +68,12 @@ def pull(z_bar, operands, i, subscripts, optimize):
     wanted = "".join(letter for letter in named if letter in known)
     pattern = f"{','.join(term for term, _ in factors)}->{lead}{wanted}"
     x_bar = einsum(*[x for _, x in factors], subscripts=pattern, optimize=optimize)
-    if len(wanted) == len(named):
-        return x_bar
     for place, letter in enumerate(named):
         if letter not in known:
             x_bar = expand_dims(x_bar, axis=len(lead) + place)
-    lengths = [
-        n if letter not in known else length
-        for letter, n, length in zip(named, shape, x_bar.shape[len(lead) :], strict=True)
-    ]
+    have = x_bar.shape[len(lead) :]
+    # Nor does it along an axis that all others have with length one.
+    lengths = tuple([n if m == 1 else m for n, m in zip(shape, have, strict=True)])
+    if lengths == tuple(have):
+        return x_bar
     return broadcast_to(x_bar, shape=(*x_bar.shape[: len(lead)], *lengths))

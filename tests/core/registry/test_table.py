@@ -587,3 +587,14 @@ def test_an_instance_is_its_classes_call_and_a_method_its_function():
     assert rrule(s.method, 2.0)[1](1.0) == (NoTangent(), 3.0)
     assert find_rule(s, (float,)).primal is Scaled.__dict__["__call__"]
     assert "scaled_rule" in textwrap.dedent(repr(rules_for(s)[0].source))
+
+
+def test_a_scalar_rule_of_a_function_with_options_is_refused():
+    """Its partials do not get them, and the derivative depends on them."""
+
+    @primitive
+    def power(x, *, exponent=2):
+        return x**exponent
+
+    with pytest.raises(RuleError, match=r"options \(exponent\).*write @rule\(power\)"):
+        scalar_rule(power, lambda _y, x: 2 * x)

@@ -8,7 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError, NoRuleError, ZeroTangent, frule, rrule
+from chainrules_py import (
+    ChainRulesError,
+    NoRuleError,
+    NotDifferentiableError,
+    ZeroTangent,
+    frule,
+    rrule,
+)
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_tape import grad, jvp, vjp
 
@@ -157,3 +164,72 @@ def test_masked_arrays_are_refused(f):
 def test_direct_rule_of_a_masked_array_is_refused():
     with pytest.raises(NoRuleError, match="MaskedArray"):
         rrule(np.sin, np.ma.array(X, mask=[0, 1, 0]))
+
+
+# --------------------------------------------------------------- operands that are no plain arrays
+
+
+PRODUCTS = {
+    "einsum": lambda a, b: np.einsum("i,i", a, b),
+    "einsum lists": lambda a, b: np.einsum(a, [0], b, [0]),
+    "tensordot": lambda a, b: np.tensordot(a, b, 1),
+    "dot": np.dot,
+    "inner": np.inner,
+    "outer": np.outer,
+    "vdot": np.vdot,
+    "kron": np.kron,
+    "matmul": np.matmul,
+    "cross": np.cross,
+    "multiply": np.multiply,
+}
+
+
+def as_memmap(x):
+    """A view that is a memmap; a file is not needed for that."""
+    return x.view(np.memmap)
+
+
+@pytest.mark.parametrize("form", [list, tuple, as_memmap, lambda x: x.view(np.recarray)])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_take_every_form_of_an_array(name, form):
+    f, data = PRODUCTS[name], np.array([2.0, -1.0, 0.5])
+    for g, want in (
+        (lambda x: f(x, form(data)), lambda x: f(x, data)),
+        (lambda x: f(form(data), x), lambda x: f(data, x)),
+    ):
+        found, truth = (grad(lambda x, h=h: np.sum(h(x)))(X) for h in (g, want))
+        np.testing.assert_array_equal(found, truth)
+        found, truth = (jvp(lambda x, h=h: np.sum(h(x)), (X,), (X,))[1] for h in (g, want))
+        assert found == truth
+    if form not in (list, tuple):
+        bar = grad(lambda x: np.sum(f(x, x)))(form(data))
+        np.testing.assert_array_equal(bar, grad(lambda x: np.sum(f(x, x)))(data))
+
+
+def test_einsum_with_a_number_and_axes_of_length_one():
+    assert grad(lambda x: np.sum(np.einsum("i,->i", x, 2.0)))(X).tolist() == [2.0] * 3
+    assert grad(lambda s: np.sum(np.einsum("i,->i", X, s)))(2.0) == 3.0
+    one = np.array([2.0])
+    assert grad(lambda x: np.einsum("i,i", x, one))(X).tolist() == [2.0] * 3
+    assert grad(lambda x: np.einsum("i,i", X, x))(one).tolist() == [3.0]
+    with pytest.raises(ValueError, match="different lengths"):  # NumPy reads what is not there
+        grad(lambda x: np.sum(np.einsum("ii->i", x)))(np.ones((0, 3)))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, o: np.sum(x * o),
+        lambda x, o: np.dot(o, x),
+        lambda x, o: np.sum(np.where(x > 1, x, o)),
+        lambda x, o: np.concatenate([x, o])[0],
+    ],
+)
+def test_object_arrays_beside_what_is_differentiated(f):
+    with pytest.raises(NotDifferentiableError, match="no derivative is known in"):
+        grad(f)(X, np.array([1.0, 2.0, 3.0], object))
+
+
+def test_where_that_leaves_nothing_out():
+    assert grad(lambda x: np.max(x, where=True))(X).tolist() == [0, 0, 1]
+    assert grad(lambda x: np.minimum.reduce(x, where=True))(X).tolist() == [1, 0, 0]

@@ -1,0 +1,64 @@
+"""Hints for functions that take plain numbers alone: what to write instead.
+
+Those of Python's ``math`` see no tracer, nor does NumPy in some of its options; each asks for a
+float, and the refusal says which function does the same and is seen.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import numpy as np
+
+from chainrules_py.extend import advise
+
+_name: str
+
+OTHERWISE = {
+    "acos": "np.arccos(x)",
+    "acosh": "np.arccosh(x)",
+    "asin": "np.arcsin(x)",
+    "asinh": "np.arcsinh(x)",
+    "atan": "np.arctan(x)",
+    "atan2": "np.arctan2(y, x)",
+    "atanh": "np.arctanh(x)",
+    "dist": "np.linalg.norm(np.stack(p) - np.stack(q))",
+    "erf": "scipy.special.erf(x)",
+    "erfc": "scipy.special.erfc(x)",
+    "fsum": "np.sum(np.stack(xs))",
+    "gamma": "scipy.special.gamma(x)",
+    "lgamma": "scipy.special.gammaln(x)",
+    "phase": "np.angle(z)",
+    "polar": "(np.abs(z), np.angle(z))",
+    "pow": "x**y",
+    "rect": "r * np.exp(1j * phi)",
+    "remainder": "x - y * np.rint(x / y)",
+    "sumprod": "np.dot(np.stack(p), np.stack(q))",
+}
+"""What does the same as a function of ``math`` or ``cmath``, where NumPy has another name."""
+
+ALIKE = (
+    "cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp hypot isclose isfinite isinf "
+    "isnan ldexp log log10 log1p log2 modf nextafter radians sin sinh sqrt tan tanh"
+)
+"""Those that NumPy has under the same name."""
+
+for _name, _line in (OTHERWISE | {name: f"np.{name}(x)" for name in ALIKE.split()}).items():
+    for _module in (math, cmath):
+        if hasattr(_module, _name):
+            _called = f"{_module.__name__}.{_name}"
+            advise(getattr(_module, _name), f"{_called} takes plain numbers: write {_line}")
+
+advise(
+    np.interp,
+    "left= and right= are plain numbers unless x, xp or fp is traced: write "
+    "np.where(x < xp[0], left, np.interp(x, xp, fp))",
+)
+for _f, _joined in (
+    (np.max, "np.maximum(np.max(x), initial)"),
+    (np.min, "np.minimum(np.min(x), initial)"),
+    (np.sum, "np.sum(x) + initial"),
+    (np.prod, "np.prod(x) * initial"),
+):
+    advise(_f, f"initial= is a plain number unless x is traced: write {_joined}")
