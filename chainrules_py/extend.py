@@ -62,7 +62,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.entries": (
         "assembled canonical conjugated dense densely flat opened"
     ),
-    "chainrules_py.registry.bind.general": "given pair_of",
+    "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe given pair_of",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule",
@@ -80,10 +80,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders refuse_written",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
-    "chainrules_py.engines.import_rule": (
-        "declared parameters_of_imported state_imported without_rule"
-    ),
-    "chainrules_py.engines.install": "ABSENT Installed chosen found_below native_of original",
     "chainrules_py.engines.reuse_value": "ReusedValue anything_known known_value",
     "chainrules_py.engines.transform": "Transformation Transformations nestings",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",

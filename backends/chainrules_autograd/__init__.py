@@ -10,7 +10,7 @@ from chainrules_autograd.exporting import export, supports
 from chainrules_autograd.importing import import_rule
 from chainrules_autograd.installing import install
 from chainrules_autograd.transform import transformations
-from chainrules_py.extend import Installed
+from chainrules_compat.install import Installed
 
 __all__ = [
     "AutogradConfig",

@@ -12,22 +12,24 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
+from chainrules_compat.import_rule import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
 from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
     canonicalize,
-    declared,
     flatten,
     flatten_tangent,
     kind_of,
     name_of,
     namespace,
-    parameters_of_imported,
     partition,
-    state_imported,
     type_info,
     unflatten,
     unflatten_tangent,
-    without_rule,
 )
 
 anp: Any = autograd.numpy

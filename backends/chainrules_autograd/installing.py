@@ -14,16 +14,11 @@ from autograd.tracer import notrace_primitives
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
+from chainrules_compat.install import ABSENT, Installed, chosen, found_below, native_of, original
 from chainrules_py.extend import (
-    ABSENT,
-    Installed,
     aliases,
-    chosen,
     flatten,
-    found_below,
     is_structure_type,
-    native_of,
-    original,
     rows_of,
     see,
 )

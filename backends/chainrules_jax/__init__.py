@@ -4,6 +4,7 @@ Importing this registers the arrays and how they compute the words. `export` mak
 of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
+from chainrules_compat.install import Installed
 from chainrules_jax import arrays
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import host
@@ -13,7 +14,6 @@ from chainrules_jax.engine.export import export, supports
 from chainrules_jax.engine.import_rule import import_rule
 from chainrules_jax.engine.install import install
 from chainrules_jax.engine.transform import transformations
-from chainrules_py.extend import Installed
 
 __all__ = [
     "Installed",

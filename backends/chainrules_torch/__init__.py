@@ -4,7 +4,7 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
-from chainrules_py.extend import Installed
+from chainrules_compat.install import Installed
 from chainrules_torch import arrays
 from chainrules_torch.engine import host
 from chainrules_torch.engine.callback import callback

@@ -112,7 +112,7 @@ ELSEWHERE = (
         "programs meet all of them",
     ),
     (
-        "chainrules_py/engines/import_rule.py",
+        "backends/chainrules_compat/import_rule.py",
         "tests/engines/jax/engine/test_import_rule.py",
         "by an engine that has rules",
     ),

@@ -64,7 +64,8 @@ _DOORKEEPERS = {
     "chainrules_py/registry/pens.py",
     "backends/chainrules_compat/functions.py",
     "backends/chainrules_compat/pairs.py",
-    "chainrules_py/engines/import_rule.py",
+    "backends/chainrules_compat/import_rule.py",
+    "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
 }
 

@@ -11,24 +11,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_compat.import_rule import (
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
     TreeDef,
     canonicalize,
-    declared,
     flatten_tangent,
     kind_of,
     name_of,
     namespace,
-    parameters_of_imported,
     partition,
-    state_imported,
     type_info,
     unflatten,
     unflatten_tangent,
-    without_rule,
 )
 
 Function = Callable[..., Any]

@@ -9,11 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_compat.install import Installed, chosen, original
 from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Installed, chosen, original
 
 DEFAULT = ("linalg.eig", "fix")
 """What JAX has no derivative of, or no function at all, and we have."""

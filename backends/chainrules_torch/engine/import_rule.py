@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from chainrules_compat.import_rule import state_imported, without_rule
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
 from chainrules_py.extend import (
     Space,
@@ -23,8 +24,6 @@ from chainrules_py.extend import (
     map_leaves,
     namespace,
     opened,
-    state_imported,
-    without_rule,
 )
 from chainrules_torch.engine.config import floats, is_tensor
 

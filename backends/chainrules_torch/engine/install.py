@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_py.extend import Installed, chosen, original
+from chainrules_compat.install import Installed, chosen, original
 from chainrules_torch.engine.export import Exported, export
 
 DEFAULT = (

@@ -6,15 +6,19 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.errors import RuleError
-from chainrules_py.primitives.dispatch import where_defined
-from chainrules_py.primitives.plugins import Layer
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.general import FruleRecipe, RruleRecipe
-from chainrules_py.registry.checks import any_types, find_primal
-from chainrules_py.registry.explain import rules_for
-from chainrules_py.registry.statement import Source, Statement
-from chainrules_py.registry.table import enter, name_of
+from chainrules_py import Primitive, RuleError, rules_for
+from chainrules_py.extend import (
+    FruleRecipe,
+    Layer,
+    RruleRecipe,
+    Source,
+    Statement,
+    any_types,
+    enter,
+    find_primal,
+    name_of,
+    where_defined,
+)
 
 
 def parameters_of_imported(

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from chainrules_compat.install import Installed
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.install import Installed
 
 ENGINES = {"torch": "torch", "jax": "jax.numpy", "autograd": "autograd.numpy"}
 

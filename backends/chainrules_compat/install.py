@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, final
 
-from chainrules_py.errors import NoRuleError, describe
-from chainrules_py.primitives import plugins
-from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py import NoRuleError
+from chainrules_py.extend import aliases, describe, see
 
 ABSENT: Any = object()
 """What stands where nothing does."""
@@ -193,7 +192,7 @@ def native_of(library: Any, name: str) -> Callable[..., Any]:
         If the library has no such function, or there is no rule for it.
     """
     native = find(library, name)
-    plugins.see(native, ())
+    see(native, ())
     if native is None or native not in aliases:
         msg = (
             f"install({name!r}): there is no rule for a function {library.__name__}.{name}; give "
