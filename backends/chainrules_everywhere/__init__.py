@@ -31,7 +31,7 @@ def check_everywhere(
     f: Callable[..., Any],
     *operands: Any,
     gauge: Callable[[Any], Any] | None = None,
-    only: tuple[str, ...] = (),
+    only: str | tuple[str, ...] = (),
     seed: int = 0,
     **options: Any,
 ) -> Report:
@@ -43,7 +43,7 @@ def check_everywhere(
         A word, a function under `primitive`, one with derivatives of its own, or code made of them.
     *operands, gauge, seed, **options
         As of `check_rule`.
-    only : tuple of str
+    only : str or tuple of str
         Parts of the table: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
 
     Returns
@@ -68,29 +68,41 @@ def check_everywhere(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         operands, options = check.filled(f, operands, options)
+        only = (only,) if isinstance(only, str) else only
+        call = check.shown_call(f, operands, options)
         trial = Trial(f, operands, options, gauge, seed=seed)
+        if not trial.z.size:
+            msg = f"nothing in {call} can be perturbed; give floating numbers"
+            raise ValueError(msg)
         case = Case(f, operands, options, gauge, True, seed, None)
         complete = _is_complete(case)
-        call = check.shown_call(f, operands, options)
         settings = check.Settings(seed=seed, gauge=gauge)
         report = Report(call, check.place_of_rule(case), seed, operands=operands, layout=laid_out)
         with progress(_places(), lambda place: f"{place[0]} of {call}") as places:
             for place, load in places:
-                parts = [o.partition(": ") for o in only]
-                chosen = {n for at, _, n in parts if place == at or place.startswith(f"{at} on ")}
+                chosen = {o.partition(": ")[2] for o in only if _is_part(o, place)}
                 if only and not chosen:
                     continue
                 strict = complete and place == "tape on numpy"
-                for name, verdict, text, pattern in _run(trial, load, chosen - {""}, strict):
+                for name, verdict, text, pattern in _run(trial, load, chosen, strict):
                     cell = f"{place}: {name}" if name else place
                     if verdict == "failed":
                         more = {**options, "only": (cell,)}
                         again = check.again_line("check_everywhere", f, operands, more, settings)
                         text = f"{text}\n  again: {again}"
                     report.findings.append(Finding(cell, verdict, text, pattern))
+    if unmet := [o for o in only if not any(_is_part(o, f.check) for f in report.findings)]:
+        known = [f.check for f in report.findings] or dict(_places())
+        msg = f"only={unmet!r}: there is no such part of the table; there are {', '.join(known)}"
+        raise ValueError(msg)
     if report.failures:
         raise RuleCheckError(report)
     return report
+
+
+def _is_part(chosen: str, cell: str) -> bool:
+    (at, _, name), (place, _, column) = chosen.partition(": "), cell.partition(": ")
+    return (place == at or place.startswith(f"{at} on ")) and (not column or name in ("", column))
 
 
 def _is_complete(case: Case) -> bool:
@@ -141,7 +153,7 @@ def _run(
         yield "", "not judged", _first(error), ""
         return
     untaken: set[str] = set()
-    asked = chosen or set(engine.table)
+    asked = set(engine.table) if "" in chosen or not chosen else chosen
     asked_first = {"value", *(t.within for n, t in engine.table.items() if n in asked)}
     for name, (gives, run, within) in engine.table.items():
         if name not in asked | asked_first:

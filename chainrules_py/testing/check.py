@@ -338,7 +338,7 @@ def filled(
     parameters = [word.signature.parameters[name] for name in word.operands[len(given) :]]
     missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
     if missing:
-        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}"
+        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}, without default"
         raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
     more = [options.get(p.name, p.default) for p in parameters]
     named = {p.name for p in parameters}

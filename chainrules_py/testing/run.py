@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import re
 import types
+import typing
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, final
@@ -35,7 +36,7 @@ CHEAP = ("value", "types", "adjoint")
 _FULL = tuple(name for name in CHECKS if name not in DERIVED + THOROUGH)
 
 Words: TypeAlias = Callable[..., Any] | types.ModuleType | Iterable[Callable[..., Any]]
-Backends: TypeAlias = Iterable[str | Backend]
+Backends: TypeAlias = str | Iterable[str | Backend]
 
 _BY_DIFFERENCES = ("push", "adjoint", "second order")
 
@@ -83,6 +84,7 @@ def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
     """Return the libraries that are meant, by default all that are installed."""
     if backends is None:
         return installed()
+    backends = (backends,) if isinstance(backends, str) else backends
     return tuple([backend_named(b) if isinstance(b, str) else b for b in backends])
 
 
@@ -158,6 +160,9 @@ def run_samples(
     >>> run_samples([sin, cos], backends=["numpy"], depth="cheap")
     rules x checks x backends: 2 x 3 x 1; samples: 4; checks: 12 passed, 0 failed, 0 not judged
     """
+    if depth not in typing.get_args(Depth):
+        msg = f"depth={depth!r}; write 'full' or 'cheap'"
+        raise ValueError(msg)
     libraries, seeds = libraries_of(backends), tuple(seeds)
     summary = Summary()
     with progress(words_of(words), name_of) as todo:

@@ -124,6 +124,23 @@ def test_one_cell():
     assert [f.check for f in report.findings] == ["autograd: jvp of grad"]
 
 
+@pytest.mark.parametrize("only", ["pytorch", ("autograd", "autograd: grads"), ("jax: grads",)])
+def test_a_part_that_is_none(only):
+    with pytest.raises(ValueError, match="no such part of the table; there are"):
+        check_everywhere(v.sin, X, only=only)
+
+
+def test_parts_of_all_libraries():
+    report = check_everywhere(v.sin, X, only="tape: grad")
+    assert {f.check.partition(": ")[2] for f in report.findings} <= {"grad", ""}
+    assert report.verdict("tape on array_api_strict: grad") == "passed"
+
+
+def test_whole_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"nothing in sin\(int64\[3\]\) can be perturbed"):
+        check_everywhere(v.sin, np.arange(3))
+
+
 # -------------------------------------------------------------------------------- wrong ones
 
 

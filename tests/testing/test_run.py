@@ -124,6 +124,19 @@ def test_samples_are_checked_when_they_are_entered(given, match):
     assert word not in ENTERED
 
 
+@pytest.mark.parametrize("given", [{"raises": "ValueError"}, {"without": "torch"}])
+def test_what_a_sample_says_is_checked_when_it_is_made(given):
+    with pytest.raises(TypeError, match=r"write \('torch',\), \(ValueError, 'text'\)"):
+        Sample(1.0, **given)
+
+
+def test_one_library_by_its_name_and_a_depth_that_is_none():
+    word = own_word(right, Sample(Draw((3,))))
+    assert run_samples(word, backends="numpy").backends == ["numpy"]
+    with pytest.raises(ValueError, match="write 'full' or 'cheap'"):
+        run_samples(word, depth="deep")
+
+
 def test_samples_are_of_primitives():
     with pytest.raises(TypeError, match="write @primitive above it"):
         enter_samples(len, Sample(1.0))

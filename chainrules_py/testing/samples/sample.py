@@ -89,6 +89,10 @@ class Sample:
         self.complex = complex
         self.without = without
         self.raises = (raises, "") if isinstance(raises, type) else raises
+        kinds = () if self.raises is None else tuple(map(type, self.raises))
+        if isinstance(without, str) or kinds not in ((), (type, str)):
+            msg = f"without={without!r}, raises={raises!r}; write ('torch',), (ValueError, 'text')"
+            raise TypeError(msg)
         self.options: Mapping[str, Any] = options
 
     def __repr__(self) -> str:
