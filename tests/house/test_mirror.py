@@ -112,11 +112,6 @@ ELSEWHERE = (
         "programs meet all of them",
     ),
     (
-        "backends/chainrules_compat/import_rule.py",
-        "tests/engines/jax/engine/test_import_rule.py",
-        "by an engine that has rules",
-    ),
-    (
         "chainrules_py/engines/reuse_value.py",
         "tests/core/engines/test_export.py",
         "exported functions use it",
