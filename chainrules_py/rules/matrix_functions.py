@@ -9,6 +9,7 @@ not real on the real axis.
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.linalg.matrices import adjoint, dense
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
@@ -18,10 +19,12 @@ from chainrules_py.vocabulary import (
     expand_dims,
     expm,
     expm_frechet,
+    imag,
     logm,
     lu_factor,
     matmul,
     matrix_rank,
+    real,
     report,
     solve,
     solve_sylvester,
@@ -92,6 +95,9 @@ def logm_rule(x: Array):
 
 
 def logm_push(x_dot, x):
+    if kind_of(x_dot) == "complex" != kind_of(x):
+        # Of a real matrix both copies of a negative eigenvalue are on one side of the cut.
+        return logm_push(real(x_dot), x) + 1j * logm_push(imag(x_dot), x)
     return corner(logm(bordered(x, x_dot)))
 
 

@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_tape import grad, hessian, jvp, vjp
+from chainrules_tape import grad, hessian, hvp, jvp, linearize, vjp
 
 INF, NAN = math.inf, math.nan
 
@@ -503,3 +503,41 @@ def test_rules_of_words_and_aliases_agree():
         assert np.allclose(y, z, rtol=1e-15)
         for a, b in zip(pullback(np.ones(2)), pullback_of_word(np.ones(2)), strict=True):
             assert np.array_equal(a, b)
+
+
+def nestings(f, x, t):
+    """The first derivative along t, and the second, in every nesting of the modes."""
+    gradient, along = grad(f), lambda x: jvp(f, (x,), (t,))[1]
+    first = [np.sum(gradient(x) * t), along(x), linearize(f, x)[1](t)]
+    second = [
+        np.sum(jvp(gradient, (x,), (t,))[1] * t),
+        np.sum(grad(lambda x: np.sum(gradient(x) * t))(x) * t),
+        np.sum(grad(along)(x) * t),
+        jvp(along, (x,), (t,))[1],
+        linearize(along, x)[1](t),
+        np.sum(hvp(f, (x,), (t,))[0] * t),
+        np.asarray(t) @ hessian(f)(x) @ t if np.ndim(x) else hessian(f)(x) * t * t,
+    ]
+    return first, second
+
+
+@pytest.mark.parametrize("power", [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 7.5])
+@pytest.mark.parametrize("base", [[0.0, 1, 2], [0, 0, 3], [0.0, -0.0, 1]])
+def test_a_power_of_zero_in_its_exponent(power, base):
+    """0**p is 0 for all p around: so are its derivatives, in every order and nesting."""
+    x = np.array(base)
+    logs = np.log(x[x > 0])
+    first, second = nestings(lambda p: np.sum(x**p), power, 1.0)
+    np.testing.assert_allclose(first, np.sum(x[x > 0] ** power * logs), rtol=1e-12)
+    np.testing.assert_allclose(second, np.sum(x[x > 0] ** power * logs**2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [2.0, 2.5, 3.0, 4.0])
+def test_a_power_of_zero_in_both(power):
+    at, t = np.array([0.0, 1.0, power]), np.array([1.0, 0.5, -2.0])
+    f = lambda z: np.sum(z[:2] ** z[2])
+    first, second = nestings(f, at, t)
+    n, m = power, power - 1
+    bent = 2.0 if power == 2 else 0.0  # of 0**p, twice in the base
+    assert np.allclose(first, 0.5 * n, rtol=1e-12)
+    assert np.allclose(second, bent + n * m * 0.25 - 2 * 0.5 * 2.0, rtol=1e-12)
