@@ -81,7 +81,7 @@ def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
     if not isinstance(choices, (list, tuple)):
         choices = low.array_of(choices)
         choices = [choices[i] for i in range(len(choices))]
-    return e.choose(low.array_of(a), [low.array_of(x) for x in choices], mode)
+    return e.choose(low.array_of(a), [operand(x) for x in choices], mode)
 
 
 def nan_to_num_call(
