@@ -70,6 +70,8 @@ RIGHT = {
     "complex": (v.multiply, (X * 1j, X + 2.0), {}),
     "number": (v.sin, (0.5,), {}),
     "large and small": (v.multiply, (X * 1e8, X * 1e-9), {}),
+    "nothing flows": (v.argmax, (X,), {}),
+    "real on one library": (v.eigvals, (np.diag(X) + 0.1,), {}),
     "gauge": (
         v.svd,
         (np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 1.0]]),),
