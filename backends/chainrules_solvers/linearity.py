@@ -2,16 +2,25 @@
 
 Two tracers stand around each leaf. The inner one marks whatever is computed of it, by whatever
 word. The outer one takes the rule of each word that is applied to it, and looks at what that rule
-saves for its pull: the derivative of a linear function does not depend on the point, so nothing
-that is marked is saved. And a function that is linear is zero at zero, which is where it is run.
+saves for its pull, and gives by it: the derivative of a linear function does not depend on the
+point, so nothing that it gives is marked. And a function that is linear is zero at zero, which is
+where it is run.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, final
 
-from chainrules_py import Config, NotDifferentiableError, ZeroTangent, ignore_derivatives
+from chainrules_py import (
+    Config,
+    NotDifferentiableError,
+    ZeroTangent,
+    ignore_derivatives,
+    unthunk,
+    zero_tangent,
+)
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
@@ -22,12 +31,14 @@ from chainrules_py.extend import (
     captured,
     demand_rule,
     flatten,
+    in_place_operators,
     looked_into,
     map_leaves,
     new_level,
     type_info,
 )
 from chainrules_py.vocabulary import creation, elementwise, predicates, reductions
+from chainrules_py.vocabulary.views import Index, store
 
 _OF_SHAPES = {*creation.__all__, "shape", "ndim", "size", "result_type", "common_type"}
 """Words, and functions of NumPy's, of whose first operand no element counts."""
@@ -36,7 +47,15 @@ _PRODUCTS = (elementwise.multiply, elementwise.divide)
 
 @final
 class _Check:
-    """Check of one function; ``shifted`` once a word was applied that may add a constant."""
+    """Check of one function.
+
+    Attributes
+    ----------
+    shifted : bool
+        Whether a word was applied that may add a constant.
+    pending : tracer or None
+        A view that was written to, until it is put back into its array: ``x[i] += y``.
+    """
 
     def __init__(self, statement: Statement, config: Config) -> None:
         self.statement = statement
@@ -44,6 +63,7 @@ class _Check:
         self.level = new_level()  # of the inner tracers; the outer ones are above
         new_level()
         self.shifted = False
+        self.pending: Any = None
 
     def refuse(self, what: str) -> NoReturn:
         primal, (mode,) = self.statement.primal.__name__, self.statement.modes
@@ -106,11 +126,62 @@ class _Marked(ArrayLike):
         return made if made is not value else self.check.refuse("a decision is taken by it")
 
 
-class _Linear(_Marked):
-    """Value that is linear in the leaves."""
+def _set_item(self: Any, where: Any, value: Any) -> None:
+    check = self.check
+    if check.pending is value and value.root is self:
+        check.pending = None  # the second half of x[i] += y
+    pattern, arrays = Index.split(where)
+    self._write(store(self, value, *arrays, index=pattern), value)
 
-    __slots__ = ()
+
+def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        z = operation(self, other)
+        if z is not NotImplemented:
+            self._write(z)
+        return z if z is NotImplemented else self
+
+    return method
+
+
+class _Linear(_Marked):
+    """Value that is linear in the leaves; an array can be written to, but beside no view of it."""
+
+    __slots__ = ("root", "views")
     above = 1
+    array_members: ClassVar[dict[str, Any]] = {
+        "__setitem__": _set_item,
+        **{name: _in_place(operation) for name, (operation, _) in in_place_operators.items()},
+    }
+
+    def __init__(self, value: Any, check: _Check) -> None:
+        super().__init__(value, check)
+        self.root: Any = None
+        self.views: list[weakref.ref[Any]] = []
+
+    def note_view(self, primitive: Any, operands: tuple[Any, ...], *_: Any) -> None:
+        """Note that it may share the memory of the first operand."""
+        if isinstance(operands[0], _Linear):
+            self.root = operands[0] if operands[0].root is None else operands[0].root
+            self.root.views.append(weakref.ref(self))
+
+    def _constant(self, value: Any) -> Any:
+        self.check.shifted = True
+        return self.results[type(value)](
+            _Marked.results[type(value)](value, self.check), self.check
+        )
+
+    def _write(self, z: Any, part: Any = None) -> None:
+        """Take over a value, for all names of this array."""
+        alive = [view() for view in (self if self.root is None else self.root).views]
+        if any([v is not None and v is not self and v is not part for v in alive]):
+            self.check.refuse("it is written to beside a view of it")
+        mine: Any = self
+        if z.shape != mine.shape or z.dtype != mine.dtype:
+            self.check.refuse("it is written to with another shape or dtype")
+        self.payload = z.payload
+        if self.root is not None:
+            self.check.pending = self
 
     def __trace__(
         self,
@@ -121,6 +192,8 @@ class _Linear(_Marked):
     ) -> Any:
         """Compute a call, and look at what its rule saves."""
         check, config, name = self.check, self.check.config, primitive.__name__
+        if check.pending is not None:
+            check.refuse("a view of it is written to")
         if any([_depends(x, check) for x in operands]):
             check.refuse(f"{name} is applied to what else is computed of it")
         payloads = self._opened(operands)
@@ -132,9 +205,12 @@ class _Linear(_Marked):
         if bound is None:
             return (primal or primitive)(*payloads, **options)
         y, out = bound.run(None, *payloads, **options)
-        # A zero is the derivative of what has steps.
-        if any([_depends(x, check) or type(x) is ZeroTangent for x in flatten(out[2:])[0]]):
-            check.refuse(f"{name} is applied to it")
+        pull, _, *saved = out
+        if any([_depends(x, check) or type(x) is ZeroTangent for x in flatten(saved)[0]]):
+            # It may not use all that it saves. A zero is the derivative of what has steps.
+            bars = flatten(unthunk(pull(zero_tangent(y), *saved)))[0]
+            if any([_depends(t, check) or type(t) is ZeroTangent for t in bars]):
+                check.refuse(f"{name} is applied to it")
         if bound.statement.layer is not Layer.CORE:
             check.shifted = True
         elif bound.is_linear or (bound.is_elementwise and primitive not in _PRODUCTS):
@@ -142,7 +218,10 @@ class _Linear(_Marked):
             stated = bound.statement.recipe.stated_in(len(operands))
             for x, s, w in zip(operands, stated, bound.wanted, strict=True):
                 check.shifted |= s and not w and not (type(x) in (int, float) and x == 0)
-        return map_leaves(lambda value: self.results[type(value)](value, check), y)
+        made = map_leaves(lambda value: self.results[type(value)](value, check), y)
+        if bound.may_view and isinstance(made, _Linear):
+            made.note_view(primitive, operands)
+        return made
 
 
 _Marked.results = Classes(_Marked, lambda value, _: value)
@@ -164,6 +243,8 @@ def checked(
         check = _Check(statement, config)
         marked = [_Marked.results[type(x)](x, check) for x in leaves]
         ys = f(*[_Linear.results[type(x)](x, check) for x in marked])
+        if check.pending is not None:
+            check.refuse("a view of it is written to")
         return tuple([_left(y, check) for y in ys])
 
     return g

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, TracerError, frule, primitive, rrule
+from chainrules_compat import augmented_rule
+from chainrules_py import NotDifferentiableError, frule, primitive, rrule
 from chainrules_tape import grad, jvp, linearize
 
 X, T = np.array([0.7, 0.2, -0.4]), np.array([1.3, 0.1, 2.0])
@@ -96,11 +97,69 @@ def test_it_is_asked_in_every_nesting():
         grad(lambda x: jvp(g, (x,), (1.0,))[1])(0.7)
 
 
-def test_what_it_writes_to_is_an_error():
-    def written(b, x):
-        y = np.zeros(3, like=b)
-        y[1:] = b[:-1]
-        return y
+def zeros_written(b, x):
+    y = np.zeros(3, like=b)
+    y[1:] = b[:-1]
+    y[0] += 2.0 * b[2]
+    y *= x
+    return y
 
-    with pytest.raises(TracerError):
-        jvp(pulled(written), (X,), (T,))
+
+def named_twice(b, x):
+    y = b * 1.0
+    z = y
+    z += 3.0 * b
+    return y
+
+
+def summed_up(b, x):
+    y = 0.0
+    for k in range(3):
+        y += np.roll(b, k) * x
+    return y
+
+
+@pytest.mark.parametrize("half", [zeros_written, named_twice, summed_up])
+def test_it_may_write_to_arrays_of_its_own(half):
+    back = np.array([1.0, -2.0, 0.5])
+    expected = np.vdot(T, half(back, X))
+    assert np.vdot(jvp(pulled(half), (X,), (T,))[1], back) == pytest.approx(expected)
+    assert np.vdot(grad(lambda x: np.sum(T * pushed(half)(x)))(X), back) == pytest.approx(expected)
+
+
+def through_a_view(b, x):
+    y = b * 1.0
+    z = y[1:]
+    z *= 2.0
+    return y
+
+
+def beside_a_view(b, x):
+    y = b * 1.0
+    z = y[1:]
+    y *= 2.0
+    return np.sum(z) * x
+
+
+def ones_written(b, x):
+    y = np.ones(3, like=b)
+    y[1:] = b[1:]
+    return y
+
+
+@pytest.mark.parametrize("half", [through_a_view, beside_a_view, ones_written])
+def test_what_it_writes_otherwise_is_an_error(half):
+    with pytest.raises(NotDifferentiableError, match=r"view|constant"):
+        jvp(pulled(half), (X,), (T,))
+
+
+def test_a_rule_of_a_word_that_saves_more_than_it_uses_is_no_hindrance():
+    @primitive
+    def times(a, b):
+        return a * b
+
+    augmented_rule(times, lambda a, b: (a * b, (a, b)), lambda a, b, y: (y * b, y * a))
+    half = lambda b, x: times(b, np.cos(x))
+    assert np.allclose(jvp(pulled(half), (X,), (T,))[1], T * np.cos(X))
+    with pytest.raises(NotDifferentiableError, match="times"):
+        jvp(pulled(lambda b, x: times(b, b)), (X,), (T,))
