@@ -159,10 +159,11 @@ class _Linear(_Marked):
         self.root: Any = None
         self.views: list[weakref.ref[Any]] = []
 
-    def note_view(self, primitive: Any, operands: tuple[Any, ...], *_: Any) -> None:
+    def note_view(self, *call: Any) -> None:
         """Note that it may share the memory of the first operand."""
-        if isinstance(operands[0], _Linear):
-            self.root = operands[0] if operands[0].root is None else operands[0].root
+        x = call[1][0]
+        if isinstance(x, _Linear):
+            self.root = x if x.root is None else x.root
             self.root.views.append(weakref.ref(self))
 
     def _constant(self, value: Any) -> Any:
