@@ -19,6 +19,7 @@ from chainrules_py.testing import check
 from chainrules_py.testing.data.backends import KNOWN, Backend
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 
@@ -107,7 +108,7 @@ def _is_part(chosen: str, cell: str) -> bool:
 
 def _is_complete(case: Case) -> bool:
     try:
-        return not any(check.missing_mode(case, mode) for mode in ("forward", "reverse"))
+        return not any(missing_mode(case, mode) for mode in ("forward", "reverse"))
     except NoRuleError:  # code that is made of words, each of which has its own rule
         return True
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any, ParamSpec, final
 
 import numpy as np
 
-from chainrules_py.engines.default import demand
 from chainrules_py.errors import (
-    NoRuleError,
-    NotDifferentiableError,
+    MutationError,
     ProjectionError,
     RuleError,
     TracerError,
     describe,
 )
 from chainrules_py.primitives.dispatch import signature_text, where_defined
-from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.explain import rules_for
-from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.checks.batches import check_batched
@@ -51,6 +48,7 @@ from chainrules_py.testing.checks.variants import (
     check_complex,
     check_further_shapes,
     check_hostile,
+    check_nearby,
     check_options,
     check_other_options,
     check_other_shapes,
@@ -60,9 +58,9 @@ from chainrules_py.testing.checks.variants import (
     check_whole_numbers,
 )
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.directions import name_by_directions
 from chainrules_py.testing.report.patterns import diagnose, jacobian_tables, projection_failure
@@ -86,12 +84,13 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "batched": check_batched,
     "float32": check_single,
     "nested values": check_nested_values,
+    "nearby": check_nearby,
     "second order": check_second_order,
     "hostile": check_hostile,
     "layouts": check_layouts,
+    "other shapes": check_other_shapes,
     "shapes": check_shapes,
     "options": check_options,
-    "other shapes": check_other_shapes,
     "other options": check_other_options,
     "points": check_points,
     "whole numbers": check_whole_numbers,
@@ -105,7 +104,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
 _CONDUCT = ("types", "zeros", "unmodified", "owned", "realness")
-DERIVED = ("other shapes", "other options", "points", "whole numbers", "NaN entries")
+DERIVED = ("nearby", "other shapes", "other options", "points", "whole numbers", "NaN entries")
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
 
@@ -188,6 +187,22 @@ def check_rule(
     return _judge(f, operands, options, settings, "check_rule")
 
 
+P = ParamSpec("P")
+
+
+def _taking_that_of(
+    shown: Callable[P, Report],
+) -> Callable[[Callable[..., Report]], Callable[P, Report]]:
+    """Show the parameters of another function for one that hands all of them on."""
+
+    def show(f: Callable[..., Report]) -> Callable[P, Report]:
+        f.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
+        return f
+
+    return show
+
+
+@_taking_that_of(check_rule)
 def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the forward half of a rule; parameters are those of `check_rule`.
 
@@ -201,6 +216,7 @@ def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     return _judge(f, operands, *Settings.split(given, "push"), "check_frule")
 
 
+@_taking_that_of(check_rule)
 def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the reverse half of a rule, against differences; parameters are those of `check_rule`.
 
@@ -378,8 +394,7 @@ def run_check(
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         text = f"raised {type(error).__name__}: {error}{notes}"
         kind = type(error).__name__
-        pattern = _named(error) or f"raises {kind}"
-        return Finding(name, "failed", text, pattern), error
+        return Finding(name, "failed", text, _named(error) or f"raises {kind}"), error
     return Finding(name, "passed"), None
 
 
@@ -387,6 +402,8 @@ def _named(error: Exception) -> str:
     """Name what a known error says about a rule; empty for other errors."""
     if isinstance(error, TracerError):  # words and operators never ask a tracer for its value
         return "leaks NumPy" if "plain array" in str(error) else "branches on a value"
+    if isinstance(error, MutationError):
+        return "state between calls (what was saved is written to)"
     if isinstance(error, ProjectionError):
         return projection_failure(str(error))
     return ""
@@ -429,31 +446,12 @@ def jacobian_of(
 
 def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
     """Read from the registry which halves are stated; a rule without any is wrong."""
-    reasons = []
-    found = {}
-    for half, mode in (("push", "forward"), ("pull", "reverse")):
-        reason = missing_mode(case, mode)
-        found[half] = not reason and half in halves
-        reasons += [reason] if reason else []
-    case.has_push, case.has_pull = found["push"], found["pull"]
+    modes = {"push": "forward", "pull": "reverse"}
+    missing = {half: missing_mode(case, mode, transposed=False) for half, mode in modes.items()}
+    case.has_push, case.has_pull = (not missing[h] and h in halves for h in ("push", "pull"))
     if not (case.has_push or case.has_pull):
-        reason = " / ".join(reasons) or "the half that is asked for is not stated"
+        reason = " / ".join(r for r in missing.values() if r) or "that half is not stated"
         report.findings.append(Finding("rule", "failed", reason, "no rule"))
-
-
-def missing_mode(case: Case, mode: str) -> str:
-    """Say why a mode is not stated for a call; empty if it is, whatever it does when it is run."""
-    f, operands, _, native = normalise_call(case.f, case.operands, dict(case.options))
-    if f is None:  # of several words, each with its own rule
-        return ""
-    classes = tuple(map(type, operands))
-    wanted = tuple([part.size > 0 for part in map(Coordinates, operands)])
-    try:
-        rule, config = demand(f, classes, None, mode)
-        bind(rule, classes, wanted, mode, primal=native, config=config)
-    except (NoRuleError, NotDifferentiableError) as error:
-        return str(error)
-    return ""
 
 
 _SHOWN = 64

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
@@ -177,7 +178,8 @@ def test_missing_sum_over_a_broadcast_axis_is_found_at_the_bottom_layer():
 
     with pytest.raises(RuleCheckError) as caught:
         check_rule(scaled, X, Y)
-    assert caught.value.report.verdict("push") == "failed"  # which is the transpose of the pull
+    assert caught.value.report.verdict("adjoint") == "failed"
+    assert caught.value.report.verdict("push") == "not judged"  # it is the transpose of the pull
 
 
 def test_value_that_is_another_is_found():
@@ -408,6 +410,31 @@ def test_missing_operands_are_named():
 def test_what_the_function_raises_is_raised_as_it_is():
     with pytest.raises(TypeError, match=r"positional arguments?"):
         check_rule(scaled, 1.0, 2.0, 3.0, 4.0)
+
+
+def test_halves_show_the_parameters_of_the_whole():
+    assert inspect.signature(check_frule) == inspect.signature(check_rule)
+    assert inspect.signature(check_rrule) == inspect.signature(check_rule)
+
+
+@pytest.mark.parametrize("number", [4, np.asarray([1, 2])], ids=str)
+def test_where_nothing_can_be_perturbed_nothing_is_judged(number):
+    report = check_rule(v.equal, number, number)
+    assert report.verdict("push") == report.verdict("adjoint") == "not judged"
+
+
+def test_an_error_of_a_rule_at_more_axes_is_told_and_not_held_against_it():
+    f = primitive(lambda x, /: np.linalg.inv(x))
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray):
+        y = np.linalg.inv(x)
+        return y, lambda t: (-y.T @ t @ y.T,)
+
+    report = check_rule(f, 4.0 * np.eye(5) + np.arange(25.0).reshape(5, 5) / 25.0)
+    (finding,) = [f for f in report.findings if f.check == "other shapes"]
+    assert finding.verdict == "not judged"
+    assert "raises an error with a leading axis" in finding.text
 
 
 def test_halves_take_the_settings_of_the_whole():

@@ -41,6 +41,14 @@ AT_LARGE = ("another point", "negative operands", "another shape: one element fe
 """Calls derived of a large one of which there is no smaller one."""
 
 
+def value_at(case: Case, operands: tuple[Any, ...], f: Any = None) -> Any:
+    """Compute the value at other operands; None where the function does not take them."""
+    try:
+        return (f or case.f)(*operands, **case.options)
+    except Exception:
+        return None
+
+
 # ------------------------------------------------------------------------------ other points
 
 
@@ -67,14 +75,18 @@ def _as(x: Any, values: Any) -> Any:
     return np.asarray(values, x.dtype) if isinstance(x, np.ndarray) else type(x)(values)
 
 
+def near_calls(case: Case) -> Iterator[Call]:
+    """Other numbers nearby."""
+    rng = np.random.default_rng(7)
+    shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
+    yield _call(case, "another point", shaken, _floating(case))
+
+
 def point_calls(case: Case) -> Iterator[Call]:
-    """Other numbers of the same shapes: elsewhere, negated, large and small, rolled, at zeros."""
+    """Other numbers of the same shapes: negated, large and small, rolled, at zeros."""
     places = _floating(case)
     if not places:
         return
-    rng = np.random.default_rng(7)
-    shaken = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
-    yield _call(case, "another point", shaken, places)
     # What iterates may not come there, or not soon.
     both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
@@ -96,10 +108,13 @@ def point_calls(case: Case) -> Iterator[Call]:
             roll = lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)
             yield _call(case, "another order of the elements", roll, [i])
         if _is_float_array(x) and x.size > 2:
-            yield _call(case, "two zeros", _with_two_zeros, [i])
+            yield _call(case, "two zeros", lambda x: with_zeros(x, [0, -1]), [i])
         if _is_float_array(x) and x.size > 1:
             yield _call(case, "ties", _with_tie, [i])
+            if x.ndim == 1:  # a matrix of equal numbers is singular
+                yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
         yield _call(case, "all zeros", np.zeros_like, [i])
+    yield _call(case, "all zeros", np.zeros_like, places)
 
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
@@ -120,9 +135,10 @@ def is_sorted(x: Any) -> bool:
     )
 
 
-def _with_two_zeros(x: Any) -> Any:
+def with_zeros(x: Any, places: list[int]) -> Any:
+    """Put zeros in some places of a copy, counted along the flat array."""
     x = x.copy()
-    x.reshape(-1)[[0, -1]] = 0
+    x.reshape(-1)[places] = 0
     return x
 
 
@@ -156,9 +172,12 @@ def shape_calls(case: Case) -> Iterator[Call]:
     xs = case.operands
     arrays = [i for i, x in enumerate(xs) if _is_float_array(x) and x.ndim]
     if arrays:
-        for name, chosen in (("a leading axis", arrays), *_leading(arrays)):
-            made = _call(case, name, _stacked, chosen)
-            if _is_stack(case, made.operands):
+        # Of one length with another axis: whoever takes the one for the other gets no error.
+        count = n if 1 < (n := len(xs[arrays[0]])) <= _FEW else 2
+        alone = f"a leading axis of argument {arrays[0] + 1}", arrays[:1]
+        for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
+            made = _call(case, name, lambda x: _stacked(x, count), chosen)
+            if _is_stack(case, made.operands, count):
                 yield made
         for name, cut in (
             ("one element fewer", lambda x: x[..., :-1]),
@@ -169,14 +188,23 @@ def shape_calls(case: Case) -> Iterator[Call]:
             if all(xs[i].size for i in arrays):
                 yield _call(case, f"another shape: {name}", cut, arrays)
         for i in arrays if len(xs) > 1 else ():
+            if xs[i].shape[-1] > 2:
+                name = f"another length of argument {i + 1}"
+                yield _call(case, name, lambda x: x[..., :-1], [i])
             if xs[i].size:
                 number = type(xs[i].reshape(-1)[0].item())(xs[i].reshape(-1)[0])
                 operands = (*xs[:i], number, *xs[i + 1 :])
                 yield Call(f"a number for argument {i + 1}", operands, case.options)
+    elif numbers := [i for i in _floating(case) if np.ndim(xs[i]) == 0]:
+        rows = [np.asarray(xs[i]) * [1.0, 1.125] if i in numbers else x for i, x in enumerate(xs)]
+        yield Call("an array in place of a number", tuple(rows), case.options)
     yield from _index_calls(case)
     variadic = getattr(case.f, "variadic", None)
     if variadic is not None and xs and _is_float_array(xs[-1]):
         yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
+
+
+_FEW = 4
 
 
 def _next(last: Any) -> Any:
@@ -185,27 +213,18 @@ def _next(last: Any) -> Any:
     return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
 
 
-def _stacked(x: Any) -> Any:
-    """Put another row below, in another order; a matrix may have to be what it is."""
+def _stacked(x: Any, count: int) -> Any:
+    """Put other rows below, in another order; a matrix may have to be what it is."""
     other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
-    return np.stack([x, 1.125 * other])
+    return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
 
 
-def _leading(arrays: list[int]) -> list[tuple[str, list[int]]]:
-    first = f"a leading axis of argument {arrays[0] + 1}"
-    return [(first, arrays[:1])] if len(arrays) > 1 else []
-
-
-def _is_stack(case: Case, operands: tuple[Any, ...]) -> bool:
+def _is_stack(case: Case, operands: tuple[Any, ...], count: int) -> bool:
     """Tell whether a call with a leading axis computes the calls without it."""
-    try:
-        y = case.f(*operands, **case.options)
-    except Exception:
-        return False
-    shape = getattr(case.y, "shape", None)
+    y, shape = value_at(case, operands), getattr(case.y, "shape", None)
     return (
         shape is not None
-        and getattr(y, "shape", None) == (2, *shape)
+        and getattr(y, "shape", None) == (count, *shape)
         and np.allclose(np.asarray(y[0]), np.asarray(case.y), rtol=1e-6, equal_nan=True)
     )
 
@@ -223,17 +242,8 @@ def _index_calls(case: Case) -> Iterator[Call]:
         for n in lengths:
             if x.max() < n:
                 operands = (*xs[:i], x - n, *xs[i + 1 :])
-                if _same_value(case, operands):
+                if np.array_equal(value_vector(value_at(case, operands)), value_vector(case.y)):
                     yield Call("a negative index", operands, case.options)
-
-
-def _same_value(case: Case, operands: tuple[Any, ...]) -> bool:
-    try:
-        y = case.f(*operands, **case.options)
-    except Exception:
-        return False
-    have, want = value_vector(y), value_vector(case.y)
-    return have.shape == want.shape and bool(np.array_equal(have, want, equal_nan=True))
 
 
 # ---------------------------------------------------------------------------- whole numbers
@@ -246,8 +256,8 @@ def whole_number_calls(case: Case) -> Iterator[Call]:
         operands = tuple(
             [_floating_number(x) if i in chosen else x for i, x in enumerate(case.operands)]
         )
-        y = _value(case, operands)
-        if y is not None and np.allclose(y, _numbers(case.y), rtol=1e-6, equal_nan=True):
+        have, want = _numbers(value_at(case, operands)), _numbers(case.y)
+        if have.shape == want.shape and np.allclose(have, want, rtol=1e-6, equal_nan=True):
             yield Call("", operands, case.options)
 
 
@@ -264,14 +274,6 @@ def _numbers(y: Any) -> Any:
         return np.asarray(y, dtype=complex)
     except (TypeError, ValueError):
         return value_vector(y)
-
-
-def _value(case: Case, operands: tuple[Any, ...]) -> Any:
-    try:
-        y = _numbers(case.f(*operands, **case.options))
-    except Exception:
-        return None
-    return y if y.shape == _numbers(case.y).shape else None
 
 
 # ---------------------------------------------------------------------------------- options

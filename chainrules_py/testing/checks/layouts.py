@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py.testing.checks.derived import value_at
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 
@@ -55,7 +56,7 @@ def check_layouts(case: Case) -> None:
         try:
             again = _numbers(case, laid)
         except Exception as error:
-            if _function_refuses(case, laid):
+            if value_at(case, tuple(map(laid, case.operands))) is None:
                 continue
             msg = f"with operands and tangents in {name} layout: {type(error).__name__}: {error}"
             raise WrongError(msg, pattern) from error
@@ -86,11 +87,3 @@ def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
         bars = varied.pullback()[1](change(case.cotangent(case.w[:, -1])))
         pull = case.bars_vector(bars)
     return push, pull
-
-
-def _function_refuses(case: Case, change: Callable[[Any], Any]) -> bool:
-    try:
-        case.call(*map(change, case.operands))
-    except Exception:
-        return True
-    return False

@@ -49,7 +49,7 @@ def check_random(case: Case) -> None:
     """Check that a call gives the same again."""
     state = np.random.get_state()  # noqa: NPY002
     try:
-        if not _equal(case.call(*case.operands), case.y):
+        if fingerprint(case.call(*case.operands)) != fingerprint(case.y):
             msg = "two calls with the same operands give two values"
             raise WrongError(msg, "random function")
     finally:
@@ -65,18 +65,11 @@ def _elsewhere(case: Case, moved: Any) -> None:
             other.push(case.u[:, -1])
         if case.has_pull:
             y, pullback = other.pullback()
-            if type(y) is type(case.y) and getattr(y, "shape", None) == getattr(
-                case.y, "shape", None
-            ):
+            shapes = [getattr(value, "shape", None) for value in (y, case.y)]
+            if type(y) is type(case.y) and shapes[0] == shapes[1]:
                 pullback(case.cotangent(case.w[:, -1]))
-    except ChainRulesError:
-        return
-    except (ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
+    except (ChainRulesError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
         return  # the function does not take that point
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return bool(fingerprint(a) == fingerprint(b))
 
 
 def check_nan_entries(case: Case) -> None:

@@ -114,6 +114,7 @@ class Case:
         self._pulled: Any = None
         self._pullback: Any = None
         self._judged: Any = None
+        self.refused: list[str] = []  # calls beside this one at which the rule raises an error
         self.kinks: Any = None  # where the differences do not settle
         self.rounding: Any = None  # 50 times the errors of the differences
 

@@ -8,9 +8,7 @@ compiler, raises here; and so does one that calls NumPy instead of words.
 from __future__ import annotations
 
 import contextlib
-import dis
 import functools
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -135,38 +133,6 @@ for _name in _REST.split():
     setattr(Distant, f"__{_name}__", _operator(f"__{_name}__"))
 
 
-def _assigning(name: str) -> Callable[..., Any]:
-    """Refuse a conversion, but where NumPy asks for it: in ``buffer[place] = x`` of no axes."""
-    refuse, convert = _refusing(name, _BRANCH), getattr(np.ndarray, name)
-
-    def assign(self: Any) -> Any:
-        frame = sys._getframe(1)
-        instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-        return convert(self) if instruction.startswith("STORE_S") else refuse(self)
-
-    return assign
-
-
-class Silent(np.ndarray):
-    """An array of NumPy's for whatever is computed, of which nobody can ask a value."""
-
-    __bool__ = _refusing("__bool__", _BRANCH)
-    __float__ = _assigning("__float__")
-    __int__ = _assigning("__int__")
-    __complex__ = _assigning("__complex__")
-    item = _refusing("item", _BRANCH)
-    tolist = _refusing("tolist", _BRANCH)
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Keep what NumPy computes silent, also where it would make a scalar of it."""
-        return np.asarray(array).view(Silent)
-
-
-def as_silent(x: Any) -> Any:
-    """Return a value with every array of NumPy's made silent."""
-    return map_leaves(lambda leaf: np.array(leaf).view(Silent) if _is_array(leaf) else leaf, x)
-
-
 def _own(x: Distant, theirs: tuple[Any, ...]) -> Distant:
     given = [y._array for y in theirs if isinstance(y, Distant)]
     array = x._array
@@ -269,8 +235,7 @@ def _lessons() -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
 
 def _teach(word: Primitive[..., Any]) -> None:
     if word is vocabulary.report:
-        for cls in (Distant, Silent):
-            word.implement(lambda x, *, message: None, types=(cls,))
+        word.implement(lambda x, *, message: None, types=(Distant,))
         return
     n = len(word.operands)
     if word.has_body or word._methods.resolve((Distant,) * max(1, n)) is not None:

@@ -7,6 +7,8 @@ it, and compared with the one that the rule gives.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -79,7 +81,10 @@ def _single(b: _Block) -> str:
     apart = np.max(np.abs(b.have - b.want), initial=0.0)
     fits = np.array_equal(b.have.astype(np.float32).astype(float), b.have)
     near = apart <= 1e-5 * scale_of(b.want)
-    return "float32 result for float64 input" if near and (fits or apart > 1e-9) else ""
+    if not near or b.digits > 1e-6:
+        return ""
+    digits = int(-math.log10(apart / scale_of(b.want)))
+    return "float32 result for float64 input" if fits else f"right to {digits} digits"
 
 
 def _factor(b: _Block) -> str:
@@ -111,6 +116,8 @@ _CONSTANTS = {
     "log(2)": math.log(2),
     "log(10)": math.log(10),
     "sqrt(2)": math.sqrt(2),
+    "sqrt(pi)": math.sqrt(math.pi),
+    "pi/180": math.pi / 180,
 }
 
 
@@ -134,14 +141,20 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
         return ""
     if abs(c + 1) < digits:
         return "wrong sign"
-    simple = Fraction(c).limit_denominator(24 if digits < 1e-4 else 4)
-    if abs(float(simple) - c) < digits * abs(c):
+    if simple := _simple(c, 24 if digits < 1e-4 else 4, digits):
         return f"factor {simple}"
     for name, value in _CONSTANTS.items():
         for text, at in ((name, value), (f"1/({name})", 1 / value)):
-            if abs(at - c) < 1e-6 * abs(c):
-                return f"factor {text}"
+            if simple := _simple(c / at, 2, 1e-6):
+                return f"factor {'' if simple == '1' else simple + ' '}{text}"
     return "" if single else f"factor {c:.6g}"
+
+
+def _simple(c: float, denominator: int, digits: float) -> str:
+    """Write a number as a fraction of small whole numbers; empty if it is none."""
+    simple = Fraction(c).limit_denominator(denominator)
+    near = abs(float(simple) - c) < digits * abs(c) and abs(simple) <= 12 * denominator
+    return str(simple) if near else ""
 
 
 def _conjugated(b: _Block) -> str:
@@ -207,7 +220,7 @@ def _overwritten(b: _Block) -> str:
         kept = have != 0
         if np.count_nonzero(want) < 2 or not 0 < np.count_nonzero(kept) < np.count_nonzero(want):
             return ""
-        if not _close(have[kept], want[kept]):
+        if not _close(have[kept], want[kept]) or np.count_nonzero(kept) > 1:
             return ""
     return "repeated index overwritten" if b.gathers or len(columns) < b.have.shape[1] else ""
 
@@ -231,12 +244,12 @@ def _wrong_sum(b: _Block) -> str:
     """Left to projection, which sums the leading axes, and not the one that was used."""
     uses = np.argwhere(b.want[:, 0].reshape(-1, *b.y.shape)[0])
     along = [k for k in range(uses.shape[1]) if len(set(uses[:, k])) > 1]
+    if len(set(b.want[b.want[:, 0] != 0, 0])) > 1:
+        return "transposed"
     return f"missing sum over axis {_axes(tuple(along))}" if along else "transposed"
 
 
 _SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")
-
-
 _STRUCTURE = re.compile(r"is no tangent of Space\((\w+)\)")
 
 
@@ -288,17 +301,44 @@ def _off_by_one(b: _Block) -> str:
     """Detect elements that stand one place too far, the last of them first or left out."""
     for side, k, shape in _axes_of(b):
         for step in (1, -1):
-            cut = lambda p, step=step: _cut(p, step)
-            for order in (lambda p, step=step: np.roll(p, step, axis=-1), cut):
-                if b.equals(_rearranged(b, order, side, k, shape)):
+            for is_cut in (False, True):
+                if b.equals(
+                    _rearranged(
+                        b, functools.partial(_shift, step=step, is_cut=is_cut), side, k, shape
+                    )
+                ):
                     return f"off by one along axis {k}"
     return ""
 
 
-def _cut(places: Any, step: int) -> Any:
+def _shift(places: Any, step: int, is_cut: bool) -> Any:
     moved = np.roll(places, step, axis=-1)
-    moved[..., 0 if step > 0 else -1] = -1
+    if is_cut:
+        moved[..., 0 if step > 0 else -1] = -1
     return moved
+
+
+def _fields(b: _Block) -> str:
+    """Detect fields that have each other's derivatives, or one alone that is wrong."""
+    wrong = b.is_wrong
+    for of, axis, name in ((b.x, 1, "operand"), (b.y, 0, "result")):
+        ends = np.cumsum([field.size for field in of.fields.values()])
+        if not len(ends) or ends[-1] != wrong.shape[axis]:
+            continue
+        places = dict(zip(of.fields, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+        bad = [k for k, at in places.items() if np.any(np.take(wrong, at, axis=axis))]
+        if len(bad) == 2 and len(places[bad[0]]) == len(places[bad[1]]):
+            order = np.arange(ends[-1])
+            order[places[bad[0]]], order[places[bad[1]]] = places[bad[1]], places[bad[0]]
+            if b.equals(np.take(b.want, order, axis=axis)):
+                return f"swapped fields {bad[0]} and {bad[1]} of the {name}"
+        if len(bad) == 1 < len(places):
+            part, at = of.fields[bad[0]], places[bad[0]]
+            x, y = (part, b.y) if axis else (b.x, part)
+            h, w, a = (np.take(m, at, axis=axis) for m in (b.have, b.want, b.allowed))
+            inner = _name_block(_Block(h, w, a, x, y, b.gathers, b.digits))
+            return f"{inner} for {bad[0]} of the {name}"
+    return ""
 
 
 def _one_element(b: _Block) -> str:
@@ -332,6 +372,7 @@ _MISTAKES: tuple[Callable[[_Block], str], ...] = (
     _conjugated,
     _overwritten,
     _transposed,
+    _fields,
     _reversed,
     _off_by_one,
     _one_element,
@@ -339,64 +380,42 @@ _MISTAKES: tuple[Callable[[_Block], str], ...] = (
 )
 
 
+def _name_block(b: _Block) -> str:
+    """Name the first mistake of all that a block may have."""
+    return next((n for mistake in _MISTAKES if (n := mistake(b))), "wrong numbers")
+
+
 # ------------------------------------------------------------------------------ whole Jacobians
-
-
-def _blocks(case: Case, have: Any, want: Any, allowed: Any) -> Iterator[tuple[int, _Block]]:
-    start = 0
-    allowed = np.broadcast_to(allowed, want.shape)
-    gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
-    for number, part in enumerate(case.parts):
-        s = slice(start, start + part.size)
-        start += part.size
-        if part.size:
-            parts = have[:, s], want[:, s], allowed[:, s]
-            digits = max(1e-6, 4 * case.precision)
-            block = _Block(*parts, part, case.raw, gathers, digits)
-            yield number, block
 
 
 def _swapped(case: Case, blocks: dict[int, _Block], names: dict[int, str]) -> str:
     """Detect that operands have each other's derivatives."""
-    wrong = [
-        i for i in names if names[i] in ("wrong numbers", "transposed") or "factor" in names[i]
-    ]
-    for i in wrong:
-        for k in wrong:
-            if i < k and _close_to(blocks[i], blocks[k]) and _close_to(blocks[k], blocks[i]):
-                operands = case.operand_names()
-                return f"swapped operands {operands[i]} and {operands[k]}"
+    wrong = [i for i, n in names.items() if n in ("wrong numbers", "transposed") or "factor" in n]
+    for i, k in itertools.combinations(wrong, 2):
+        a, b = blocks[i], blocks[k]
+        if a.equals(b.want) and b.equals(a.want):
+            operands = case.operand_names()
+            return f"swapped operands {operands[i]} and {operands[k]}"
     return ""
 
 
-def _close_to(a: _Block, b: _Block) -> bool:
-    return a.have.shape == b.want.shape and _close(a.have, b.want)
-
-
-def name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
-    """Name how a whole Jacobian differs from another; empty if it does not.
-
-    Parameters
-    ----------
-    case : Case
-        Whose Jacobians they are.
-    have, want : matrix
-        The Jacobian of the rule, and the right one.
-    allowed : matrix or number
-        What they may differ by.
-    """
-    names: dict[int, str] = {}
-    judged = np.isfinite(np.broadcast_to(allowed, want.shape))
-    have, want = np.where(judged, have, 0.0), np.where(judged, want, 0.0)
-    blocks = dict(_blocks(case, have, want, allowed))
-    for number, block in blocks.items():
-        if np.any(block.is_wrong):
-            names[number] = next((n for m in _MISTAKES if (n := m(block))), "wrong numbers")
+def _name_difference(case: Case, have: Any, want: Any, allowed: Any) -> str:
+    """Name how a whole Jacobian differs from the right one; empty if it does not."""
+    names, blocks = {}, {}
+    allowed = np.broadcast_to(allowed, want.shape)
+    have, want = (np.where(np.isfinite(allowed), a, 0.0) for a in (have, want))
+    gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
+    ends = np.cumsum([part.size for part in case.parts])[:-1]
+    parts = zip(*(np.split(a, ends, axis=1) for a in (have, want, allowed)), strict=True)
+    for number, (part, (h, w, a)) in enumerate(zip(case.parts, parts, strict=True)):
+        if part.size:
+            digits = max(1e-6, 4 * case.precision)
+            block = blocks[number] = _Block(h, w, a, part, case.raw, gathers, digits)
+            if np.any(block.is_wrong):
+                names[number] = _name_block(block)
     if not names:
         return ""
-    if swapped := _swapped(case, blocks, names):
-        return swapped
-    return join_operands(case, names, len(blocks))
+    return _swapped(case, blocks, names) or join_operands(case, names, len(blocks))
 
 
 def join_operands(case: Case, names: dict[int, str], count: int) -> str:
@@ -442,7 +461,7 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
     Both halves are compared with differences, or with each other where there are none.
     """
     tables = jacobian_tables(case)
-    names = {half: name_difference(case, t.have, t.want, t.allowed) for half, t in tables.items()}
+    names = {half: _name_difference(case, t.have, t.want, t.allowed) for half, t in tables.items()}
     wrong = {half: name for half, name in names.items() if name}
     if not wrong:
         return "", None
@@ -452,16 +471,9 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
 
 
 def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:
-    """Name what a half does that is not linear.
+    """Name what a half does that is not linear, of images and what they are of, as columns.
 
-    Parameters
-    ----------
-    half : {"push", "pull"}
-        Which half.
-    images, given : matrix
-        What it gives, and of what, as columns.
-    apart : float
-        How far it is from linear, relative to the largest image.
+    They are so far ``apart`` from those of a linear map, relative to the largest of them.
     """
     if apart < 1e-5:
         return "float32 result for float64 input"

@@ -343,3 +343,22 @@ def numpy_pair(value: Callable[..., Any], first: Any, second: Any) -> Any:
         return value(a, b), lambda t: tuple([NoTangent() if p is None else p(t) for p in pulls])
 
     return f
+
+
+def chosen(pull: Any) -> Any:
+    """One of two arrays where a condition holds, with this pull to the first, of ``(t, c)``."""
+
+    @primitive
+    def f(c, x, y, /):
+        return v.where(c, x, y)
+
+    @rule(f)
+    def f_rule(c: Array, x: Array, y: Array):
+        rest = lambda t, c: v.where(c, 0.0, t)
+        return v.where(c, x, y), (NoTangent(), LinearMap(kept, pull, c), LinearMap(rest, rest, c))
+
+    return f
+
+
+def kept(t, c):
+    return v.where(c, t, 0.0)

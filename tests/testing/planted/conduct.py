@@ -110,9 +110,7 @@ def numpy_captured(y_bar, x):
 
 
 WRONG: dict[str, Plant] = {
-    "NumPy: branches on a value": Plant(
-        numpy_rule(np.sin, numpy_branch), (X,), "branches on a value"
-    ),
+    "NumPy: branches on a value": Plant(numpy_rule(np.sin, numpy_branch), (X,), "wrong only for"),
     "NumPy: second order": Plant(
         numpy_rule(lambda x: x * x * x, numpy_captured),
         (X,),

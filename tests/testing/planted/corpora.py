@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from tests.testing.planted import (
+    arrangement,
     calls,
     conduct,
     elementwise,
+    formulas,
     indexing,
     large,
     linalg,
+    matrices,
     memory,
     numbers,
     reductions,
+    right_arrangement,
     right_edges,
+    right_formulas,
     right_kinds,
     right_magnitudes,
     right_ordinary,
+    structures,
     waves,
 )
 from tests.testing.planted.build import Plant, Right
@@ -31,12 +37,18 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "many elements": large.WRONG,
     "waves": waves.WRONG,
     "memory": memory.WRONG,
+    "formulas": formulas.WRONG,
+    "arrangements": arrangement.WRONG,
+    "structures": structures.WRONG,
+    "matrices": matrices.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
     "magnitudes": right_magnitudes.RIGHT,
     "edges": right_edges.RIGHT,
     "kinds": right_kinds.RIGHT,
+    "formulas": right_formulas.RIGHT,
+    "arrangements": right_arrangement.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

@@ -221,16 +221,6 @@ WRONG: dict[str, Plant] = {
     "square root behind a mask": Plant(
         slope(root_or_itself, root_by_masks), (X,), "NaN", cites="pytorch/pytorch#187297"
     ),
-    "angle of two zeros": Plant(
-        pair(
-            v.atan2,
-            lambda _z, y, x: x / (x * x + y * y),
-            lambda _z, y, x: -y / (x * x + y * y),
-        ),
-        (X, Z),
-        "NaN",
-        cites="pytorch/pytorch#166787",
-    ),
     "tiny function without a derivative": Plant(
         slope(lambda x: 1e-10 * v.sin(x), lambda _y, x: 0.0 * x),
         (X,),

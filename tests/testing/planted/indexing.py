@@ -14,6 +14,7 @@ from tests.testing.planted.build import (
     Plant,
     X,
     Z,
+    chosen,
     halves,
     numpy_pair,
     numpy_rule,
@@ -149,21 +150,6 @@ def permuted() -> Any:
     return f
 
 
-def chosen() -> Any:
-    @primitive
-    def f(c, x, y, /):
-        return v.where(c, x, y)
-
-    @rule(f)
-    def f_rule(c: Array, x: Array, y: Array):
-        keep = lambda t, c: v.where(c, t, 0.0)
-        rest = lambda t, c: v.where(c, 0.0, t)
-        maps = NoTangent(), LinearMap(keep, lambda t, c: t, c), LinearMap(rest, rest, c)
-        return v.where(c, x, y), maps
-
-    return f
-
-
 def by_the_first_row(t, x):
     """Every row is put back in the order of the first one."""
     if not x.size:
@@ -252,7 +238,7 @@ WRONG: dict[str, Plant] = {
         permuted(), (CUBE,), "transpose forgotten | transposed", cites="tensor4all/tenferro-rs#1092"
     ),
     "condition forgotten": Plant(
-        chosen(), (X > 0, X, Z), "for argument 2", cites="HIPS/autograd#396"
+        chosen(lambda t, c: t), (X > 0, X, Z), "for argument 2", cites="HIPS/autograd#396"
     ),
     "rows sorted as the first one": Plant(
         numpy_rule(lambda x: np.sort(x, axis=-1), by_the_first_row),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-KNOWN: dict[str, str] = {
-    "angle of two zeros": "missed: never are all operands zero at once",
-}
+KNOWN: dict[str, str] = {}
 """Plants that are missed or called by another name, by their names."""
 
 KNOWN_ALARMS: dict[str, str] = {}

@@ -230,7 +230,7 @@ WRONG: dict[str, Plant] = {
     "eats what it saved": Plant(
         eats_what_it_saved(),
         (X,),
-        "pulling back twice gives two answers",
+        "pulling back twice gives two answers | what was saved is written to",
         cites="linkedin/Liger-Kernel#254",
     ),
     "value is the operand": Plant(

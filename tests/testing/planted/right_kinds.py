@@ -12,7 +12,6 @@ from chainrules_compat import augmented_rule
 from chainrules_py import (
     Array,
     LinearMap,
-    NoTangent,
     Tangent,
     bilinear_rule,
     frule,
@@ -26,8 +25,10 @@ from chainrules_scipy.sparse import Pattern, sparse_product
 from tests.testing.planted.build import (
     Right,
     adjoint_scaled,
+    chosen,
     cube,
     halves,
+    kept,
     numpy_pair,
     numpy_rule,
     scaled,
@@ -296,21 +297,6 @@ def gather() -> Any:
     return numpy_pair(lambda x, i: x[i], pull, None)
 
 
-def chosen() -> Any:
-    @primitive
-    def f(c, x, y, /):
-        return v.where(c, x, y)
-
-    @rule(f)
-    def f_rule(c: Array, x: Array, y: Array):
-        keep = lambda t, c: v.where(c, t, 0.0)
-        rest = lambda t, c: v.where(c, 0.0, t)
-        maps = NoTangent(), LinearMap(keep, keep, c), LinearMap(rest, rest, c)
-        return v.where(c, x, y), maps
-
-    return f
-
-
 def sparse_matrix(rng: Any) -> Any:
     return sparse.random_array((4, 3), density=0.5, rng=rng, format="csr") + sparse.eye_array(4, 3)
 
@@ -407,7 +393,9 @@ RIGHT: dict[str, Right] = {
     "indices of two axes": Right(
         gather(), lambda rng: (rng.standard_normal((4, 2)), np.asarray([[0, 3], [3, 1]]))
     ),
-    "condition": Right(chosen(), lambda rng: (rng.random(SHAPE) > 0.5, *normal(SHAPE, SHAPE)(rng))),
+    "condition": Right(
+        chosen(kept), lambda rng: (rng.random(SHAPE) > 0.5, *normal(SHAPE, SHAPE)(rng))
+    ),
     "word take": Right(
         v.take, lambda rng: (rng.standard_normal(SHAPE), np.asarray([1, -1, 1])), {"axis": 1}
     ),
