@@ -10,13 +10,7 @@ import numpy as np
 
 from chainrules_numpy.broadcasting import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
-from chainrules_py.extend import (
-    Library,
-    number_homes,
-    register_array_type,
-    register_scalar_type,
-    stood_for,
-)
+from chainrules_py.extend import Library, number_homes, register_array_type, register_scalar_type
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Pulls with fewer calls, by the pulls of the rules; `adjoints` fills both when they are there."""
@@ -48,8 +42,6 @@ def finite(t: Any) -> bool:
 
 
 number_homes["numpy"] = np
-stood_for.update((np.ndarray, np.memmap, np.recarray))
-stood_for.update([cls for cls in np.sctypeDict.values() if issubclass(cls, np.number)])
 NUMPY = Library(
     np,
     memory=MEMORY,

@@ -17,7 +17,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
-from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
+from chainrules_py.values.arrays import Tracer, inside, number_home
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import on_registration, type_info
@@ -107,10 +107,6 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     return found | _of_arrays | tracer.array_members if type_info(payload).is_array else found
 
 
-_answered = property(operator.attrgetter("__dispatch_type__"))
-"""The class of a tracer, as `isinstance` asks for it."""
-
-
 class Classes(dict[type, Any]):
     """Table from the type of a value to its stand-in: a class of tracers, or a function.
 
@@ -134,13 +130,7 @@ class Classes(dict[type, Any]):
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
-            state: dict[str, Any] = {
-                "__slots__": (),
-                "__module__": self.base.__module__,
-                "payload_type": cls,
-            }
-            if payload in stood_for:
-                state["__class__"] = _answered
+            state = {"__slots__": (), "__module__": self.base.__module__, "payload_type": cls}
             made = type(
                 f"{self.base.__name__}[{payload.__name__}]",
                 (self.base,),

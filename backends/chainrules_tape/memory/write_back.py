@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import MutationError
-from chainrules_py.extend import describe, set_class, type_info
+from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary.views import store, written_through
 from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
@@ -50,13 +50,13 @@ class Outdated:
                 f"write would have changed, or a copy: write .copy() behind it where it is read"
             )
             raise MutationError(msg)
-        set_class(self, pending.fresh)
+        object.__setattr__(self, "__class__", pending.fresh)
         try:
             new = view.read_again()
             self._become(new)  # type: ignore[attr-defined]
             view.layout = min(getattr(new, "as_view", view.parent.as_view).layout, UNLIKE)
         except BaseException:
-            set_class(self, pending)
+            object.__setattr__(self, "__class__", pending)
             raise
 
     def __trace__(self, *operands: Any, **options: Any) -> Any:
@@ -83,12 +83,12 @@ def _outdate(x: Any) -> None:
     """Give a tracer the class of outdated ones of its kind, whose instances have the same slots."""
     cls: Any = type(x)
     try:
-        set_class(x, _outdated[cls])
+        x.__class__ = _outdated[cls]
     except KeyError:
         members: dict[str, Any] = {name: _state(name) for name in (*cls.state, "level")}
         members |= {"__slots__": (), "__module__": cls.__module__, "fresh": cls}
         made = type(f"Outdated{cls.__name__}", (Outdated, cls), members)
-        set_class(x, _outdated.setdefault(cls, made))
+        x.__class__ = _outdated.setdefault(cls, made)
 
 
 def _state(name: str) -> property:
