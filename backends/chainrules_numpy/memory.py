@@ -133,8 +133,17 @@ def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
     return len(rest) < 2 - isinstance(operands[0], (Tracer, np.ndarray))
 
 
+def _is_numpys(operands: tuple[Any, ...], keywords: Any) -> bool:
+    """Tell whether an array is NumPy's own: another library's is not converted."""
+    x = operands[0]
+    while isinstance(x, Tracer):
+        x = x.payload  # type: ignore[attr-defined]
+    return isinstance(x, np.ndarray)
+
+
 _always = lambda operands, keywords: True
 _if_copy = lambda operands, keywords: "copy" in keywords
-undecided |= dict.fromkeys((np.rot90, np.ix_, np.asfortranarray, np.ndarray.to_device), _always)
+undecided |= dict.fromkeys((np.rot90, np.ix_, np.ndarray.to_device), _always)
+undecided[np.asfortranarray] = _is_numpys
 undecided |= dict.fromkeys((np.meshgrid, np.astype, np.ndarray.astype), _if_copy)
 undecided |= {np.einsum: _has_one, np.conjugate: lambda operands, keywords: bool(keywords)}

@@ -5,6 +5,8 @@ The plants themselves, wrong ones and right ones, are in ``planted``, and are ju
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -81,7 +83,7 @@ def test_further_shapes_are_looked_at_on_demand():
     assert check_rule(f, X[0]).passed
     with pytest.raises(RuleCheckError, match="a leading axis") as caught:
         check_rule(f, X[0], thorough=True)
-    assert "float64[2,2,3]" in str(caught.value)
+    assert re.search(r"float64\[\d,\d,3\]", str(caught.value))
 
 
 def test_third_order_is_not_judged_at_a_kink():

@@ -111,6 +111,7 @@ def _check_no_nan(
         # Of an infinite derivative 0 times it makes NaN beside it, and in a complex number's part.
         spread = lost if case.raw.kind == "complex" else lost & np.isinf(images)
         beside = spread.any(axis=0, keepdims=True) | spread.any(axis=1, keepdims=True)
+        infinite = infinite and not case.few  # where no steps are taken for each element
         bad = bad & ~(lost | beside) | np.isinf(images) & ~lost & infinite
     if given_finite and np.any(bad):
         name = "NaN" if np.any(np.isnan(images[bad])) else "infinite"

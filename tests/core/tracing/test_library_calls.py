@@ -242,7 +242,7 @@ def test_values_are_shown(capsys):
 
 REFUSED = {
     "math.sin": (lambda x: math.sin(x[0]), r"np\.sin\(x\)"),
-    "math.hypot": (lambda x: math.hypot(x[0], x[1]), r"np\.sin\(x\)"),
+    "math.hypot": (lambda x: math.hypot(x[0], x[1]), r"np\.hypot"),
     "statistics": (lambda x: statistics.fmean(x), r"does not become"),
     "float": (lambda x: float(x[0]), "leave it as it is"),
     "complex": (lambda x: complex(x[0]), "leave it as it is"),
