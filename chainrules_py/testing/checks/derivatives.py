@@ -111,7 +111,6 @@ def _check_no_nan(
         # Of an infinite derivative 0 times it makes NaN beside it, and in a complex number's part.
         spread = lost if case.raw.kind == "complex" else lost & np.isinf(images)
         beside = spread.any(axis=0, keepdims=True) | spread.any(axis=1, keepdims=True)
-        infinite = infinite and not case.few  # where no steps are taken for each element
         bad = bad & ~(lost | beside) | np.isinf(images) & ~lost & infinite
     if given_finite and np.any(bad):
         name = "NaN" if np.any(np.isnan(images[bad])) else "infinite"
@@ -123,10 +122,14 @@ def _check_no_nan(
 def _vertical(case: Case, half: str, count: int) -> Any:
     """Tell where quotients grow without end, or there are none: there is no number to be found."""
     coordinates = np.flatnonzero(np.count_nonzero(case.u, axis=0) <= 1)
+    if len(case.steps) == 1:  # then every direction is that of the one number
+        coordinates = coordinates[:1]
+    rows = len(case.sizes if half == "push" else case.steps)
     if case.few or len(coordinates) != len(case.steps):
-        return np.zeros((len(case.sizes if half == "push" else case.steps), count), bool)
+        return np.zeros((rows, count), bool)
     found = np.stack([case.is_vertical(int(j)) for j in coordinates], axis=1)
-    return found if half == "push" else found.T
+    found = found if half == "push" else found.T
+    return np.broadcast_to(found, (rows, count)) if found.shape[1] == 1 else found
 
 
 def check_adjoint(case: Case) -> None:
