@@ -23,6 +23,7 @@ from chainrules_py.values.library import Memory
 from chainrules_py.values.type_info import type_info
 
 GuardMode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
+"""How closely arrays are watched; see `Guard`."""
 MODES: tuple[GuardMode, ...] = ("lock", "fingerprint", "full", "off")
 
 
@@ -219,7 +220,8 @@ def holders(entry: tuple[Any, ...]) -> int:
     return sys.getrefcount(x)
 
 
-ONLY_HERE = holders((object(),))  # which depends on how Python counts its own
+ONLY_HERE = holders((object(),))
+"""What `holders` counts of what nobody else has: it depends on how Python counts its own."""
 
 
 def _role(name: Any) -> str:
