@@ -81,6 +81,21 @@ def sine(partial: Callable[..., Any], **keywords: Any) -> Any:
     return f
 
 
+def slope(value: Any, partial: Any, **keywords: Any) -> Any:
+    """A function of one operand with a derivative of ``(y, x)``."""
+
+    @primitive
+    def f(x, /):
+        return value(x)
+
+    scalar_rule(f, partial, **keywords)
+    return f
+
+
+def one(x):
+    return x * 0.0 + 1.0
+
+
 def times(push: Any, pull: Any, second: Any = None) -> Any:
     """The product, with these for the halves of the first map, or of the second."""
 

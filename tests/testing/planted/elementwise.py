@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chainrules_py import Array, LinearMap, primitive, rule, scalar_rule
+from chainrules_py import Array, LinearMap, primitive, rule
 from chainrules_py import vocabulary as v
 from tests.testing.planted.build import (
     COMPLEX,
@@ -17,25 +17,12 @@ from tests.testing.planted.build import (
     Z,
     binary,
     halves,
+    one,
     pair,
     scaled,
     sine,
+    slope,
 )
-
-
-def slope(value: Any, partial: Any) -> Any:
-    """A function of one operand with a derivative of ``(y, x)``."""
-
-    @primitive
-    def f(x, /):
-        return value(x)
-
-    scalar_rule(f, partial)
-    return f
-
-
-def one(x):
-    return x * 0.0 + 1.0
 
 
 def power_of(partial: Any) -> Any:

@@ -6,35 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Array, LinearMap, linear_rule, primitive, rule, scalar_rule
+from chainrules_py import Array, LinearMap, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
-from tests.testing.planted.build import Right, halves, mean_rule, numpy_rule, sine
-
-SHAPE = (2, 3)
-
-
-def given(*operands: Any) -> Any:
-    """Take these operands, whatever the draw."""
-    return lambda rng: operands
-
-
-def normal(*shapes: tuple[int, ...]) -> Any:
-    return lambda rng: tuple([rng.standard_normal(s) for s in shapes])
+from tests.testing.planted.build import Right, halves, mean_rule, numpy_rule, sine, slope
+from tests.testing.planted.draws import SHAPE, given, normal
 
 
 def with_zero(rng: Any) -> Any:
     return (np.concatenate([[0.0], rng.standard_normal(4)]),)
-
-
-def slope(value: Any, partial: Any) -> Any:
-    """A function of one operand with a derivative of ``(y, x)``."""
-
-    @primitive
-    def f(x, /):
-        return value(x)
-
-    scalar_rule(f, partial)
-    return f
 
 
 def positive_part() -> Any:

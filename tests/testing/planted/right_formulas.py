@@ -10,6 +10,7 @@ import numpy as np
 from chainrules_py import NoTangent, Tangent, linear_rule, primitive, rrule
 from chainrules_py import vocabulary as v
 from tests.testing.planted.build import Right, binary, halves, numpy_pair, numpy_rule, pair
+from tests.testing.planted.draws import SHAPE, given, normal, positive
 from tests.testing.planted.formulas import (
     DEGREE,
     area,
@@ -28,32 +29,6 @@ from tests.testing.planted.structures import (
     newton_root,
     relaxed,
 )
-
-SHAPE = (2, 3)
-
-
-def given(*operands: Any) -> Any:
-    """Take these operands, whatever the draw."""
-    return lambda rng: operands
-
-
-def normal(*shapes: tuple[int, ...], scale: float = 1.0, shift: float = 0.0) -> Any:
-    """Draw arrays of these shapes."""
-    return lambda rng: tuple([scale * rng.standard_normal(s) + shift for s in shapes])
-
-
-def positive(*shapes: tuple[int, ...], scale: float = 1.0) -> Any:
-    """Draw positive arrays of these shapes."""
-    return lambda rng: tuple([scale * (0.5 + rng.random(s)) for s in shapes])
-
-
-def regular(*more: tuple[int, ...]) -> Any:
-    """Draw a matrix that is well conditioned, and arrays."""
-    return lambda rng: (
-        rng.standard_normal((3, 3)) + 4.0 * np.eye(3),
-        *[rng.standard_normal(s) for s in more],
-    )
-
 
 # ------------------------------------------------------------------------------------ formulas
 

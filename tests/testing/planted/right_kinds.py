@@ -35,25 +35,7 @@ from tests.testing.planted.build import (
     sine,
     times,
 )
-
-SHAPE = (2, 3)
-
-
-def given(*operands: Any) -> Any:
-    return lambda rng: operands
-
-
-def normal(*shapes: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """Draw arrays of these shapes and this dtype."""
-
-    return lambda rng: tuple([rng.standard_normal(s).astype(dtype) for s in shapes])
-
-
-def complex_normal(*shapes: tuple[int, ...], dtype: Any = np.complex128) -> Any:
-    return lambda rng: tuple(
-        [(rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype) for s in shapes]
-    )
-
+from tests.testing.planted.draws import SHAPE, complex_normal, given, normal
 
 right_sine = lambda: sine(lambda _y, x: v.cos(x))
 right_cube = lambda: cube(lambda _y, x: 3.0 * x * x)

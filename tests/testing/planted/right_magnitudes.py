@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Array, LinearMap, primitive, rule, scalar_rule
+from chainrules_py import Array, LinearMap, primitive, rule
 from chainrules_py import vocabulary as v
 from tests.testing.planted.build import (
     Right,
@@ -15,12 +15,13 @@ from tests.testing.planted.build import (
     cube,
     halves,
     numpy_rule,
+    one,
     scaled,
     sine,
+    slope,
     times,
 )
-
-SHAPE = (2, 3)
+from tests.testing.planted.draws import SHAPE
 
 
 def at(scale: float, *shapes: tuple[int, ...]) -> Any:
@@ -36,21 +37,6 @@ def positive(scale: float, *shapes: tuple[int, ...]) -> Any:
 def mixed(rng: Any) -> Any:
     """Draw six numbers over eighteen orders of magnitude."""
     return (rng.uniform(1.0, 2.0, 6) * np.asarray([1e-9, 1e-6, 1e-3, 1.0, 1e4, 1e9]),)
-
-
-def slope(value: Any, partial: Any, **keywords: Any) -> Any:
-    """A function of one operand with a derivative of ``(y, x)``."""
-
-    @primitive
-    def f(x, /):
-        return value(x)
-
-    scalar_rule(f, partial, **keywords)
-    return f
-
-
-def one(x):
-    return x * 0.0 + 1.0
 
 
 def root() -> Any:

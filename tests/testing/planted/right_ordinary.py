@@ -30,16 +30,7 @@ from tests.testing.planted.build import (
     two_outputs,
     with_pull_into,
 )
-
-
-def normal(*shapes: tuple[int, ...], shift: float = 0.0) -> Any:
-    """Draw arrays of these shapes."""
-    return lambda rng: tuple([rng.standard_normal(s) + shift for s in shapes])
-
-
-def complex_normal(*shapes: tuple[int, ...]) -> Any:
-    """Draw complex arrays of these shapes."""
-    return lambda rng: tuple([rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in shapes])
+from tests.testing.planted.draws import complex_normal, normal
 
 
 def outer_square() -> Any:
