@@ -17,7 +17,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.arrays": "Tracer beside lazy_array_type number_home number_homes",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.memory": (
-        "has_known_layout makers refuse_plain share_memory undecided viewers"
+        "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),
     "chainrules_py.values.pytree": "LEAF TreeDef exactly flatten map_leaves partition unflatten",
     "chainrules_py.values.structure": (

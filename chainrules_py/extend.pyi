@@ -320,6 +320,7 @@ from chainrules_py.values.library import (
 from chainrules_py.values.memory import (
     has_known_layout,
     makers,
+    overlap,
     refuse_plain,
     share_memory,
     undecided,
@@ -523,6 +524,7 @@ __all__ = [
     "number_homes",
     "opened",
     "outer_standard",
+    "overlap",
     "own",
     "own_all",
     "pad",

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Memory, Tracer, makers, undecided, viewers
+from chainrules_py import ignore_derivatives
+from chainrules_py.extend import Memory, makers, undecided, viewers
 
 SMALL = 1 << 15
 """Up to so many bytes are kept as they are; of more, sums of all of them."""
@@ -129,16 +130,13 @@ viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}
 
 def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
     """Tell whether an einsum is of one array: a part of it, or its axes in another order."""
-    rest = [x for x in operands[1:] if not isinstance(x, (list, tuple))]
-    return len(rest) < 2 - isinstance(operands[0], (Tracer, np.ndarray))
+    arrays = [x for x in operands if not isinstance(x, (str, list, tuple))]
+    return len(arrays) < 2
 
 
 def _is_numpys(operands: tuple[Any, ...], keywords: Any) -> bool:
     """Tell whether an array is NumPy's own: another library's is not converted."""
-    x = operands[0]
-    while isinstance(x, Tracer):
-        x = x.payload  # type: ignore[attr-defined]
-    return isinstance(x, np.ndarray)
+    return isinstance(ignore_derivatives(operands[0]), np.ndarray)
 
 
 _always = lambda operands, keywords: True

@@ -98,7 +98,7 @@ class Guard:
 
         A rule may keep arrays of its own, and write to them at its next call.
         """
-        waiting, seen = [y, *record[2:]], set[int]()
+        waiting, seen = [y, *record[2:]] if self.mode != "off" else [], set[int]()
         while waiting:
             x = waiting.pop()
             cls = type(x)

@@ -55,7 +55,7 @@ class ArrayLike(PythonProtocols):
     home: ClassVar[Any] = None
     array_members: ClassVar[dict[str, Any]] = {}
     payload: Any
-    view: Any
+    as_view: Any
     state: ClassVar[tuple[str, ...]]
 
     @property

@@ -29,6 +29,14 @@ def share_memory(x: Any, y: Any) -> bool:
     return memory is not None and type(y) is type(x) and memory.owner(x) is memory.owner(y)
 
 
+def overlap(x: Any, y: Any) -> bool:
+    """Tell whether two values have an element in common, as far as anybody can tell."""
+    memory = type_info(type(x)).memory
+    if memory is None or memory.overlap is None or type(y) is not type(x):
+        return share_memory(x, y)
+    return memory.overlap(x, y)
+
+
 def has_known_layout(x: Any) -> bool:
     """Tell whether a tracer's value lies in memory as the program's own array would.
 

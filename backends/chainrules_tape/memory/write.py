@@ -27,9 +27,9 @@ from chainrules_py.extend import (
     is_mutable_destination,
     kind_of,
     knows,
+    overlap,
     refuse_exchange,
     refuse_plain,
-    share_memory,
     type_info,
 )
 from chainrules_py.vocabulary.views import (
@@ -367,12 +367,10 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
         if view is None or not view.written:
             continue
         array, level = innermost(before), x.level
-        overlap = getattr(type_info(type(array)).memory, "overlap", None) or share_memory
 
         def is_it(y: Any) -> bool:
             inner = issubclass(type(y), Tracer) and y.level == level  # noqa: B023
-            plain = innermost(y)
-            return not inner and type(plain) is type(array) and overlap(plain, array)  # noqa: B023
+            return not inner and overlap(innermost(y), array)  # noqa: B023
 
         others = [y for k, y in enumerate(leaves) if k != i and is_it(y)]
         if others or knows(f, is_it):
