@@ -11,7 +11,6 @@ from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.grads import check_grads
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
 from chainrules_py.testing.report.summary import Outcome, Summary
 from chainrules_py.testing.run import check_module, run_samples
@@ -47,9 +46,11 @@ __all__ = [
 ]
 
 check_everywhere: Callable[..., Report]
+check_grads: Callable[..., Report]
 sample_tests: Callable[..., Callable[..., None]]
 _OUTSIDE = {
     "check_everywhere": "chainrules_everywhere",
+    "check_grads": "chainrules_everywhere.grads",
     "sample_tests": "chainrules_pytest.samples",
 }
 
