@@ -19,6 +19,7 @@ PLACES = {
     "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
+    "backends/chainrules_diagnosis": "tests/testing",
     "backends/chainrules_everywhere": "tests/testing",
     "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
@@ -332,6 +333,7 @@ ELSEWHERE = (
         "tests/engines/thin/test_thin.py",
         "thin exporters have one table",
     ),
+    ("backends/chainrules_diagnosis/*", "tests/testing/test_diagnosis.py", ROOM),
     ("backends/chainrules_everywhere/*", "tests/testing/test_everywhere.py", ROOM),
     ("backends/chainrules_pytest/*", "tests/testing/test_plugin.py", "it is the plugin"),
     # -------------------------------------------------------------------------------- the tape

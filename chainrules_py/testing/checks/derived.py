@@ -219,6 +219,17 @@ def _stacked(x: Any, count: int) -> Any:
     return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
 
 
+def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call]:
+    """List the calls that a call with a leading axis stacks: where one is wrong it is no axis."""
+    if name == "a leading axis":
+        stacks = [
+            np.ndim(x) > np.ndim(given) for x, given in zip(operands, case.operands, strict=True)
+        ]
+        for k in range(len(operands[stacks.index(True)])):
+            row = [x[k].copy() if s else x for x, s in zip(operands, stacks, strict=True)]
+            yield Call("another point", tuple(row), case.options)
+
+
 def _is_stack(case: Case, operands: tuple[Any, ...], count: int) -> bool:
     """Tell whether a call with a leading axis computes the calls without it."""
     y, shape = value_at(case, operands), getattr(case.y, "shape", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -78,16 +79,32 @@ def _judge_variant(
             if wrong.derivative and _is_that_of(case, varied):
                 raise WrongError(wrong.text, "state between calls", call=call) from wrong
             inner = (diagnose(varied)[0] if wrong.derivative else "") or wrong.pattern
-            if not name or inner == "NaN at a kink":
-                raise WrongError(wrong.text, inner, call=call) from wrong
-            shown = f" ({inner})" if inner else ""
-            raise WrongError(wrong.text, f"{name}{shown}", call=call) from wrong
+            raise WrongError(wrong.text, _called(name, inner), call=call) from wrong
         except Exception as error:
             if _says_nothing(case, varied, name, error):
                 return
             kind = type(error).__name__
             msg = f"the function takes this call, and its rule raises {kind}: {error}"
             raise WrongError(msg, f"{name} (raises {kind})".strip(), call=call) from error
+
+
+_ELSEWHERE = tuple(
+    f"wrong only for another {x}" for x in ("point", "shape", "length", "order", "sign")
+)
+"""Names that say where a mistake shows, and nothing of what it is."""
+
+
+def _called(name: str, inner: str) -> str:
+    """Say what is wrong, and at what call; first what says more about the mistake."""
+    if not name or inner == "NaN at a kink":
+        return inner
+    if not inner:
+        return name
+    if not name.startswith(_ELSEWHERE) or inner.startswith("wrong numbers"):
+        return f"{name} ({inner})"
+    # Where axes had one length by chance, a factor is seldom a mean.
+    inner = re.sub(r"\((mean|sum) instead of [^?]*\?\)", "(the length of another axis?)", inner)
+    return f"{inner} (at {name.removeprefix('wrong only for ')})"
 
 
 def _is_that_of(case: Case, varied: Case) -> bool:
@@ -161,7 +178,12 @@ def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
         few = not at_kinks and (
             case.inputs.size > _WHOLE or name.startswith(("another", "a leading"))
         )
-        _judge_variant(case, pattern, operands, options, few=few)
+        try:
+            _judge_variant(case, pattern, operands, options, few=few)
+        except WrongError:
+            for call in derived.row_calls(case, name, operands):
+                _judge_variant(case, f"wrong only for {call.name}", call.operands, options)
+            raise
     _tell_refused(case)
 
 

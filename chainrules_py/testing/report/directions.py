@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import join_halves, join_operands, name_ratio
 from chainrules_py.testing.data.case import Case, scale_of
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.smaller import smaller
-from chainrules_py.testing.report.patterns import diagnose, join_halves, join_operands, name_ratio
+from chainrules_py.testing.report.patterns import diagnose
 
 _DIRECTIONS = 3
 
@@ -62,7 +63,9 @@ def _name_here(case: Case) -> str:
                 halves["pull"][number] = _name_pull(case, u, w, product, part)
     wrong = {half: names for half, names in halves.items() if names and all(names.values())}
     active = sum(part.size > 0 for part in case.parts)
-    told = {half: join_operands(case, names, active) for half, names in wrong.items()}
+    told = {
+        half: join_operands(case.operand_names(), names, active) for half, names in wrong.items()
+    }
     count = case.has_push + case.has_pull
     return join_halves(told, count, both=count == 2) if told else ""
 

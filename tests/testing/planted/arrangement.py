@@ -193,13 +193,13 @@ WRONG: dict[str, Plant] = {
     "softmax with a sum over all": Plant(
         softmax_with(lambda t, y, axis: y * (t - np.sum(t * y))),
         (X,),
-        "wrong numbers",
+        "numbers where zeros belong",
     ),
     "softmax without its sum": Plant(
-        softmax_with(lambda t, y, axis: t * y * (1.0 - y)), (X,), "off the diagonal | zero in"
+        softmax_with(lambda t, y, axis: t * y * (1.0 - y)), (X,), "only the diagonal is kept"
     ),
     "rows standardised with a constant mean": Plant(
-        standardised(without_the_mean), (X,), "wrong numbers"
+        standardised(without_the_mean), (X,), "mean not subtracted, along axis 1"
     ),
     "joined arrays parted at the other length": Plant(
         numpy_pair(joined, lambda t, x, y: t[: len(y)], lambda t, x, y: t[len(y) :]),
@@ -210,12 +210,12 @@ WRONG: dict[str, Plant] = {
     "tiles taken for repeats": Plant(
         numpy_rule(tiled, lambda t, x: t.reshape(-1, 2).sum(axis=-1)),
         (VECTOR,),
-        "wrong numbers",
+        "the right numbers in the wrong places",
     ),
     "periodic boundary forgotten": Plant(
         numpy_rule(periodic_laplacian, lambda t, x: open_laplacian(t)),
         (FIVE,),
-        "zero in 2 of",
+        "zero at both ends",
     ),
     "ends of a moving average": Plant(
         numpy_rule(smooth, smooth_again), (FIVE,), "transpose forgotten | transposed"
@@ -241,11 +241,11 @@ WRONG: dict[str, Plant] = {
         cites="pytorch/pytorch#80204",
     ),
     "ends of the trapezoids": Plant(
-        numpy_rule(trapezoid, lambda t, x: t * np.ones(x.shape)), (FIVE,), "factor 2 in 2 of 5"
+        numpy_rule(trapezoid, lambda t, x: t * np.ones(x.shape)), (FIVE,), "factor 2 at both ends"
     ),
     "differences, off by one": Plant(numpy_rule(np.diff, differenced), (FIVE,), "zero in 4 of 8"),
     "inner elements alone": Plant(
-        numpy_rule(lambda x: 1.0 * x, inner_alone), (FIVE,), "zero in 2 of 5"
+        numpy_rule(lambda x: 1.0 * x, inner_alone), (FIVE,), "zero at both ends"
     ),
     "outer product, the other way round": Plant(
         numpy_pair(outer, lambda t, a, b: t.T @ b, lambda t, a, b: t.T @ a),

@@ -142,13 +142,13 @@ WRONG: dict[str, Plant] = {
     "logit with a sign": Plant(
         slope(lambda x: v.log(x / (1.0 - x)), lambda x: 1.0 / (x * (1.0 + x))),
         (logistic(X),),
-        "wrong numbers",
+        "factor (1 - x)/(1 + x)",
     ),
     "bell without its inner derivative": Plant(
-        slope(lambda x: v.exp(-0.5 * x * x), lambda x: v.exp(-0.5 * x * x)), (X,), "wrong numbers"
+        slope(lambda x: v.exp(-0.5 * x * x), lambda x: v.exp(-0.5 * x * x)), (X,), "factor -1/x"
     ),
     "logarithm of a modulus": Plant(
-        slope(lambda x: v.log(v.abs(x)), lambda x: 1.0 / v.abs(x)), (X,), "wrong sign in"
+        slope(lambda x: v.log(v.abs(x)), lambda x: 1.0 / v.abs(x)), (X,), "factor sign(x)"
     ),
     "cube root of negative numbers": Plant(
         numpy_rule(np.cbrt, lambda t, x: t * x ** (-2 / 3) / 3), (POSITIVE,), "NaN"
@@ -181,7 +181,7 @@ WRONG: dict[str, Plant] = {
         "NaN | wrong only at a zero",
     ),
     "entropy of a probability": Plant(
-        slope(entropy, lambda p: -v.log(p)), (POSITIVE,), "wrong numbers"
+        slope(entropy, lambda p: -v.log(p)), (POSITIVE,), "off by the constant 1"
     ),
     "lower limit of an integral": Plant(
         pair(area, lambda _y, a, b: a * a, lambda _y, a, b: b * b),
@@ -209,7 +209,7 @@ WRONG: dict[str, Plant] = {
     "remainder of negative numbers": Plant(
         numpy_pair(np.fmod, lambda t, a, b: t + 0.0, lambda t, a, b: -t * np.floor(a / b)),
         (POSITIVE + 3.0, POSITIVE),
-        "wrong only for",
+        "off by the constant 1 for argument 2",
     ),
     "only numbers": Plant(
         halves(lambda x: x * v.sum(x), lambda t, x: 2.0 * x * t, lambda t, x: 2.0 * x * t),

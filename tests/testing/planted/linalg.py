@@ -317,7 +317,7 @@ WRONG: dict[str, Plant] = {
     "eigenvalues of one triangle": Plant(
         numpy_rule(np.linalg.eigvalsh, as_if_symmetric),
         (SYMMETRIC,),
-        "wrong numbers",
+        "operand's cotangent is symmetrised",
         cites="jax-ml/jax#12795",
     ),
 }

@@ -100,7 +100,7 @@ WRONG: dict[str, Plant] = {
     "solution for symmetric matrices": Plant(
         solved(by_the_same_matrix, lambda t, a, b: np.linalg.solve(a, t)),
         (SYMMETRIC, VECTOR),
-        "wrong only for another point",
+        "transposed (at another point)",
     ),
     "complex solution, transposed": Plant(
         solved(
@@ -123,7 +123,7 @@ WRONG: dict[str, Plant] = {
     "form of a symmetric matrix": Plant(
         numpy_pair(form, lambda t, x, a: 2.0 * t * a @ x, lambda t, x, a: t * np.outer(x, x)),
         (VECTOR, SYMMETRIC),
-        "wrong only for another point",
+        "right only for a symmetric b",
     ),
     "Frobenius norm, not divided": Plant(
         numpy_rule(np.linalg.norm, lambda t, a: t * a), (SQUARE,), "factor"
@@ -136,7 +136,7 @@ WRONG: dict[str, Plant] = {
     "exponential of matrices that commute": Plant(
         numpy_rule(exponential, lambda t, a: exponential(a).T @ t),
         (SQUARE,),
-        "wrong numbers",
+        "right only where x is a multiple of the identity",
         cites="JuliaDiff/ChainRules.jl#595",
     ),
     "pseudo-inverse of oblong matrices": Plant(
@@ -157,7 +157,7 @@ WRONG: dict[str, Plant] = {
     "covariance of the columns": Plant(
         numpy_rule(covariance, lambda t, x: 2.0 * (x - x.mean(axis=0)) @ t / len(x)),
         (TALL,),
-        "wrong numbers",
+        "cotangent of the result is not symmetrised",
     ),
     "inner product without a conjugate": Plant(
         numpy_pair(np.vdot, lambda t, a, b: t * b, lambda t, a, b: t * a),

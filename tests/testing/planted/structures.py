@@ -274,7 +274,7 @@ WRONG: dict[str, Plant] = {
         "factor 2",
     ),
     "fixed point without its own derivative": Plant(
-        halves(relaxed, lambda t, x: 1.0 * t, lambda t, x: 1.0 * t), (X,), "wrong numbers"
+        halves(relaxed, lambda t, x: 1.0 * t, lambda t, x: 1.0 * t), (X,), "does not change with x"
     ),
     "second derivative of a value that is kept": Plant(
         halves(v.tanh, lambda t, x: t * tanh_slope(x), lambda t, x: t * tanh_slope(x)),

@@ -1,0 +1,164 @@
+"""Names of mistakes, of matrices alone: each hypothesis of the grammar, and what is no name."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainrules_diagnosis import Evidence, Place, name_jacobian, name_ratio
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(0.5, 2.0, 4)
+Y = RNG.uniform(0.5, 2.0, 4)
+FULL = RNG.standard_normal((4, 4))
+ONE_COLUMN = np.outer([2, 3, 5, 1], [0, 0, 1, 0])
+SQUARE = RNG.standard_normal((4, 9))
+
+
+@dataclasses.dataclass
+class Array:
+    """The numbers of an array."""
+
+    x: Any
+    fields: dict[Any, Any] = dataclasses.field(default_factory=dict)
+    is_leaf: bool = True
+    kind: str = "real"
+
+    @property
+    def shape(self):
+        return self.x.shape
+
+    @property
+    def size(self):
+        return self.x.size
+
+    def labels(self):
+        return [f"[{i}]" for i in range(self.size)]
+
+
+def named(have, want, x=X, y=Y, others=(), **options):
+    """Name a difference at one point; ``others`` are further operands, which are right."""
+    place = Place([Array(x), *map(Array, others)], Array(y), ["x", "z"][: 1 + len(others)], options)
+    room = np.zeros((len(want), sum(o.size for o in others)))
+    have, want = np.hstack([have, room]), np.hstack([want, room])
+    return name_jacobian([Evidence(have, want, 1e-9 * np.ones(want.shape), place)])
+
+
+def swapped(m):
+    return np.swapaxes(m.reshape(4, 3, 3), 1, 2).reshape(4, 9)
+
+
+SQUARES = {"x": np.zeros((3, 3)), "y": np.zeros(4)}
+GRID = {"x": np.zeros((2, 2)), "y": np.zeros((2, 2))}
+
+
+@pytest.mark.parametrize(
+    "change, says, where",
+    [
+        (lambda w: np.nan * w, "NaN", {}),
+        (lambda w: 0.0 * w, "zero", {}),
+        (lambda w: 2.0 * w, "factor 2", {}),
+        (lambda w: -w, "wrong sign", {}),
+        (lambda w: np.pi * w, "factor pi", {}),
+        (lambda w: w / 4, "factor 1/4 (mean instead of sum?)", {}),
+        (lambda w: (w * (1 + 1e-7)).astype(np.float32), "float32 result", {}),
+        (lambda w: w.T, "transposed", {}),
+        (lambda w: -w.T, "transposed, wrong sign", {}),
+        (lambda w: np.diag(np.diag(w)), "only the diagonal is kept", {}),
+        (lambda w: w - w.mean(axis=1, keepdims=True), "mean subtracted, along axis 0", {}),
+        (lambda w: w[:, ::-1], "elements in reverse order", {}),
+        (lambda w: np.roll(w, 1, axis=1), "off by one along axis 0", {}),
+        (lambda w: w[:, [1, 0, 3, 2]], "the right numbers in the wrong places", {}),
+        (lambda w: w * X, "factor x", {}),
+        (lambda w: w / Y[:, None], "factor 1/y", {}),
+        (lambda w: 2.0 * w * X / Y[:, None], "factor 2 x/y", {}),
+        (lambda w: w * (1 + X**2) / (1 - X**2), "factor (1 + x**2)/(1 - x**2)", {}),
+        (lambda w: w / np.linalg.norm(X), "factor 1/norm(x)", {}),
+        (lambda w: w + 0.5, "off by the constant 1/2", {}),
+        (lambda w: w - 1.0 / X, "off by the term -1/x", {}),
+        (lambda w: w + np.outer([1, 2, 3, 5], [1, -2, 2, 3]), "a term of rank one", {}),
+        (
+            lambda w: w + [[0, 0, k, 0] for k in (2, 3, 5, 1)],
+            "one element of 4 ([2] of the operand)",
+            {},
+        ),
+        (swapped, "transposed", SQUARES),
+        (lambda w: w + swapped(w), "cotangent is symmetrised", SQUARES),
+        (lambda w: w * np.tri(3).ravel(), "only the lower triangle", SQUARES),
+        (lambda w: w.reshape(2, 2, 2, 2)[::-1, :, ::-1].reshape(4, 4), "in operand and", GRID),
+        (lambda w: w.reshape(2, 2, 2, 2).transpose(1, 2, 3, 0).reshape(4, 4), "another ord", GRID),
+    ],
+)
+def test_mistake_is_named(change, says, where):
+    want = SQUARE if where is SQUARES else FULL
+    assert says in named(change(want), want, **where)
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (lambda w: w + np.eye(4, k=1), "numbers where zeros belong"),
+        (lambda w: w * np.where(X > 1.2, 3.0, 1.0), "factor 3 where x >= "),
+        (lambda w: w * [2, 1, 1, 2], "factor 2 at both ends of x (2 of 4 entries)"),
+        (lambda w: np.where(np.diag(X > 1.2), 0.0, w), "zero where x >= "),
+        (lambda w: w + np.diag(np.log(X)), "off by the term log(x)"),
+    ],
+)
+def test_places_are_named(change, says):
+    want = np.diag(np.cos(X))
+    assert says in named(change(want), want)
+
+
+def test_what_is_broadcast_along_another_axis():
+    weights = RNG.uniform(0.5, 2.0, (3, 3))
+    right = np.einsum("ij,ki->kij", weights, np.eye(3)).reshape(3, 9)
+    wrong = np.einsum("ij,kj->kij", weights, np.eye(3)).reshape(3, 9)
+    assert "spread along another axis" in named(wrong, right, np.zeros((3, 3)), np.zeros(3))
+
+
+def test_other_operands_and_options_are_at_hand():
+    assert named(FULL * X / 0.7, FULL, delta=0.7) == "factor x/delta"
+    z = np.asarray([0.3137])
+    assert "factor (1 + z)" in named(1.3137 * FULL, FULL, others=[z])
+
+
+def test_what_holds_at_one_point_alone_is_no_name():
+    """21/20 is 1 + r where r is 1/20: a point beside it tells."""
+
+    def at(r):
+        place = Place([Array(np.asarray([r]))], Array(Y), ["r"])
+        want = FULL[:, :1]
+        return Evidence((1.0 + r) * want, want, 1e-9 * np.ones(want.shape), place)
+
+    assert name_jacobian([at(0.05)]) == "factor 21/20"
+    assert name_jacobian([at(0.05), at(0.07)]) == "factor (1 + r)"
+
+
+def test_what_is_right_elsewhere_was_mistaken():
+    """A slope of x (1 - x) where that of the result was meant."""
+
+    def at(changed, _options=None):
+        x = np.asarray(changed.get(0, X))
+        y = 1.0 / (1.0 + np.exp(-x))
+        place = Place([Array(x)], Array(y), ["x"])
+        have, want = np.diag(x * (1.0 - x)), np.diag(y * (1.0 - y))
+        return Evidence(have, want, 1e-9 * np.ones(want.shape), place, at)
+
+    assert name_jacobian([at({})]) == "x where y was meant"
+
+
+def test_nothing_is_named_where_it_is_not_sure():
+    assert named(FULL, FULL) == ""
+    assert named(FULL + RNG.standard_normal((4, 4)), FULL) == "wrong numbers"
+    assert name_ratio(FULL + 1.0, FULL, single=False) == ""
+
+
+def test_operands_that_are_exchanged():
+    place = Place([Array(X), Array(Y)], Array(Y), ["a", "b"])
+    a, b = FULL, RNG.standard_normal((4, 4))
+    allowed = 1e-9 * np.ones((4, 8))
+    evidence = Evidence(np.hstack([b, a]), np.hstack([a, b]), allowed, place)
+    assert name_jacobian([evidence]) == "swapped operands a and b"
