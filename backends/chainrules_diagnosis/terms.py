@@ -254,7 +254,7 @@ def _powers(b: Block) -> list[_Power]:
         for text, expression in _EXPRESSIONS:
             changed = expression(values)
             for power in (1.0, -1.0, 2.0, -2.0, 0.5, -0.5):
-                cost = 2.5 + abs(power)
+                cost = (0.5 if expression is np.sign else 2.5) + abs(power)
                 found.append(_Power(number, text.format(name), power, _power(changed, power), cost))
     return found
 
