@@ -14,7 +14,9 @@ from typing import Any
 _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe",
     "chainrules_py.config": "Capability",
-    "chainrules_py.values.arrays": "Tracer beside lazy_array_type number_home number_homes",
+    "chainrules_py.values.arrays": (
+        "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
+    ),
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"

@@ -312,6 +312,8 @@ from chainrules_py.values.arrays import (
     lazy_array_type,
     number_home,
     number_homes,
+    set_class,
+    stood_for,
 )
 from chainrules_py.values.library import (
     Library,
@@ -564,6 +566,7 @@ __all__ = [
     "see",
     "see_all",
     "see_roots",
+    "set_class",
     "share_memory",
     "shares_a_run",
     "solve_triangular_standard",
@@ -574,6 +577,7 @@ __all__ = [
     "stated",
     "static_types",
     "statistics_composites",
+    "stood_for",
     "structure_of",
     "type_info",
     "unbind",

@@ -10,7 +10,13 @@ import numpy as np
 
 from chainrules_numpy.broadcasting import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
-from chainrules_py.extend import Library, number_homes, register_array_type, register_scalar_type
+from chainrules_py.extend import (
+    Library,
+    number_homes,
+    register_array_type,
+    register_scalar_type,
+    stood_for,
+)
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Pulls with fewer calls, by the pulls of the rules; `adjoints` fills both when they are there."""
@@ -42,6 +48,8 @@ def finite(t: Any) -> bool:
 
 
 number_homes["numpy"] = np
+stood_for.update((np.ndarray, np.memmap, np.recarray))
+stood_for.update([cls for cls in np.sctypeDict.values() if issubclass(cls, np.number)])
 NUMPY = Library(
     np,
     memory=MEMORY,

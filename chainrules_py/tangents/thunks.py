@@ -71,6 +71,6 @@ def unthunk(t: Any) -> Any:
     >>> unthunk(Thunk(lambda: 2.0)), unthunk(3.0)
     (2.0, 3.0)
     """
-    while isinstance(t, Thunk):
+    while issubclass(type(t), Thunk):
         t = t()
     return t

@@ -19,6 +19,24 @@ from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
 
+class _Text(str):
+    """Text of a value that is being differentiated, of which no number is made."""
+
+    __slots__ = ()
+
+    def __float__(self) -> Any:
+        msg = (
+            f"the text {str(self)!r} of a value that is being differentiated does not become a "
+            f"number: its derivative would be lost; use the value, or x.value, which is a constant"
+        )
+        raise TracerError(msg)
+
+    __int__: Any = __float__
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
 class PythonProtocols(Tracer):
     """The protocols of Python's own numbers and containers, of a tracer."""
 
@@ -55,10 +73,10 @@ class PythonProtocols(Tracer):
         return bool(self.payload)
 
     def __format__(self, spec: str) -> str:
-        return format(ignore_derivatives(self), spec)
+        return _Text(format(ignore_derivatives(self), spec))
 
     def __str__(self) -> str:
-        return str(ignore_derivatives(self))
+        return _Text(ignore_derivatives(self))
 
     # -- what is traced
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
-from chainrules_py.primitives.plugins import see
+from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
-from chainrules_py.values.arrays import Tracer, inside, number_home
+from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import on_registration, type_info
@@ -107,6 +107,35 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     return found | _of_arrays | tracer.array_members if type_info(payload).is_array else found
 
 
+_DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "xarray")
+"""Libraries that keep any array that has NumPy's protocols, and make one of NumPy's of no other."""
+
+
+class _Askers(dict[str, bool | None]):
+    """By the name of a module: whether it sees tracers as such; None for who asks for another.
+
+    A library that chooses by types what is done leaves to a tracer what it would take from an
+    array: so NumPy's arithmetic stays with the one that is differentiated.
+    """
+
+    def __missing__(self, module: str) -> bool | None:
+        root = module.partition(".")[0]
+        sees: bool | None = root in _DUCKS or root in dict(announced(BACKENDS)).keys() - {"numpy"}
+        self[module] = sees = None if root in ("abc", "functools", "typing") else sees
+        return sees
+
+
+_askers = _Askers()
+
+
+def _answer(x: Any) -> type:
+    """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
+    frame: Any = sys._getframe(1)
+    while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
+        frame = frame.f_back
+    return type(x) if sees else x.__dispatch_type__
+
+
 class Classes(dict[type, Any]):
     """Table from the type of a value to its stand-in: a class of tracers, or a function.
 
@@ -130,7 +159,13 @@ class Classes(dict[type, Any]):
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
-            state = {"__slots__": (), "__module__": self.base.__module__, "payload_type": cls}
+            state: dict[str, Any] = {
+                "__slots__": (),
+                "__module__": self.base.__module__,
+                "payload_type": cls,
+            }
+            if payload in stood_for:
+                state["__class__"] = property(_answer)
             made = type(
                 f"{self.base.__name__}[{payload.__name__}]",
                 (self.base,),

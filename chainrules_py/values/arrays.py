@@ -96,6 +96,11 @@ class Tracer:
         return None
 
 
+stood_for: set[type] = {int, float, complex}
+"""Types that tracers answer for where a program asks `isinstance`: of payloads of exactly these."""
+set_class: Callable[[Any, type], None] = object.__dict__["__class__"].__set__
+"""Changes the class of an object, whatever it answers for."""
+
 number_homes: dict[str, Any] = {}
 """Namespaces of scalars, by the root module whose functions turn Python's numbers into them.
 

@@ -279,6 +279,6 @@ _flat: Final = [_flat_tuple(n) for n in range(16)]
 
 def exactly(x: Any) -> Any:
     """Make a key equal for the same value of the same type: not 1 and True, nor 0.0 and -0.0."""
-    if isinstance(x, (float, complex)):
+    if issubclass(type(x), (float, complex)):
         return type(x), repr(x)
     return type(x), tuple(map(exactly, x)) if type(x) is tuple else x

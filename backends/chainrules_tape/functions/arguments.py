@@ -198,7 +198,7 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 def _check_no_numbers(x: Any) -> None:
     """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
     objects = getattr(getattr(x, "dtype", None), "kind", None) == "O"
-    numbers = isinstance(x, Number) and not isinstance(x, int)  # Fraction, Decimal
+    numbers = issubclass(type(x), Number) and not isinstance(x, int)  # Fraction, Decimal
     inside = isinstance(x, (set, frozenset)) and any([isinstance(e, (float, complex)) for e in x])
     if objects or numbers or inside:
         msg = (

@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     overlap,
     refuse_exchange,
     refuse_plain,
+    set_class,
     type_info,
 )
 from chainrules_py.vocabulary.views import (
@@ -249,7 +250,7 @@ class Writable(ArrayLike):
         """Take over the value, and all that is known of it, of another tracer or a plain array."""
         if not isinstance(z, ArrayLike) or z.level != self.level:
             z = self._constant(z)
-        object.__setattr__(self, "__class__", type(z))
+        set_class(self, type(z))
         for name in self.state:
             setattr(self, name, getattr(z, name))
 
@@ -261,7 +262,9 @@ class Writable(ArrayLike):
         rest = {name: value for name, value in keywords.items() if name != "out"}
         if not isinstance(target, ArrayLike):
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
-        z = ufunc(*operands, **rest)
+        # Of the target, and so of no concern to the value; NumPy's own ``var`` says both.
+        how = {name: value for name, value in rest.items() if name not in ("subok", "casting")}
+        z = ufunc(*operands, **how)
         plain = [innermost(x) for x in operands]
         assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
         return target

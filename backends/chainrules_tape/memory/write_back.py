@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import MutationError
-from chainrules_py.extend import describe, type_info
+from chainrules_py.extend import describe, set_class, type_info
 from chainrules_py.vocabulary.views import store, written_through
 from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
@@ -18,7 +18,7 @@ from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holde
 
 def current(x: Any) -> Any:
     """Return a tracer, read again if it is outdated."""
-    if isinstance(x, Outdated):
+    if issubclass(type(x), Outdated):
         x._read_again()
     return x
 
@@ -50,13 +50,13 @@ class Outdated:
                 f"write would have changed, or a copy: write .copy() behind it where it is read"
             )
             raise MutationError(msg)
-        object.__setattr__(self, "__class__", pending.fresh)
+        set_class(self, pending.fresh)
         try:
             new = view.read_again()
             self._become(new)  # type: ignore[attr-defined]
             view.layout = min(getattr(new, "as_view", view.parent.as_view).layout, UNLIKE)
         except BaseException:
-            object.__setattr__(self, "__class__", pending)
+            set_class(self, pending)
             raise
 
     def __trace__(self, *operands: Any, **options: Any) -> Any:
@@ -83,12 +83,12 @@ def _outdate(x: Any) -> None:
     """Give a tracer the class of outdated ones of its kind, whose instances have the same slots."""
     cls: Any = type(x)
     try:
-        x.__class__ = _outdated[cls]
+        set_class(x, _outdated[cls])
     except KeyError:
         members: dict[str, Any] = {name: _state(name) for name in (*cls.state, "level")}
         members |= {"__slots__": (), "__module__": cls.__module__, "fresh": cls}
         made = type(f"Outdated{cls.__name__}", (Outdated, cls), members)
-        x.__class__ = _outdated.setdefault(cls, made)
+        set_class(x, _outdated.setdefault(cls, made))
 
 
 def _state(name: str) -> property:

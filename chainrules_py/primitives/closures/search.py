@@ -59,7 +59,7 @@ class Search:
             if self.is_captured(x):
                 self.found.append(x)
                 continue
-            found = [y for y in (*held(x), *self._named(x)) if not isinstance(y, _LEAVES)]
+            found = [y for y in (*held(x), *self._named(x)) if not issubclass(type(y), _LEAVES)]
             for y in found:
                 self.holders.setdefault(id(y), []).append(id(x))
             waiting.extend(reversed(found))  # so that values are found in the order of reading

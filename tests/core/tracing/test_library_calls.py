@@ -235,7 +235,7 @@ def test_values_are_shown(capsys):
         run(x)
         assert seen == plain
         assert capsys.readouterr().out == f"{x[0]} {x}\n"
-    assert grad(lambda x: x * float(f"{x:.1f}"))(0.26) == 0.3
+    assert grad(lambda x: x * float(f"{x.value:.1f}"))(0.26) == 0.3
 
 
 # -------------------------------------------------------------------------- what cannot be seen

@@ -610,3 +610,9 @@ def test_a_variable_that_was_written_to_is_what_it_is_now():
         late = np.sum(a * a)
     assert tape.grad(late, a) == pytest.approx(4 * LINE)  # at the value that it has, 2 LINE
     assert tape.grad(late, b) is ZeroTangent()
+
+
+def test_what_numpy_writes_into_on_its_way_may_be_traced():
+    x, m = np.array([[1.0, 2.0], [4.0, 7.0]]), np.array([[0.5, 1.0]])
+    bar = grad(lambda m: np.sum(x.var(axis=0, mean=m)))(m)
+    assert np.allclose(bar, -2 * np.mean(x - m, axis=0))

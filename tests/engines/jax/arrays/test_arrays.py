@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 
 import jax
@@ -32,6 +33,13 @@ X = np.array([0.4, 1.1, -0.7])
 
 
 # ------------------------------------------------------------------------------------ by hand
+
+
+@pytest.mark.parametrize("word", [operator.mul, operator.sub, operator.matmul])
+def test_jaxs_operators_leave_what_is_traced_alone(word):
+    """It answers as an array of NumPy's to a program, which JAX would then compute with."""
+    bar = chainrules_tape.grad(lambda x: np.sum(word(jnp.ones(3), x)))(X)
+    assert bar.tolist() == chainrules_tape.grad(lambda x: np.sum(word(np.ones(3), x)))(X).tolist()
 
 
 @pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
