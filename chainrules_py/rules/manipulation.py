@@ -15,7 +15,7 @@ from chainrules_py.rules.support.leading import (
     tiled,
 )
 from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.space import kind_of, known_space
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.vocabulary import (
     arange_like,
@@ -139,6 +139,7 @@ def astype_rule(x, *, dtype):
     """Convert linearly; a conversion of real numbers to integers is constant but for jumps."""
     y = astype(x, dtype=dtype)
     if kind_of(y) not in ("real", "complex"):
+        known_space(y)  # which refuses texts and objects
         same = kind_of(x) == kind_of(y)  # whole numbers to whole numbers, which are as they were
         return y, (identity if same else ZeroTangent(),)
     push = lambda x_dot, dtype: astype(x_dot, dtype=dtype)

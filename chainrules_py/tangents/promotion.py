@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NoReturn
+from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.space import default_dtype, dtype_kind, kind_of
+from chainrules_py.tangents.space import default_dtype, dtype_kind, kind_of, refuse_numbers
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -57,24 +56,15 @@ def real_numbers(x: Any, like: Any = None) -> Any:
     return x if wide is None else astype(x, dtype=wide)
 
 
-def refuse_numbers(x: Any) -> NoReturn:
-    """Raise for an array of numbers that nothing is known of, where they are computed with."""
-    msg = (
-        f"{describe(x)} is computed with, and holds numbers that no derivative is known in: give "
-        f"an array of a floating type, as np.asarray(x, float)"
-    )
-    raise NotDifferentiableError(msg)
-
-
 class Whole(dict[Any, bool]):
-    """Whether numbers of a dtype are whole, booleans among them; for arrays of one class."""
+    """Whether numbers of a dtype are no real ones: whole, truths, objects; for one array class."""
 
     def __init__(self, like: type) -> None:
         self.like = like
         see(None, (like,))
 
     def __missing__(self, dtype: Any) -> bool:
-        found = self[dtype] = dtype_kind(dtype, self.like) in ("int", "bool")
+        found = self[dtype] = dtype_kind(dtype, self.like) not in ("real", "complex")
         return found
 
 

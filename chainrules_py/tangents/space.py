@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 from functools import cache
-from typing import Any, final
+from typing import Any, NoReturn, final
 
-from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
@@ -281,9 +281,9 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     """
     if isinstance(t, AbstractTangent):
         return t
-    onto = space(onto)
+    y, onto = onto, space(onto)
     if type(onto) is not Space:
-        return onto if is_zero(onto) else t
+        return known_space(y) if is_zero(onto) else t
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):
@@ -333,6 +333,21 @@ def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
         and onto.kind != "int"
     )
     return x_bar if fits else project(x_bar, onto, batch=batch)
+
+
+def known_space(y: Any) -> Any:
+    """Return the tangent space of a value; raise for objects and texts, which are no constants."""
+    of = space(y)
+    return refuse_numbers(y) if is_zero(of) and kind_of(y) == "other" else of
+
+
+def refuse_numbers(x: Any) -> NoReturn:
+    """Raise for an array of numbers that nothing is known of, where they are computed with."""
+    msg = (
+        f"{describe(x)} is computed with, and holds numbers that no derivative is known in: give "
+        f"an array of a floating type, as np.asarray(x, float)"
+    )
+    raise NotDifferentiableError(msg)
 
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:

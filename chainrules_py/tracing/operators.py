@@ -119,9 +119,10 @@ class _Askers(dict[str, bool | None]):
     """
 
     def __missing__(self, module: str) -> bool | None:
-        root = module.partition(".")[0]
-        sees: bool | None = root in _DUCKS or root in dict(announced(BACKENDS)).keys() - {"numpy"}
-        self[module] = sees = None if root in ("abc", "functools", "typing") else sees
+        library = module.partition(".")[0]
+        named = {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
+        sees = None if library in ("abc", "functools", "typing") else library in named
+        self[module] = sees
         return sees
 
 

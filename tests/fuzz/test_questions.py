@@ -1,6 +1,7 @@
 """Programs that ask for types take the branch that they take by themselves."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ PROGRAMS = ("__main__", "numpy.linalg", "sklearn.base", "chainrules_py.rules.lin
 def test_a_library_with_a_dispatch_of_its_own_sees_what_is_traced(x):
     """Else JAX and Dask would take what they do not know for an array of NumPy's."""
     code, answers = "def is_one(x, classes): return isinstance(x, classes)", {}
+    places: dict[str, dict[str, Any]] = {name: {"__name__": name} for name in LIBRARIES + PROGRAMS}
 
     def program(x):
         for module, place in places.items():
@@ -41,7 +43,6 @@ def test_a_library_with_a_dispatch_of_its_own_sees_what_is_traced(x):
                 answers[module, classes] = place["is_one"](x, classes)
         return x
 
-    places = {name: {"__name__": name} for name in (*LIBRARIES, *PROGRAMS)}
     for place in places.values():
         exec(code, place)
     vjp(program, x)

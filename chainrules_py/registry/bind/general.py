@@ -14,7 +14,15 @@ from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.promotion import Whole, real_numbers
-from chainrules_py.tangents.space import StructureSpace, fit, mirrored, project, space, spread_all
+from chainrules_py.tangents.space import (
+    StructureSpace,
+    fit,
+    known_space,
+    mirrored,
+    project,
+    space,
+    spread_all,
+)
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import fuser_of, type_info
@@ -136,7 +144,7 @@ class GeneralRecipe(_Written):
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            return y, (push, links, space(y), *[keep(maps[i]) for i in active])
+            return y, (push, links, known_space(y), *[keep(maps[i]) for i in active])
 
         return Bound(request, run)
 
@@ -171,7 +179,7 @@ class GeneralRecipe(_Written):
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            return y, (push, pull, space(y), *[keep(maps[i], xs[i]) for i in active])
+            return y, (push, pull, known_space(y), *[keep(maps[i], xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
 

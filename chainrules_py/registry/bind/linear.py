@@ -9,8 +9,16 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.promotion import real_numbers, refuse_numbers
-from chainrules_py.tangents.space import Space, fit, kind_of, space, spread_all
+from chainrules_py.tangents.promotion import real_numbers
+from chainrules_py.tangents.space import (
+    Space,
+    fit,
+    kind_of,
+    known_space,
+    refuse_numbers,
+    space,
+    spread_all,
+)
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -117,7 +125,7 @@ class LinearRecipe(Recipe):
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y = primal(*xs, **options)
             kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
-            return y, (push, links, options, space(y), *kept)
+            return y, (push, links, options, known_space(y), *kept)
 
         return Bound(request, run)
 
@@ -275,8 +283,9 @@ class BilinearRecipe(Recipe):
         )
 
         def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
+            spaces = known_space(a), known_space(b)  # before NumPy computes with what is in them
             y = primal(a, b, **options)
-            kept = (a if 1 in active else space(a), b if 0 in active else space(b))
+            kept = (a if 1 in active else spaces[0], b if 0 in active else spaces[1])
             return y, (push, links, options, space(y), *kept)
 
         return Bound(request, run)
@@ -395,8 +404,8 @@ def _dense(t: Any, x: Any) -> Any:
     of = space(x)
     if type(of) is Space:
         return of.zeros()
-    if kind_of(x) != "bool":
-        return t
+    if (kind := kind_of(x)) != "bool":
+        return refuse_numbers(x) if kind == "other" else t
     # Among numbers, as in where(condition, x, False), a boolean is one; the word promotes its zero.
     return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
 

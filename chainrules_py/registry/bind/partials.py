@@ -17,7 +17,7 @@ from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
-from chainrules_py.tangents.space import dtype_kind, fit, kind_of, space, spread
+from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -123,7 +123,7 @@ class Pushes(Recipe):
             y = primal(*xs)
             self.check(statement, y, *xs)
             values = numbers_like(y, xs)
-            return y, (push, links, space(y), *[p(*values) for p in computed])
+            return y, (push, links, known_space(y), *[p(*values) for p in computed])
 
         return Bound(request, run)
 
