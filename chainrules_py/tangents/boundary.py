@@ -9,13 +9,14 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent
-from chainrules_py.tangents.space import Space, kind_of, project, space, zero_tangent
+from chainrules_py.tangents.space import Space, default_dtype, kind_of, project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
+from chainrules_py.vocabulary.manipulation import astype
 
 
 def check_tangent_of(x: Any, t: Any) -> Any:
@@ -78,12 +79,7 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
     if is_zero(of):
         msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
         raise ProjectionError(msg)
-    if type(of) is not Space:
-        return project(t, of)
-    if of.kind == "int":
-        _check_shape(t, of)
-        return t
-    return project_exactly(t, of)
+    return project_exactly(t, of) if type(of) is Space else project(t, of)
 
 
 def project_exactly(t: Any, of: Space) -> Any:
@@ -92,22 +88,47 @@ def project_exactly(t: Any, of: Space) -> Any:
     Raises
     ------
     ProjectionError
-        If the shape is another, or a complex tangent is given for what is real.
+        If the shape is another, or a complex tangent is given for what is real, or what a library
+        gives is narrower than the space.
     """
     if (
         getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
         if of.dtype is not None
         else type(t) is float
-    ):
+    ) and of.kind != "int":
         return t
     _check_shape(t, of)
-    if of.kind == "real" and kind_of(t) == "complex":
+    if of.kind != "complex" and kind_of(t) == "complex":
         msg = (
             f"{describe(t)} is no tangent of {of!r}, whose numbers are real: its imaginary part "
             f"would be lost; give its real part"
         )
         raise ProjectionError(msg)
-    return project(t, of)
+    try:
+        found = project(t, of)
+    except (OverflowError, TypeError) as error:  # of a number too large, or another library
+        msg = f"{describe(t)} is no tangent of {of!r}: {error}; give a number, or an array like it"
+        raise ProjectionError(msg) from error
+    return _as_wide(found, of)
+
+
+def _as_wide(t: Any, of: Space) -> Any:
+    """Return a tangent that is as wide as its space: a narrow seed makes no narrow derivative."""
+    dtype = getattr(t, "dtype", None)
+    if dtype is None:
+        return t
+    if of.dtype is not None and of.kind != "int":
+        if getattr(dtype, "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
+            msg = f"{describe(t)} is no tangent of {of!r}, which is wider; give an array like it"
+            raise ProjectionError(msg)
+        return t
+    home = type_info(type(t)).namespace
+    wide = getattr(home, "complex128", None) if of.kind == "complex" else default_dtype(home)
+    if wide is None or dtype == wide:
+        return t
+    if of.dtype is None and type_info(type(t)).is_number and not issubclass(type(t), Tracer):
+        return complex(t) if of.kind == "complex" else float(t)
+    return astype(t, dtype=wide)
 
 
 def _check_shape(t: Any, of: Space) -> None:

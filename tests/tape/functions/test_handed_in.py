@@ -8,7 +8,14 @@ import fractions
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, ProjectionError, ZeroTangent
+from chainrules_py import (
+    NotDifferentiableError,
+    ProjectionError,
+    ZeroTangent,
+    frule,
+    rrule,
+    vocabulary,
+)
 from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 
 PRIMALS = {
@@ -79,6 +86,68 @@ def test_right_tangents_are_taken(x):
         _, y_dot = jvp(square, (x,), (right,))
         zero = isinstance(right, ZeroTangent)
         np.testing.assert_allclose(y_dot, 0.0 if zero else np.sum(2.0 * np.asarray(x)))
+
+
+WIDTHS = (
+    np.float16,
+    np.float32,
+    np.float64,
+    np.longdouble,
+    np.int8,
+    np.uint64,
+    np.bool_,
+    int,
+    bool,
+)
+OF_EACH = {
+    "number": 1.2345678,
+    "whole number": 3,
+    "float64": np.float64(1.2345678),
+    "float32": np.float32(1.2345678),
+    "complex": 1.2345678 + 0.5j,
+    "array": np.array([1.2345678, 0.7]),
+    "float32 array": np.array([1.2345678, 0.7], np.float32),
+    "whole numbers": np.array([200, 3], np.uint8),
+    "complex array": np.array([1.2345678 + 0.5j]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("x", OF_EACH.values(), ids=list(OF_EACH))
+def test_a_derivative_is_as_wide_as_its_primal_whatever_the_seed_is(x, width):
+    cube = lambda x: x * x * x * 30.0
+    like = np.ones(np.shape(x), getattr(x, "dtype", type(x)))
+    like = like if np.shape(x) else type(x)(1)
+    doors = {
+        "jvp": lambda t: jvp(cube, (x,), (t,))[1],
+        "jvp in a list": lambda t: jvp(lambda xs: cube(xs[0]), ([x],), ([t],))[1],
+        "linearize": lambda t: linearize(cube, x)[1](t),
+        "vjp": lambda t: vjp(cube, x)[1](t)[0],
+        "hvp": lambda t: hvp(lambda x: np.sum(np.abs(cube(x))), (x,), (t,))[0],
+        "frule": lambda t: frule((t,), vocabulary.exp, x)[1],
+        "rrule": lambda t: rrule(vocabulary.exp, x)[1](t)[0],
+    }
+    ones = np.ones(np.shape(x))
+    for t in [width(1), np.array(1, width)] if not np.shape(x) else [ones.astype(width)]:
+        for name, door in doors.items():
+            if name == "hvp" and np.iscomplexobj(x):
+                continue
+            wanted, found = door(like), door(t)
+            assert np.asarray(found).dtype == np.asarray(wanted).dtype, name
+            np.testing.assert_array_equal(found, wanted, name)
+
+
+def test_seeds_that_no_float_holds():
+    for t in (10**400, fractions.Fraction(1, 2), decimal.Decimal(1), "1.0", 1j, None):
+        for x in (2.0, 3, np.float64(2.0)):
+            for door in (
+                lambda x, t: jvp(square, (x,), (t,)),
+                lambda x, t: linearize(square, x)[1](t),
+                lambda x, t: vjp(square, x)[1](t),
+            ):
+                with pytest.raises(ProjectionError):
+                    door(x, t)
 
 
 def test_a_missing_key_is_no_zero():
