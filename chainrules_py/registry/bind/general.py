@@ -12,9 +12,11 @@ from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
+from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.promotion import Whole, real_numbers
 from chainrules_py.tangents.space import (
+    Space,
     StructureSpace,
     fit,
     known_space,
@@ -24,7 +26,7 @@ from chainrules_py.tangents.space import (
     spread_all,
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import fuser_of, type_info
 
 
@@ -259,7 +261,14 @@ class FruleRecipe(_Written, OneMode):
             for i, t in zip(active, tangents, strict=True):
                 slots[i] = unthunk(t)
             y, y_dot = pair_of(frule(tuple(slots), *xs, **options), statement, "(y, y_dot)")
-            return y, spread_all(given(y_dot, statement), y)
+            y_dot, of = given(y_dot, statement), space(y)
+            if type(of) is not Space or isinstance(y_dot, AbstractTangent):
+                return y, spread_all(y_dot, y)
+            try:  # a person's, whose shape is that of the result: a sum over it would be wrong
+                return y, project_exactly(canonicalize(y, y_dot), of)
+            except ProjectionError as error:
+                error.add_note(f"given by {statement!r} as the tangent of its result {describe(y)}")
+                raise
 
         return Bound(request, run)
 

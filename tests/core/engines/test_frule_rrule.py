@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    ChainRulesError,
     LinearMap,
     NoRuleError,
     NoTangent,
@@ -29,6 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Thunk
+from chainrules_tape import grad, jacobian, jvp, linearize
 
 
 @primitive
@@ -349,3 +351,52 @@ def test_an_unknown_function_says_what_to_write():
         rrule(unknown, 1.0)
     with pytest.raises(NoRuleError, match="@primitive above"):
         frule((1.0,), unknown, 1.0)
+
+
+NO_TANGENTS = {
+    "a number": lambda x, x_dot: 2.0,
+    "a sum": lambda x, x_dot: np.sum(2.0 * x * x_dot),
+    "of one element": lambda x, x_dot: 2.0 * x[0] * x_dot[0],
+    "a row": lambda x, x_dot: (2.0 * x * x_dot)[None, :],
+    "a column": lambda x, x_dot: (2.0 * x * x_dot)[:, None],
+    "a part": lambda x, x_dot: (2.0 * x * x_dot)[:2],
+    "imaginary": lambda x, x_dot: 2.0 * x * x_dot + 1j,
+    "a list": lambda x, x_dot: [2.0 * x[0] * x_dot[0], 0.0, 0.0],
+    "a tuple": lambda x, x_dot: (2.0 * x * x_dot,),
+    "a text": lambda x, x_dot: "2 x x_dot",
+    "none": lambda x, x_dot: None,
+    "objects": lambda x, x_dot: np.ones(3, object),
+}
+
+
+@pytest.mark.parametrize("tangent", NO_TANGENTS.values(), ids=list(NO_TANGENTS))
+def test_what_an_frule_gives_is_a_tangent_of_its_result(tangent):
+    """A number was broadcast, and its transpose was the gradient of another function."""
+
+    @primitive
+    def squared(x):
+        return x * x
+
+    @frule.register(squared)
+    def squared_frule(tangents, x):
+        return x * x, tangent(x, tangents[0])
+
+    x = np.array([1.3, 0.7, 2.1])
+    doors = (
+        lambda: frule((np.ones(3),), squared, x),
+        lambda: jvp(squared, (x,), (np.ones(3),)),
+        lambda: linearize(squared, x)[1](np.ones(3)),
+        lambda: grad(lambda x: np.sum(squared(x)))(x),
+        lambda: jacobian(squared)(x),
+    )
+    for door in doors:
+        with pytest.raises(ChainRulesError):
+            door()
+
+
+def test_a_partial_that_is_none_states_a_zero():
+    """As it is written: the function is constant in that operand."""
+    gate = primitive(lambda x, y: x * (y > 0))
+    scalar_rule(gate, lambda z, x, y: y > 0, None)
+    assert grad(gate, (0, 1))(2.0, 3.0) == (1.0, 0.0)
+    assert rrule(gate, 2.0, 3.0)[1](1.0) == (1.0, ZeroTangent())
