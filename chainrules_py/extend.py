@@ -33,9 +33,8 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.convert": (
         "Closure HigherOrder Operator closed refuse_traced"
     ),
-    "chainrules_py.primitives.closures.freeze": (
-        "CapturedValues captured check_captured frozen global_names recording"
-    ),
+    "chainrules_py.primitives.closures.freeze": "frozen names_in",
+    "chainrules_py.primitives.closures.reach": "captured check_captured recording",
     "chainrules_py.primitives.closures.search": "attributes content knows",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",

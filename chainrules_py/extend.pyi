@@ -93,11 +93,12 @@ from chainrules_py.primitives.closures.convert import (
     refuse_traced,
 )
 from chainrules_py.primitives.closures.freeze import (
-    CapturedValues,
+    frozen,
+    names_in,
+)
+from chainrules_py.primitives.closures.reach import (
     captured,
     check_captured,
-    frozen,
-    global_names,
     recording,
 )
 from chainrules_py.primitives.closures.search import (
@@ -371,7 +372,6 @@ __all__ = [
     "Cache",
     "Call",
     "Capability",
-    "CapturedValues",
     "Classes",
     "Closure",
     "ContractError",
@@ -484,7 +484,6 @@ __all__ = [
     "full",
     "gather",
     "given",
-    "global_names",
     "has_known_layout",
     "highest_tracer",
     "holders",
@@ -516,6 +515,7 @@ __all__ = [
     "name_of",
     "namespace",
     "namespace_of",
+    "names_in",
     "nan_to_num_standard",
     "nanmax_standard",
     "nanmin_standard",

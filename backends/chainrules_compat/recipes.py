@@ -22,7 +22,6 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Bound,
-    CapturedValues,
     OneMode,
     Request,
     Statement,
@@ -53,6 +52,8 @@ class _Custom(OneMode):
     functions : tuple of callable
         All whose captured values count; the second says where the statement was written.
     """
+
+    is_written = True
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
         self.functions = functions
@@ -126,13 +127,11 @@ class PushedRecipe(_Custom):
         active, statement, primal = request.active, request.statement, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            both = [frozen(function) for function in self.written]
-            frame = self.make(*[function for function, _ in both]), options
-            seen = CapturedValues([value for _, values in both for value in values])
-            return primal(*xs, **options), (push, links, frame, *xs, seen)
+            frame = self.make(*[frozen(function)[0] for function in self.written]), options
+            return primal(*xs, **options), (push, links, frame, *xs)
 
-        def push(tangents: tuple[Any, ...], frame: Any, *kept: Any) -> Any:
-            (written, options), xs = frame, kept[:-1]
+        def push(tangents: tuple[Any, ...], frame: Any, *xs: Any) -> Any:
+            written, options = frame
             dots = self._dots([space(x) for x in xs], active, tangents)
             return self._pushed(statement, xs, dots, options, push=written)[1]
 
@@ -211,26 +210,23 @@ class AugmentedRecipe(_Custom):
         active, statement = request.active, request.statement
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            backward, seen = frozen(self.backward)
+            backward = frozen(self.backward)[0]
             if self.fixed:
-                both = [frozen(x) if i in self.fixed else (x, ()) for i, x in enumerate(xs)]
-                xs = tuple([x for x, _ in both])
-                seen = (*seen, *[value for _, values in both for value in values])
+                xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             y, saved, of, onto = self._augmented(statement, xs, options)
             augmented = None
             if self.recompute:
-                augmented, also = frozen(self.augmented)
-                saved, seen = xs, (*seen, *also)
+                augmented, saved = frozen(self.augmented)[0], xs
             # Flat, so that an engine sees which arrays the record holds.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
-            frame = (backward, augmented, tree, len(leaves), of, onto, options)
-            return y, (pull, links, frame, *leaves, CapturedValues(seen))
+            frame = (backward, augmented, tree, of, onto, options)
+            return y, (pull, links, frame, *leaves)
 
         def pull(y_bar: Any, frame: Any, *kept: Any) -> Any:
-            backward, augmented, tree, n, of, onto, options = frame
-            saved = kept[:n] if tree is None else unflatten(tree, kept[:n])
+            backward, augmented, tree, of, onto, options = frame
+            saved = kept if tree is None else unflatten(tree, kept)
             if augmented is not None:
                 _, saved = self._pair(statement, saved, augmented(*saved, **options))
             bars = self._pulled(statement, backward, saved, (y_bar, of), onto, options)

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import Primitive
-from chainrules_py.extend import attributes, content, global_names
+from chainrules_py.extend import attributes, content, names_in
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype)
 _LIBRARIES = frozenset(("numpy", "scipy", "cupy", "cupyx"))
@@ -78,7 +78,8 @@ def _reads(f: Any, names: dict[str, None]) -> Iterator[_Read]:
             continue
         seen[id(x)] = x
         if isinstance(x, types.FunctionType):
-            names.update(dict.fromkeys(global_names(x.__code__)))
+            found = names_in(x.__code__)
+            names.update(dict.fromkeys((*found.scope, *found.attributes)))
         for of_program, read in _of(x, names):
             if of_program:
                 yield read
@@ -114,7 +115,7 @@ def _of_function(x: types.FunctionType) -> Iterator[tuple[bool, _Read]]:
         yield changes, lambda: (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
     if changes:
         yield True, lambda: (x.__code__, *vars(x).values())
-        wanted, outside = global_names(x.__code__), x.__globals__
+        wanted, outside = names_in(x.__code__).scope, x.__globals__
         yield True, lambda: tuple([outside[name] for name in wanted if name in outside])
 
 

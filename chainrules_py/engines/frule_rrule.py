@@ -125,12 +125,12 @@ class _Rrule:
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         if not options:
             try:
-                run, wanted, name, defaults, watch = _plans.table[f, tuple(map(type, operands))]
+                run, wanted, name, defaults, later = _plans.table[f, tuple(map(type, operands))]
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
                 y, record = run(None, *operands, **defaults)
-                return y, Pullback(name, y, operands, record, wanted, watch)
+                return y, Pullback(name, y, operands, record, wanted, later)
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
@@ -141,13 +141,13 @@ class _Rrule:
         rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
         if bound is not None and _unchanged(called, f, native, operands):
-            plan = (bound.run, _slots(bound), name_of(f), options, bound.saves_anything)
+            plan = (bound.run, _slots(bound), name_of(f), options, bound.later)
             plans[native or f, classes] = plan
         if bound is None:
             y = (native or f)(*operands, **options)
             return y, Pullback(name_of(f), y, operands, None, ())
         y, record = bound.run(None, *operands, **options)
-        return y, Pullback(name_of(f), y, operands, record, _slots(bound), bound.saves_anything)
+        return y, Pullback(name_of(f), y, operands, record, _slots(bound), bound.later)
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -181,9 +181,9 @@ class Pullback:
         operands: tuple[Any, ...],
         record: tuple[Any, ...] | None,
         wanted: tuple[bool | None, ...],
-        saves_anything: bool = False,
+        later: tuple[Any, ...] | None = None,
     ) -> None:
-        self.guard = None if record is None else watching(record, y, operands, saves_anything)
+        self.guard = None if record is None else watching(record, y, operands, later)
         self.name = name
         self.y = y
         self.operands = operands

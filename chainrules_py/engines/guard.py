@@ -11,14 +11,11 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Iterator
-from types import FunctionType
+from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.freeze import global_names
-from chainrules_py.primitives.closures.search import attributes, globals_of, held, is_of_library
-from chainrules_py.tangents.space import Space
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.values.library import Memory
 from chainrules_py.values.type_info import type_info
 
@@ -93,24 +90,23 @@ class Guard:
                 self.hold(x, record[:1])
                 return
 
-    def hold_reached(self, record: tuple[Any, ...], y: Any) -> None:
-        """Watch over the result of a call, and whatever its record can reach.
+    def hold_reached(self, record: tuple[Any, ...], y: Any, later: tuple[Any, ...]) -> None:
+        """Watch over the result of a call, and all that its record can look up.
 
-        A rule may keep arrays of its own, and write to them at its next call.
+        Parameters
+        ----------
+        record, y
+            What the bound rule gave.
+        later : tuple of callable
+            What else of the rule runs later: see `chainrules_py.extend.Bound`.
         """
-        waiting, seen = [y, *record[2:]] if self.mode != "off" else [], set[int]()
-        while waiting:
-            x = waiting.pop()
-            cls = type(x)
-            if cls in _KNOWN or id(x) in seen:
-                continue
-            seen.add(id(x))
-            if type_info(cls).memory is not None:
-                self.hold(x, record[:1])
-            elif cls is FunctionType:
-                waiting.extend(_reached(x))
-            elif cls is tuple or cls is list or cls is dict or cls is functools.partial:
-                waiting.extend(held(x))
+        if self.mode == "off":
+            return
+        reach, name = Reach((y, *record[2:], *later)), record[:1]
+        for x in reach.arrays:
+            self.hold(x, name)
+        if reach.places:
+            self.held[id(reach)] = (reach, name, _PLACES, None)
 
     def check(self, name_of: Callable[[Any], str | None] = lambda x: None) -> None:
         """Raise if an array was written to since it is held.
@@ -160,7 +156,10 @@ class Guard:
 
 
 def watching(
-    record: tuple[Any, ...], y: Any, operands: tuple[Any, ...], saves_anything: bool
+    record: tuple[Any, ...],
+    y: Any,
+    operands: tuple[Any, ...],
+    later: tuple[Any, ...] | None,
 ) -> Guard | None:
     """Return a guard of what a record saved of a call; None if there is nothing to watch over."""
     guard = None
@@ -168,23 +167,14 @@ def watching(
         if type_info(type(x)).memory is not None:
             guard = guard or Guard()
             guard.capture(x, record)
-    if saves_anything:
+    if later is not None:
         guard = guard or Guard()
-        guard.hold_reached(record, y)
+        guard.hold_reached(record, y, later)
     return guard if guard is not None and guard.held else None
 
 
-_KNOWN = {Space, bool, int, float, complex, str, type(None)}
-
-
-def _reached(f: FunctionType) -> Iterator[Any]:
-    """Yield what a function knows from outside: of objects, the attributes that its code names."""
-    names = () if is_of_library(f) else global_names(f.__code__)
-    for x in (*held(f), *(globals_of(f).values() if names else ())):
-        yield x
-        if names and not callable(x) and type_info(type(x)).memory is None:
-            known = attributes(x)
-            yield from [known[name] for name in names if name in known]
+_PLACES = Memory(id, id, operator.is_, lambda reach, _: reach.changed())
+"""Places that a rule looks at are held among the arrays."""
 
 
 class _Locks(list[Callable[[], Any]]):
@@ -205,6 +195,13 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     MutationError
         It names the array, as `Guard.hold` was told.
     """
+    if type(x) is Reach:
+        msg = (
+            f"{x.changed()}, {_role(name, 'looks at')}, after that: its derivative would be taken "
+            f"with another value than its result. Pass it as an operand, or change it when the "
+            f"gradient has been taken"
+        )
+        raise MutationError(msg)
     msg = (
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
         f"at values that are gone. Write to a copy (x = x.copy()), or when the gradient has been "
@@ -224,10 +221,10 @@ ONLY_HERE = holders((object(),))
 """What `holders` counts of what nobody else has: it depends on how Python counts its own."""
 
 
-def _role(name: Any) -> str:
+def _role(name: Any, does: str = "saved") -> str:
     if name is None:
         return "which is differentiated in"
     if type(name) is not tuple:
         return str(name)
     statement = getattr(name[0], "statement", None)
-    return f"which {statement.primal.__name__} saved" if statement else "which was saved"
+    return f"which {statement.primal.__name__ if statement else 'a rule'} {does}"

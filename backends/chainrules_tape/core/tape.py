@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Protocol, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
-    CapturedValues,
     Tracer,
     describe,
     fields_of,
@@ -37,8 +36,8 @@ class Watcher(Protocol):
     def check(self, name_of: Callable[[Any], str | None] = ...) -> None:
         """Raise if an array was written to since it is held."""
 
-    def hold_reached(self, record: tuple[Any, ...], y: Any) -> None:
-        """Watch over the result of a call, and whatever its record can reach."""
+    def hold_reached(self, record: tuple[Any, ...], y: Any, later: tuple[Any, ...]) -> None:
+        """Watch over the result of a call, and all that its record can look up."""
 
     def settle(self, since: int) -> None:
         """Keep no array that nobody else has: the records that saved them were dropped."""
@@ -139,12 +138,6 @@ class BareTape(list[tuple[Any, ...]]):
                 self.guard.hold(x, record[:1])
             else:
                 self.guard.capture(x, record)
-
-    def watch(self, record: tuple[Any, ...]) -> None:
-        """Watch over plain arrays that a rule took from outside, if its record says which."""
-        if type(record[-1]) is CapturedValues:
-            for x in record[-1]:
-                self.guard.hold(x, record[:1])
 
     def note(self) -> Notes:
         """Return the facts that are noted beside the records, to add to them."""

@@ -10,7 +10,6 @@ from chainrules_py import Primitive, Tangent
 from chainrules_py.extend import (
     ArrayLike,
     Bound,
-    CapturedValues,
     Trace,
     fields_of,
     rebuild,
@@ -59,10 +58,8 @@ class Recording(Trace):
         for array in arrays:
             keeps = at.notes is not None and at.notes.calls is not None
             at.capture(array, out, keeps or bound.may_be_zero)
-        if type(out[-1]) is CapturedValues:
-            at.watch(out)
-        if bound.saves_anything:
-            at.guard.hold_reached(out, y)
+        if bound.later is not None:
+            at.guard.hold_reached(out, y, bound.later)
         return at.classes[type(y)](y, at, index)
 
     def wrap(self, value: Any, at: BareTape, link: int) -> Any:

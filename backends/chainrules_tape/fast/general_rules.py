@@ -12,12 +12,11 @@ from typing import Any
 
 from chainrules_py import Primitive
 from chainrules_py.extend import (
-    CapturedValues,
     Recorder,
     Settled,
     SettledCalls,
     Space,
-    global_names,
+    names_in,
     type_info,
 )
 from chainrules_py.vocabulary.views import sharing
@@ -59,7 +58,7 @@ def recorder_of_rule(
     (place,) = settled.places
     of = operands[place]
     alone, memory = len(operands) == 1, type_info(of).memory
-    unknown = settled.bound is not None and settled.bound.saves_anything
+    later = None if settled.bound is None else settled.bound.later
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
     asks = memory is not None and primitive not in sharing
     owner = memory.owner if memory is not None and asks else None
@@ -78,10 +77,8 @@ def recorder_of_rule(
         for i in plain:
             if id(operands[i]) not in tape.held and may_read(record, operands[i]):
                 tape.capture(operands[i], record, True)
-        if type(record[-1]) is CapturedValues:
-            tape.watch(record)
-        if unknown:
-            tape.guard.hold_reached(record, y)
+        if later is not None:
+            tape.guard.hold_reached(record, y, later)
         made = variables[type(y)](y, tape, index)
         if views and (owner is None or (type(y) is of and owner(y) is owner(payload))):
             note_view(made, primitive, operands, options, y, payload)
@@ -105,7 +102,7 @@ def may_read(record: tuple[Any, ...], x: Any) -> bool:
             if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
                 return True
             ours = str(saved.__module__).startswith("chainrules_")
-            if not ours and global_names(saved.__code__):
+            if not ours and names_in(saved.__code__).scope:
                 return True  # it may know the array by a name of its module
         elif cls is not of:
             return True

@@ -38,7 +38,7 @@ class FastCalls(SettledCalls, BareVariable):
             settled is None
             or bound is None
             or bound.may_be_zero
-            or bound.saves_anything
+            or bound.later is not None
             or settled.places != [0]
             or settled.plain != [*range(1, len(classes))]
         ):

@@ -118,7 +118,7 @@ class FastSteps(BareVariable):
         bound = None if settled is None or settled.others or settled.views else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if bound.pull_into is not None or bound.may_be_zero or bound.saves_anything:
+        if bound.pull_into is not None or bound.may_be_zero or bound.later is not None:
             return super().make_step(site, classes)
         steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
         return steps[settled.mine](bound.run, site.general, cls.results)

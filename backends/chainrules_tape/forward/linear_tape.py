@@ -159,8 +159,8 @@ class Linearizing(Recording):
         at.append(out)
         for array in arrays:
             at.guard.hold(array, out[:1])
-        if bound.saves_anything:
-            at.guard.hold_reached(out, y)
+        if bound.later is not None:
+            at.guard.hold_reached(out, y, bound.later)
         return at.classes[type(y)](y, at, index)
 
 

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.copy import LASTING, Copy
-from chainrules_py.primitives.closures.freeze import CapturedValues
+from chainrules_py.primitives.closures.copy import Copy
 from chainrules_py.primitives.closures.search import Search
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
@@ -179,8 +178,8 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     return Closure(template, made, tuple(search.found), _name(f))
 
 
-def settled(f: Any) -> tuple[Any, CapturedValues]:
-    """Make a function see the names from outside as they are now; return it and what it sees.
+def settled(f: Any) -> Any:
+    """Make a function see the names from outside as they are now.
 
     A backward function calls it long after the call that it belongs to. By then a loop has gone on,
     and Python would show it the last version of each name. The functions that it calls by such
@@ -190,45 +189,22 @@ def settled(f: Any) -> tuple[Any, CapturedValues]:
     --------
     >>> def multiplied():
     ...     factor = 2.0
-    ...     f, seen = settled(lambda x: factor * x)
+    ...     f = settled(lambda x: factor * x)
     ...     factor = 3.0
-    ...     return f(1.0), seen
+    ...     return f(1.0)
     >>> multiplied()
-    (2.0, (2.0,))
+    2.0
     """
     if isinstance(f, Closure):
         made = f._made
         copying = Copy(_same, lambda x: id(x) in made or isinstance(x, _CODE), settle=True)
         template = copying(f.template)
-        f = Closure(template, frozenset(map(id, copying.made)), f.captured, f.name)
-    elif isinstance(f, _CODE):
-        copying = Copy(_same, lambda x: isinstance(x, _CODE), settle=True)
-        f = copying(f)
-    elif is_structure_type(type(f)):
-        found = [settled(x) if callable(x) else (x, ()) for _, x in fields_of(f)]
-        return rebuild(f, [x for x, _ in found]), CapturedValues(
-            [x for _, seen in found for x in seen]
-        )
-    else:
-        return f, CapturedValues()
-    return f, CapturedValues(
-        [x for x in copying.seen if not isinstance(x, (*_CODE, *LASTING, Hole))]
-    )
-
-
-@final
-class Backward:
-    """A pullback, and what it uses from outside, which an engine may watch over."""
-
-    __slots__ = ("kept", "pull")
-
-    def __init__(self, pull: Callable[[Any], tuple[Any, ...]], kept: CapturedValues) -> None:
-        self.pull = pull
-        self.kept = kept
-
-    def __call__(self, y_bar: Any) -> tuple[Any, ...]:
-        """Compute one cotangent per operand."""
-        return self.pull(y_bar)
+        return Closure(template, frozenset(map(id, copying.made)), f.captured, f.name)
+    if isinstance(f, _CODE):
+        return Copy(_same, lambda x: isinstance(x, _CODE), settle=True)(f)
+    if is_structure_type(type(f)):
+        return rebuild(f, [settled(x) if callable(x) else x for _, x in fields_of(f)])
+    return f
 
 
 _CODE = (types.FunctionType, types.MethodType, functools.partial)

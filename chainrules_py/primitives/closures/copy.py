@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives.closures.freeze import assigned_names
+from chainrules_py.primitives.closures.freeze import names_in
 from chainrules_py.primitives.closures.search import (
     attributes,
     content,
@@ -46,7 +46,6 @@ class Copy:
         self.is_tainted = is_tainted
         self.settle = settle
         self.made: list[Any] = []
-        self.seen: list[Any] = []  # under the names from outside
         self._known: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
@@ -77,7 +76,7 @@ class Copy:
             self._make_object(x)
 
     def _make_function(self, f: types.FunctionType) -> None:
-        shared = assigned_names(f.__code__) if self.settle else frozenset()
+        shared = names_in(f.__code__).assigned if self.settle else frozenset()
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         fresh = {
             name: types.CellType()
@@ -103,11 +102,9 @@ class Copy:
         new.__dict__.update(f.__dict__)
         if scope is not f.__globals__:
             scope.update({name: self._named(x) for name, x in named.items()})
-            self.seen += named.values()
         for name, cell in fresh.items():
             with contextlib.suppress(ValueError):  # what is not assigned yet stays so
                 cell.cell_contents = self(cells[name].cell_contents)
-                self.seen.append(cells[name].cell_contents)
         new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
         if f.__kwdefaults__:
             new.__kwdefaults__ = {name: self(x) for name, x in f.__kwdefaults__.items()}

@@ -1,41 +1,17 @@
-"""Captures of functions: kept as they were at a call, and searched for tracers.
+"""Captures of functions, kept as they were at a call.
 
 A backward function runs long after the call that it belongs to. By then a loop has gone on, and
-Python would show it the last version of each name. And a tracer that comes in by a name, and not as
-an operand, has no cotangent: its gradient would be lost.
+Python would show it the last version of each name.
 """
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import types
-from collections.abc import Iterable, Iterator
-from typing import Any
-
-from chainrules_py.errors import TracerError
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.pytree import flatten
-from chainrules_py.values.structure import structure_of
-from chainrules_py.values.tracers import find_tracers
-
-recording: contextvars.ContextVar[tuple[Any, int] | None] = contextvars.ContextVar(
-    "recording", default=None
-)
-"""The custom function whose call is being traced, if there is one, and the level that traces it."""
+from typing import Any, NamedTuple
 
 _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, types.CellType)
 """What stays under a name: there is no need to keep it as it was."""
-
-
-class CapturedValues(tuple[Any, ...]):
-    """Values that a backward function uses from outside, at the end of a record.
-
-    A program can reach these values by other ways, and write to them: an engine that guards arrays
-    watches over those among them.
-    """
-
-    __slots__ = ()
 
 
 def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -59,12 +35,11 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
     if type(function) is not types.FunctionType:
         return function, ()
     code, outside = function.__code__, function.__globals__
-    names = global_names(code)
+    names, _, _, assigned = names_in(code)
     found = {n: outside[n] for n in names if n in outside and not _is_fixed(outside[n])}
     cells: tuple[Any, ...] = function.__closure__ or ()
     if not found and not cells:
         return function, ()
-    assigned = assigned_names(code)
     if "global" in assigned:
         found = {}  # then all of them have to be its module's own
     if found:
@@ -93,137 +68,89 @@ def _content(cell: types.CellType) -> Any:
         return cell
 
 
-@functools.lru_cache(maxsize=1024)
-def global_names(code: types.CodeType) -> tuple[str, ...]:
-    """List the global names, and the attributes, that a function and those inside it look up."""
-    names = dict.fromkeys(code.co_names)
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            names.update(dict.fromkeys(global_names(inner)))
-    return tuple(names)
+class Names(NamedTuple):
+    """Names that code, with that of the functions in it, uses.
+
+    Attributes
+    ----------
+    scope, attributes : tuple of str
+        The globals, and the attributes, that it looks up.
+    own : frozenset of str
+        Those of which it changes what they stand for, or the items of that.
+    assigned : frozenset of str
+        The names from outside that it assigns; "global" for globals.
+    """
+
+    scope: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+
+
+NO_NAMES = Names()
+_CHANGING = {
+    "add",
+    "append",
+    "appendleft",
+    "clear",
+    "discard",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+}
+_CHANGING |= {"popleft", "remove", "reverse", "setdefault", "sort", "update"}
+"""Methods of containers that change their items."""
 
 
 @functools.lru_cache(maxsize=1024)
-def assigned_names(code: types.CodeType) -> frozenset[str]:
-    """List the outside names that a function, or one inside it, assigns; "global" for globals."""
+def names_in(code: types.CodeType) -> Names:
+    """Find the names that a function uses."""
     import dis  # which imports inspect
 
-    names = set()
-    for step in dis.get_instructions(code):
-        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            names.add("global")
-        elif step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars:
-            names.add(str(step.argval))
+    steps = [*dis.get_instructions(code)]
+    scope, known = dict[str, None](), dict[str, None]()
+    own, assigned = set[str](), set[str]()
+    for i, step in enumerate(steps):
+        kind, _, where = step.opname.partition("_")
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            scope[step.argval] = None
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            known[step.argval] = None
+            if step.argval in _CHANGING:
+                own.add(_changed(steps, i - 1))
+        elif kind in ("STORE", "DELETE") and where in ("GLOBAL", "ATTR"):
+            own.add(step.argval)
+            assigned |= {"global"} if where == "GLOBAL" else set()
+        elif kind in ("STORE", "DELETE") and where == "DEREF" and step.argval in code.co_freevars:
+            assigned.add(step.argval)
+        elif kind in ("STORE", "DELETE") and where == "SUBSCR":
+            own.add(_changed(steps, _container(steps, i)))
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            names |= assigned_names(inner) & {"global", *code.co_freevars}
-    return frozenset(names)
+            names = names_in(inner)
+            scope.update(dict.fromkeys(names.scope))
+            known.update(dict.fromkeys(names.attributes))
+            own |= names.own
+            assigned |= names.assigned & {"global", *code.co_freevars}
+    return Names(tuple(scope), tuple(known), frozenset(own | assigned), frozenset(assigned))
 
 
-# ------------------------------------------------------------------------------------- tracers
+def _changed(steps: list[Any], i: int) -> str:
+    """Name what the container that a step pushed on the stack is an attribute of, or stands for."""
+    while steps[i].opname == "BINARY_SUBSCR" or steps[i].argrepr == "[]":
+        i = _container(steps, i)
+    return str(steps[i].argval)
 
 
-def check_captured(
-    primal: Any,
-    result: Iterable[Any],
-    functions: Iterable[Any],
-    what: str,
-    tangents: tuple[Any, ...] = (),
-) -> None:
-    """Raise if a result holds a tracer that no operand has brought in.
+def _container(steps: list[Any], i: int) -> int:
+    """Find the step that pushed the container whose item a step reads or assigns."""
+    import dis
 
-    Operands reach a rule without the level that traces the call. A tracer of that level in what
-    the rule gives can only have come by a name.
-
-    Parameters
-    ----------
-    primal : Primitive
-        Whose rule it is; nothing is known of calls other than those of custom functions.
-    result : iterable
-        What a rule gave.
-    functions : iterable of callable
-        Where to look for what was captured.
-    what : str
-        What the result is, for the message.
-    tangents : tuple, optional
-        What the rule was given beside the operands: the levels of these are no captured ones.
-
-    Raises
-    ------
-    TracerError
-        Naming what was captured.
-    """
-    under_way = recording.get()
-    if under_way is None or under_way[0] is not primal:
-        return
-    level = under_way[1]
-    found = [t for part in result if not _is_plain(type(part)) for t in find_tracers(part)]
-    if not found:
-        return
-    known = {t.level for t in _nested(tangents)}
-    if not any([t.level >= level and t.level not in known for t in _nested(found)]):
-        return
-    names = captured(functions, level)
-    shown = " and ".join(names) if names else "a value that is no operand"
-    msg = (
-        f"{what} depends on {shown}, which is being differentiated: that gradient would be lost; "
-        f"pass it as an operand, or hold it fixed with ignore_derivatives"
-    )
-    raise TracerError(msg)
-
-
-def _nested(x: Any) -> Iterator[Tracer]:
-    """Yield the tracers that a value holds, and those that these stand for."""
-    for t in flatten(x)[0]:
-        if isinstance(t, Tracer):
-            yield t
-            yield from _nested(t.__payload__)
-
-
-def _is_plain(cls: type) -> bool:
-    """Tell whether values of a class neither are nor hold tracers, as far as anybody can see."""
-    return structure_of(cls) is None and not issubclass(cls, Tracer)
-
-
-def captured(functions: Iterable[Any], level: int = 0) -> list[str]:
-    """List the outside names under which functions find tracers of a level or above."""
-    owners: dict[str, list[str]] = {}
-    for function in functions:
-        _search(function, level, owners, _DEPTH)
-    return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
-
-
-_DEPTH = 3
-"""How far to follow functions that are found under names: this is for a message."""
-
-
-def _search(function: Any, level: int, owners: dict[str, list[str]], depth: int) -> None:
-    for name, value in _used(function):
-        if any([t.level >= level for t in find_tracers(value)]):
-            by = getattr(function, "__name__", type(function).__name__)
-            if by not in owners.setdefault(name, []):
-                owners[name].append(by)
-        elif depth and callable(value):
-            _search(value, level, owners, depth - 1)
-
-
-def _used(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names that a callable takes from outside, with their values."""
-    if isinstance(function, functools.partial):
-        yield from ((f"argument {i}", x) for i, x in enumerate(function.args))
-        yield from function.keywords.items()
-        yield "the function", function.func
-    elif isinstance(function, types.MethodType):
-        yield "self", function.__self__
-        yield from _used(function.__func__)
-    elif isinstance(function, types.FunctionType):
-        code = function.__code__
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            yield name, _content(cell)
-        outside = function.__globals__
-        yield from ((n, outside[n]) for n in global_names(code) if n in outside)
-        given = function.__defaults__ or ()
-        yield from zip(code.co_varnames[code.co_argcount - len(given) :], given, strict=False)
-        yield from (function.__kwdefaults__ or {}).items()
-    elif hasattr(function, "__wrapped__"):
-        yield from _used(function.__wrapped__)
+    depth = 1  # below the key; of n[0] += 1 below the key and the sum, which are swapped then
+    while steps[i - 1].opname == "SWAP":
+        i, depth = i - 1, 2
+    while depth and i:
+        i -= 1
+        depth -= dis.stack_effect(steps[i].opcode, steps[i].arg)
+    return i - 1

@@ -5,14 +5,18 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from chainrules_py.config import Config
-from chainrules_py.primitives.closures.freeze import global_names
+from chainrules_py.primitives.closures.freeze import NO_NAMES, Names, names_in
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
+
+Step: TypeAlias = tuple[Callable[[Any], Any], Any, str]
+"""``read(key)`` gives what is one step further; and the step as text."""
 
 _MOST = 10_000
 """How many values are looked at in one function; what lies beyond is left to `refuse_traced`."""
@@ -59,19 +63,11 @@ class Search:
             if self.is_captured(x):
                 self.found.append(x)
                 continue
-            found = [y for y in (*held(x), *self._named(x)) if not issubclass(type(y), _LEAVES)]
+            found = [read_step(read, key) for read, key, _ in steps(x)]
+            found = [y for y in found if not issubclass(type(y), _LEAVES)]
             for y in found:
                 self.holders.setdefault(id(y), []).append(id(x))
             waiting.extend(reversed(found))  # so that values are found in the order of reading
-
-    def _named(self, x: Any) -> Iterable[Any]:
-        """Return the globals that a function names, if it is part of the program.
-
-        Those of libraries know no values of it, and there are very many of them.
-        """
-        if type(x) is not types.FunctionType or is_of_library(x):
-            return ()
-        return globals_of(x).values()
 
     def tainted(self) -> set[int]:
         """Find the values from which a captured one can be reached."""
@@ -92,24 +88,80 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     return bool(search.found)
 
 
-def held(x: Any) -> Iterator[Any]:
-    """Yield the values that a value knows directly."""
-    kind = type(x)
-    if kind is types.FunctionType:
-        yield from (content(cell) for cell in x.__closure__ or ())
-        yield from x.__defaults__ or ()
-        yield from (x.__kwdefaults__ or {}).values()
-    elif kind is types.MethodType:
-        yield x.__func__
-        yield x.__self__
+def steps(x: Any, names: Names | None = None) -> Iterator[Step]:
+    """Yield the steps to what a value knows directly.
+
+    Of objects, modules and classes these lead to the attributes in ``names`` alone; without it to
+    all that an object has itself. Libraries know no values of a program, and there are very many
+    names in them.
+    """
+    cls, get = type(x), functools.partial(getattr, x)
+    if cls is types.FunctionType:
+        yield from _of_function(x)
+    elif cls is types.MethodType:
+        yield get, "__func__", ""
+        yield get, "__self__", "self"
     elif isinstance(x, functools.partial):
-        yield x.func
-        yield from x.args
-        yield from x.keywords.values()
-    elif is_container(kind):
-        yield from (field for _, field in fields_of(x))
-    elif not type_info(kind).is_array:
-        yield from attributes(x).values()
+        yield get, "func", ""
+        yield from ((x.args.__getitem__, i, f"argument {i}") for i in range(len(x.args)))
+        yield from ((x.keywords.__getitem__, name, name) for name in x.keywords)
+    elif isinstance(x, Primitive):
+        yield from () if x.opaque else ((get, "__wrapped__", ""),)
+    elif isinstance(x, (list, dict, deque)) and not cls.__module__.startswith("chainrules_"):
+        keys = x if isinstance(x, dict) else range(len(x))
+        yield from ((x.__getitem__, key, f"[{key!r}]") for key in keys)
+        yield from () if keys is x else ((len, x, " (its length)"),)
+    elif cls is types.ModuleType or isinstance(x, type):
+        if names and not is_library(get("__name__" if cls is types.ModuleType else "__module__")):
+            yield from ((get, name, f".{name}") for name in names.attributes if name in vars(x))
+    elif not (type_info(cls).is_array or type_info(cls).is_number):
+        yield from _of_object(x, names)
+
+
+def _of_function(f: types.FunctionType) -> Iterator[Step]:
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        yield functools.partial(getattr, cell), "cell_contents", name
+    given, named, scope = f.__defaults__ or (), f.__kwdefaults__ or {}, f.__globals__
+    yield from ((given.__getitem__, i, f"default {i}") for i in range(len(given)))
+    yield from ((named.__getitem__, name, name) for name in named)
+    yield from ((scope.__getitem__, n, n) for n in names_of(f).scope if n in scope)
+
+
+def _of_object(x: Any, names: Names | None) -> Iterator[Step]:
+    cls, known = type(x), attributes(x)
+    if is_container(cls) and (cls.__module__.startswith("chainrules_") or not known):
+        known = dict(fields_of(x))
+        yield from ((known.__getitem__, key, f"[{key!r}]") for key in known)
+    elif names is None or is_container(cls):
+        yield from ((functools.partial(getattr, x), name, f".{name}") for name in known)
+    else:
+        for name in (*names.attributes, "__call__"):
+            if name in known:
+                yield functools.partial(getattr, x), name, f".{name}"
+            elif not is_library(cls.__module__):
+                yield from _of_class(x, name)
+
+
+def _of_class(x: Any, name: str) -> Iterator[Step]:
+    """Yield the step to what an object has of its class: a method, or a value."""
+    found = next((vars(base)[name] for base in type(x).__mro__ if name in vars(base)), None)
+    is_value = found is not None and not hasattr(found, "__get__")
+    if is_value or type(found) is types.FunctionType:
+        yield functools.partial(getattr, x), name, f".{name}"
+
+
+def read_step(read: Callable[[Any], Any], key: Any) -> Any:
+    """Take a step; None where there is nothing yet, or any more."""
+    try:
+        return read(key)
+    except (LookupError, AttributeError, ValueError):
+        return None
+
+
+def names_of(f: Any) -> Names:
+    """Return the names that a function uses; none if it is a library's, or no function."""
+    known = type(f) is types.FunctionType and not is_of_library(f)
+    return names_in(f.__code__) if known else NO_NAMES
 
 
 def is_container(kind: type) -> bool:
@@ -132,16 +184,16 @@ def content(cell: Any) -> Any:
 def globals_of(f: types.FunctionType) -> dict[str, Any]:
     """Return the globals that a function, and the functions defined in it, may look up."""
     scope = f.__globals__
-    return {name: scope[name] for name in global_names(f.__code__) if name in scope}
+    return {name: scope[name] for name in names_in(f.__code__).scope if name in scope}
 
 
 def is_of_library(f: types.FunctionType) -> bool:
     """Tell whether a function is installed, rather than part of somebody's program."""
-    return _is_library(f.__globals__.get("__name__", "__main__"))
+    return is_library(f.__globals__.get("__name__", "__main__"))
 
 
 @functools.cache
-def _is_library(name: str) -> bool:
+def is_library(name: str) -> bool:
     """Tell whether a module is installed, rather than part of somebody's program."""
     root = name.partition(".")[0]
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):

@@ -15,6 +15,8 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
@@ -84,8 +86,9 @@ class Bound:
         Whether pulls may give ``ZeroTangent()``, or tangents of structures.
     may_view : bool
         Whether the result may be a view of the first operand.
-    saves_anything : bool
-        Whether it saves what somebody wrote who is not of these packages: buffers of its own.
+    later : tuple of callable or None
+        What a person stated that runs after the call, where it may look up, or the record may hold,
+        what can be changed meanwhile; None where nothing can.
     is_elementwise, is_linear, gives_maps, saves_values : bool
         What is true of the kind of statement: see `Recipe`.
     """
@@ -94,11 +97,11 @@ class Bound:
         "gives_maps",
         "is_elementwise",
         "is_linear",
+        "later",
         "may_be_zero",
         "may_view",
         "pull_into",
         "run",
-        "saves_anything",
         "saves_values",
         "statement",
         "wanted",
@@ -123,8 +126,7 @@ class Bound:
         self.is_linear = recipe.is_linear
         self.gives_maps = recipe.gives_maps
         self.saves_values = recipe.saves_values
-        ours = request.statement.source.module.startswith("chainrules_")
-        self.saves_anything = recipe.is_written and not ours
+        self.later: tuple[Any, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -154,11 +156,25 @@ class Recipe:
         Whether nothing is saved but operands and results as they are, or their spaces.
     is_written : bool
         Whether the rule is a function that somebody wrote, and saves what that gave.
+    functions : tuple of callable or None
+        What was stated.
     """
 
     pen = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
     gives_maps = saves_values = is_written = False
+    functions: tuple[Any, ...] = ()
+
+    def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:
+        """Return what runs later of a record in a mode, and is not held by the record itself."""
+        if self.is_written:
+            return ()
+        # A push of what is linear is the function itself.
+        return (
+            self.functions
+            if self.is_elementwise or mode == "reverse"
+            else (*self.functions, primal)
+        )
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:
         """Tell whether a function that such a statement is about may give a view of its operand."""
@@ -270,9 +286,25 @@ def bind(
         among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
         if any(among):
             request = Request(statement, operands, among, primal, config)
-            bound = getattr(statement.recipe, mode)(request)
+            made: Bound = getattr(statement.recipe, mode)(request)
+            made.later = _later(statement, mode, operands)
+            bound = made
     rule.bound[key] = bound
     return bound
+
+
+def _later(statement: Statement, mode: str, operands: tuple[type, ...]) -> tuple[Any, ...] | None:
+    """Decide, once for all calls, whether what is saved of them can change; see `Bound.later`."""
+    primal, recipe = statement.primal, statement.recipe
+    later: tuple[Any, ...] = recipe.later(primal, mode)
+    if isinstance(primal, HigherOrder) or primal.fixed:  # functions that people wrote
+        return later
+    if statement.source.module.startswith("chainrules_"):
+        return None
+    infos = map(type_info, operands)
+    known = all([info.is_array or info.is_number for info in infos])
+    # What the value is computed with may be its memory as well.
+    return None if known and not Reach((*recipe.functions, primal)) else later
 
 
 def shares_a_run(rule: Rule) -> bool:
@@ -322,7 +354,11 @@ def _separately(
 
     annotate(push, request)
     annotate(pull, request)
-    return Bound(request, run, may_be_zero=True)
+    bound = Bound(request, run, may_be_zero=True)
+    found = [_later(s, "both", operands) for s in (rule.reverse, rule.forward) if s is not None]
+    if any([later is not None for later in found]):
+        bound.later = tuple([f for later in found for f in later or ()])
+    return bound
 
 
 def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:

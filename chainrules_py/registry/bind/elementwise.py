@@ -45,7 +45,7 @@ class ElementwiseRecipe(Pushes):
     def __init__(
         self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None
     ) -> None:
-        self.partials = partials
+        self.partials = self.functions = partials
         self.singular = singular
         self.is_smooth = not singular
         self.complex = complex

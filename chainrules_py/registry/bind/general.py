@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.transpose import OneMode
@@ -43,6 +44,7 @@ class _Written(Recipe):
         whole: bool = False,
     ) -> None:
         self.function = function
+        self.functions = (function,)
         self.with_config = with_config
         self.batched = batched
         self.whole = whole
@@ -252,6 +254,10 @@ class FruleRecipe(_Written, OneMode):
     pen = "frule.register"
     mode = "forward"
 
+    def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:
+        """Return the function, which is run once more for each tangent."""
+        return self.functions
+
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
@@ -294,7 +300,7 @@ class RruleRecipe(_Written, OneMode):
                 raise RuleError(msg)
             found = [
                 project(given(bars[i], statement), onto)
-                for i, onto in zip(active, spaces, strict=False)  # what was kept may follow
+                for i, onto in zip(active, spaces, strict=True)
             ]
             return found[0] if len(active) == 1 else tuple(found)
 
@@ -312,9 +318,7 @@ class RruleRecipe(_Written, OneMode):
                 msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
                 raise RuleError(msg)
             y, pullback = answer
-            record = (pull, links, pullback, *[space(xs[i]) for i in active])
-            kept = getattr(pullback, "kept", None)
-            return y, record if kept is None else (*record, kept)
+            return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
 

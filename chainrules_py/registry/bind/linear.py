@@ -49,6 +49,7 @@ class LinearRecipe(Recipe):
         batched: Any = False,
     ) -> None:
         self.transposes = transposes
+        self.functions = (*transposes, pull_into)
         self.variadic = variadic
         self.pull_into = pull_into
         self.batched = batched
@@ -233,7 +234,7 @@ class BilinearRecipe(Recipe):
     def __init__(
         self, left: Callable[..., Any], right: Callable[..., Any], batched: Any = False
     ) -> None:
-        self.adjoints = (left, right)
+        self.adjoints = self.functions = (left, right)
         self.batched = batched
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:

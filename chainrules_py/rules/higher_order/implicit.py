@@ -8,7 +8,7 @@ linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄
 from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
-from chainrules_py.primitives.closures.convert import Backward, settled
+from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
 from chainrules_py.tangents.structural import Tangent
@@ -67,7 +67,7 @@ def state_implicit(word, equations, requires):
     @register_rrule(word, requires=ReverseMode)
     def implicit_rrule(config, f: Any, x0: Any, *params: Any, **options):
         x = word(f, x0, *params, **options)
-        f, seen = settled(f)
+        f = settled(f)
         made = equations(config, f)
         _verified(config, word, made, x, params, options)
 
@@ -75,7 +75,7 @@ def state_implicit(word, equations, requires):
             made_bar, *bars = _implicit_pull(config, made, x_bar, x, params, options)
             return (made_bar if made is f or is_zero(made_bar) else made_bar["f"], *bars)
 
-        return x, Backward(pull, seen)
+        return x, pull
 
 
 # f(x, p) = 0; x - f(x, p) = 0; ∂f/∂x = 0.
@@ -103,7 +103,7 @@ def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
     """Pull back A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
     y = linear_solve(matvec, b, *params, **options)
     tree = Tree(b)
-    matvec, seen = settled(matvec)
+    matvec = settled(matvec)
     turned = {**options, "transpose_solve": options["solver"]}
     turned["solver"] = options["transpose_solve"] or options["solver"]
 
@@ -120,4 +120,4 @@ def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
         a_bar, _, *p_bars = mirrored((matvec, y, *params), bars)
         return (a_bar, tree.tangent(b_bar), *p_bars)
 
-    return y, Backward(pull, seen)
+    return y, pull

@@ -10,7 +10,7 @@ from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.convert import Backward, settled
+from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
@@ -58,7 +58,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
     ys = odeint(f, y0, t, *params, **options)
     intervals = _steps(f, y0, t, params, options)
-    f, seen = settled(f)
+    f = settled(f)
 
     def pullback(ys_bar):
         passed = _passed(f, started(y0, t).like, t, params, intervals)
@@ -82,7 +82,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
         t_bar = stack(*[index(t, 0) * 0.0 if is_zero(b) else b for b in t_bars])
         return (f_bar, Tree(y0).tangent(tree.read(y_bar)), t_bar, *p_bars)
 
-    return ys, Backward(pullback, seen)
+    return ys, pullback
 
 
 def _passed(f, y, t, params, intervals):

@@ -725,8 +725,7 @@ def test_a_record_shows_the_arrays_that_it_holds(name):
     f, types = FORMS[name](), (np.ndarray, np.ndarray)
     assert ReverseMode in config.capabilities
     bound = bind(find_rule(f, types, config), types, (True, True), "reverse", config=config)
-    _, (_, _, _, *kept, outside) = bound.run(None, X, Y)
-    assert not any(type(a) is np.ndarray for a in outside)
+    _, (_, _, _, *kept) = bound.run(None, X, Y)
     arrays = [a for a in kept if type(a) is np.ndarray]
     assert any(a is Y for a in arrays)
     assert len(arrays) == (2 if "recomputed" in name else 3)

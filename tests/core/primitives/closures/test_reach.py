@@ -1,0 +1,74 @@
+"""Reach: what functions look up, what of it is another value by now, and what they change."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+from chainrules_py import MutationError, primitive, rrule, scalar_rule
+from chainrules_py.primitives.closures.freeze import names_in
+from chainrules_py.primitives.closures.reach import Reach, captured
+
+OUTSIDE = [2.0]
+rrule(np.sin, np.ones(1))  # the library is there
+
+
+def test_the_names_of_code():
+    def f(out, i, w, n, a, q, r, z):
+        out[i] = w[0] * OUTSIDE[0]
+
+        def inner():
+            n[0] += 1
+            a.counts["x"][i] = 3
+            q.pop()
+            r[0][1].append(z.real)
+
+        return inner
+
+    names = names_in(f.__code__)
+    assert names.scope == ("OUTSIDE",)
+    assert {"counts", "pop", "append", "real"} == {*names.attributes}
+    assert {"out", "n", "counts", "q", "r"} == names.own
+    assert not names.assigned
+
+
+def test_what_is_another_value_by_now():
+    config, w = types.SimpleNamespace(rate=0.5, layers=[{"w": np.ones(2)}]), np.zeros(3)
+    reach = Reach([lambda: config.rate * config.layers[0]["w"] + w])
+    assert len(reach.arrays) == 2
+    assert reach.changed() is None
+    config.rate = 0.25
+    assert reach.changed() == "config.rate was 0.5 and is 0.25"
+    config.rate = 0.5
+    config.layers[0]["w"] = np.ones(3)
+    assert reach.changed() == "config.layers[0]['w'] was float64[2] and is float64[3]"
+    config.layers.clear()
+    assert "config.layers" in str(reach.changed())
+
+
+def test_code_that_looks_nothing_up_reaches_nothing():
+    assert not Reach([lambda x: np.sin(x) * 2.0, np.sin, primitive(lambda x: x * x), None])
+
+
+def test_who_captured_what():
+    a = 3
+
+    def g():
+        return a
+
+    assert captured([lambda: g()], is_it=lambda x: x == 3) == ["a (captured by g)"]
+
+
+def test_the_message_names_the_place_and_the_rule():
+    box = {"k": 2.0}
+    scaled = primitive(lambda x: x * box["k"])
+    scalar_rule(scaled, lambda _y, _x: box["k"])
+    _, pull = rrule(scaled, 1.0)
+    assert pull(1.0) == (2.0,)
+    box["k"] = 50.0
+    with pytest.raises(
+        MutationError, match=r"box\['k'\] was 2.0 and is 50.0, which <lambda> looks"
+    ):
+        pull(1.0)

@@ -1,0 +1,418 @@
+"""Rules that look something up: every pen, every way to it, changed before the derivative is taken.
+
+The function is w sin(z), whose rule looks up w in one of many ways. Between the call and its
+derivative somebody writes to w, or puts something else in its place. The derivative is then that of
+the call, w cos(z), or an error; never one with another w.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_py import ChainRulesError, MutationError, export, rrule
+from chainrules_tape import Tape, grad, jacobian, linearize, value_and_grad, vjp
+
+X = np.array([0.3, 1.2, 2.0])
+OLD, NEW = np.array([1.0, 2.0, 3.0]), np.array([50.0, 2.0, 7.0])
+
+# ------------------------------------------------------------------------------- the statements
+
+_HEAD = """
+import collections, dataclasses, functools, types
+import numpy as np
+from chainrules_py import LinearMap, frule, linear_rule, bilinear_rule, primitive, rrule, rule
+from chainrules_py import scalar_rule
+from chainrules_compat import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_py.vocabulary import cos, sin
+"""
+PENS = {
+    "scalar_rule": """
+    g = primitive(lambda z: sin(z) * READ)
+    scalar_rule(g, lambda _y, z: cos(z) * READ)
+""",
+    "scalar_rule, w itself": """
+    g = primitive(lambda z: z * READ)
+    scalar_rule(g, lambda _y, _z: READ)
+""",
+    "linear_rule": """
+    g = primitive(lambda z: z * READ)
+    linear_rule(g, lambda c, z: c * READ)
+""",
+    "bilinear_rule": """
+    h = primitive(lambda z, u: z * u * READ)
+    bilinear_rule(h, lambda c, z, u: c * u * READ, lambda c, z, u: z * c * READ)
+    g = lambda z: h(z, sin(z)) / z
+""",
+    "rule": """
+    g = primitive(lambda z: sin(z) * READ)
+    @rule(g, types=(object,))
+    def g_rule(z):
+        def pull(c):
+            out = c * 0.0
+            out = out + c * cos(z) * READ
+            return out
+        return g(z), (LinearMap(lambda t: t * cos(z) * READ, pull),)
+""",
+    "rule that saves": """
+    g = primitive(lambda z: sin(z) * READ)
+    @rule(g, types=(object,))
+    def g_rule(z):
+        times = lambda t, slope, w: t * slope * w
+        return g(z), (LinearMap(times, times, cos(z), READ),)
+""",
+    "rrule": """
+    g = primitive(lambda z: sin(z) * READ)
+    @rrule.register(g, types=(object,))
+    def g_rrule(z):
+        return g(z), lambda c: (c * cos(z) * READ,)
+""",
+    "frule": """
+    g = primitive(lambda z: sin(z) * READ)
+    @frule.register(g, types=(object,))
+    def g_frule(dots, z):
+        return g(z), dots[0] * cos(z) * READ
+""",
+    "rrule and frule": """
+    g = primitive(lambda z: sin(z) * READ)
+    @frule.register(g, types=(object,))
+    def g_frule(dots, z):
+        return g(z), dots[0] * cos(z) * READ
+    @rrule.register(g, types=(object,))
+    def g_rrule(z):
+        return g(z), lambda c: (c * cos(z) * READ,)
+""",
+    "custom_vjp": """
+    g = custom_vjp(lambda z: sin(z) * READ)
+    g.defvjp(lambda z: (g(z), z), lambda z, c: (c * cos(z) * READ,))
+""",
+    "custom_jvp": """
+    g = custom_jvp(lambda z: sin(z) * READ)
+    g.defjvp(lambda zs, ts: (g(*zs), ts[0] * cos(zs[0]) * READ))
+""",
+    "augmented_rule": """
+    g = primitive(lambda z: sin(z) * READ)
+    augmented_rule(g, lambda z: (g(z), (z,)), lambda z, c: (c * cos(z) * READ,), types=(object,))
+""",
+    "user_grad": """
+    def g(z):
+        return user_grad(z)(lambda z: (sin(z) * READ, lambda c: (c * cos(z) * READ,)))
+""",
+}
+
+
+class Way(NamedTuple):
+    """How w is reached: what is written around the rule, what reads it, what replaces it."""
+
+    setup: str
+    read: str
+    replace: str
+
+
+WAYS = {
+    "cell": Way("v = w", "v", "nonlocal v; v = new"),
+    "view": Way("v = w[:] if np.ndim(w) else w", "v", ""),
+    "global": Way("global V; V = w", "V", "global V; V = new"),
+    "list": Way("box = [w]", "box[0]", "box[0] = new"),
+    "dict": Way("box = {'w': w}", "box['w']", "box['w'] = new"),
+    "nested": Way("box = {'a': [(w,)]}", "box['a'][0][0]", "box['a'][0] = (new,)"),
+    "ordered": Way("box = collections.OrderedDict(w=w)", "box['w']", "box['w'] = new"),
+    "deque": Way("box = collections.deque([w])", "box[0]", "box[0] = new"),
+    "global dict": Way("global BOX; BOX = {'w': w}", "BOX['w']", "BOX['w'] = new"),
+    "attribute": Way("class A: pass\n    a = A(); a.w = w", "a.w", "a.w = new"),
+    "namespace": Way("a = types.SimpleNamespace(w=w)", "a.w", "a.w = new"),
+    "attribute of two": Way(
+        "class A: pass\n    a = A(); a.b = A(); a.b.w = w", "a.b.w", "a.b.w = new"
+    ),
+    "slot": Way("class A: __slots__ = ('w',)\n    a = A(); a.w = w", "a.w", "a.w = new"),
+    "dataclass": Way(
+        "D = dataclasses.make_dataclass('D', ['w'])\n    a = D(w)", "a.w", "a.w = new"
+    ),
+    "in a list of objects": Way(
+        "class A: pass\n    a = A(); a.w = w; layers = [a]", "layers[0].w", "a.w = new"
+    ),
+    "class": Way("class A: w = W0", "A.w", "A.w = new"),
+    "class of an object": Way("class A: w = W0\n    a = A()", "a.w", "A.w = new"),
+    "module": Way("mod = types.ModuleType('settings'); mod.w = w", "mod.w", "mod.w = new"),
+    "method": Way(
+        "class A:\n        def get(self): return self.w\n    a = A(); a.w = w",
+        "a.get()",
+        "a.w = new",
+    ),
+    "called": Way(
+        "class A:\n        def __call__(self): return self.w\n    a = A(); a.w = w",
+        "a()",
+        "a.w = new",
+    ),
+    "helper": Way("box = [w]\n    def helper(): return box[0]", "helper()", "box[0] = new"),
+    "global helper": Way(
+        "global BOX, helper; BOX = [w]\n    def helper(): return BOX[0]", "helper()", "BOX[0] = new"
+    ),
+    "partial": Way("get = functools.partial(lambda w: w, w)", "get()", ""),
+    "partial of a list": Way(
+        "box = [w]; get = functools.partial(lambda b: b[0], box)", "get()", "box[0] = new"
+    ),
+    "default": Way("get = lambda w=w: w", "get()", ""),
+    "default list": Way("box = [w]\n    def get(*, b=box): return b[0]", "get()", "box[0] = new"),
+    "primitive": Way(
+        "box = [w]; get = primitive(lambda k: k * box[0])", "get(1.0)", "box[0] = new"
+    ),
+    "sum of a list": Way("box = [w]", "sum(box)", "box.append(new)"),
+}
+KINDS = ("array", "number")
+CHANGES = ("write", "replace", "nothing")
+
+
+class Made(NamedTuple):
+    """A function with a rule that looks up w."""
+
+    f: Any
+    w: Any
+    old: Any
+    change: Callable[[], None]
+    slope: Callable[[Any], Any]
+
+
+def made(pen: str, way: str, kind: str, change: str) -> Made | None:
+    """Make a draw; None where there is nothing to be changed so."""
+    how = WAYS[way]
+    if (change == "write" and kind == "number") or (change == "replace" and not how.replace):
+        return None
+    w: Any = OLD.copy() if kind == "array" else 2.0
+    new: Any = NEW.copy() if kind == "array" else 50.0
+    body = PENS[pen].replace("READ", how.read)
+    program = (
+        f"{_HEAD}\ndef build(w, new):\n    {how.setup.replace('W0', 'w')}\n{body}\n"
+        f"    def change():\n        {how.replace or 'pass'}\n    return g, change\n"
+    )
+    if "class A: w = w" in program:
+        program = program.replace("class A: w = w", "A = type('A', (), {'w': w})")
+    names: dict[str, Any] = {"__name__": "a_program"}
+    exec(compile(program, "<a program>", "exec"), names)
+    f, replace = names["build"](w, new)
+
+    def written() -> None:
+        w[...] = new
+
+    act = {"write": written, "replace": replace, "nothing": lambda: None}[change]
+    is_linear = pen in ("linear_rule", "scalar_rule, w itself")
+    old = np.array(w)
+    return Made(f, w, old, act, lambda z: old * (1.0 if is_linear else np.cos(z)))
+
+
+HABITS = {
+    "counts in a list": ("n = [0]", "n[0] += 1"),
+    "counts by a name": ("n = 0", "nonlocal n; n = n + 1"),
+    "counts by a global": ("global N; N = 0", "global N; N += 1"),
+    "counts in a dict": ("n = {'calls': 0}", "n['calls'] = n['calls'] + 1"),
+    "counts in an attribute": ("n = types.SimpleNamespace(calls=0)", "n.calls += 1"),
+    "counts in a dict of an object": (
+        "n = types.SimpleNamespace(calls={})",
+        "n.calls['a'] = 1 + n.calls.get('a', 0)",
+    ),
+    "keeps a list": ("calls = []", "calls.append(1.0)"),
+    "keeps two lists": ("calls = [[], []]", "calls[0].append(1.0)"),
+    "counts in lists": ("n = [[0, 0]]; i = 1", "n[i - 1][i] += 1"),
+    "remembers": ("known = {}", "known[len(known)] = 2.0"),
+    "remembers by method": ("known = {}", "known.setdefault(len(known), 2.0)"),
+    "has a method that counts": (
+        "class A:\n        n = 0\n        def up(self): self.n += 1\n    a = A()",
+        "a.up()",
+    ),
+}
+"""What a rule changes itself, and is its own business: set up, and done at each call."""
+
+
+def habitual(pen: str, habit: str) -> Made:
+    """Make a function whose rule, or body, changes something of its own at each call."""
+    setup, does = HABITS[habit]
+    functions = {
+        "scalar_rule": "def p(_y, z):\n        DO; return 2.0 * cos(z)\n    scalar_rule(g, p)",
+        "linear_rule": "def p(c, z):\n        DO; return 2.0 * c\n    linear_rule(g, p)",
+        "rule": """def p(c, s):
+        DO; return 2.0 * c * s
+    @rule(g, types=(object,))
+    def g_rule(z):
+        DO; return g(z), (LinearMap(p, p, cos(z)),)""",
+        "rrule": """@rrule.register(g, types=(object,))
+    def g_rrule(z):
+        DO
+        def p(c):
+            DO; return (2.0 * c * cos(z),)
+        return g(z), p""",
+        "frule": """@frule.register(g, types=(object,))
+    def p(dots, z):
+        DO; return g(z), 2.0 * cos(z) * dots[0]""",
+    }
+    value = "2.0 * z" if pen == "linear_rule" else "2.0 * sin(z)"
+    program = (
+        f"{_HEAD}\ndef build():\n    {setup}\n    @primitive\n    def g(z):\n"
+        f"        DO; return {value}\n    {functions[pen]}\n    return g\n"
+    )
+    names: dict[str, Any] = {"__name__": "a_program"}
+    lines = program.replace("DO", does)
+    exec(compile(lines, "<a program>", "exec"), names)
+    linear = pen == "linear_rule"
+    slope = lambda z: 2.0 * np.ones_like(z) if linear else 2.0 * np.cos(z)
+    return Made(names["build"](), None, None, lambda: None, slope)
+
+
+# ----------------------------------------------------------------------------------- the doors
+
+
+def _grad(f: Any, act: Any, **keywords: Any) -> Any:
+    def loss(x: Any) -> Any:
+        y = np.sum(f(x))
+        act()
+        return y
+
+    return grad(loss, **keywords)(X)
+
+
+def _taped(f: Any, act: Any) -> Any:
+    with Tape() as tape:
+        x = tape.variable(X)
+        y = np.sum(f(x))
+    act()
+    return tape.grad(y, x)
+
+
+def _vjp(f: Any, act: Any) -> Any:
+    _, pull = vjp(f, X)
+    act()
+    return pull(np.ones(3))[0]
+
+
+def _vjp_twice(f: Any, act: Any) -> Any:
+    _, pull = vjp(f, X)
+    _, other = vjp(f, X)
+    pull(np.ones(3))
+    other(np.ones(3))
+    act()
+    return pull(np.ones(3))[0]
+
+
+def _linearize(f: Any, act: Any) -> Any:
+    _, push = linearize(f, X)
+    act()
+    return push(np.ones(3))
+
+
+def _jacobian(f: Any, act: Any) -> Any:
+    def g(x: Any) -> Any:
+        y = f(x)
+        act()
+        return y
+
+    return np.diag(jacobian(g, mode="reverse")(X))
+
+
+def _rrule(f: Any, act: Any) -> Any:
+    _, pull = rrule(f, X)
+    act()
+    return pull(np.ones(3))[0]
+
+
+def _twice(f: Any, act: Any) -> Any:
+    def loss(x: Any) -> Any:
+        y = np.sum(f(x) + 0.0 * f(2.0 * x))
+        act()
+        return y
+
+    return value_and_grad(loss)(X)[1]
+
+
+TAPE: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": _grad,
+    "grad, full": functools.partial(_grad, guard="full"),
+    "vjp": _vjp,
+    "vjp twice": _vjp_twice,
+    "linearize": _linearize,
+    "jacobian": _jacobian,
+    "Tape": _taped,
+    "rrule": _rrule,
+    "two calls": _twice,
+}
+
+
+def _torch(f: Any, act: Any, door: str) -> Any:
+    torch: Any = importlib.import_module("torch")
+    g, x = export(f, to="torch"), torch.tensor(X)
+    if door == "vjp":
+        _, pull = torch.func.vjp(g, x)
+        act()
+        return pull(torch.ones(3, dtype=x.dtype))[0].numpy()
+    y = g(x.requires_grad_()).sum()
+    act()
+    (bar,) = torch.autograd.grad(y, x, create_graph=door == "create_graph")
+    return bar.detach().numpy()
+
+
+def _jax(f: Any, act: Any, door: str) -> Any:
+    jax: Any = importlib.import_module("jax")
+    g, x = export(f, to="jax"), jax.numpy.asarray(X)
+    if door == "vjp":
+        _, pull = jax.vjp(g, x)
+        act()
+        return np.asarray(pull(jax.numpy.ones(3))[0])
+    _, push = jax.linearize(g, x)
+    act()
+    return np.asarray(push(jax.numpy.ones(3)))
+
+
+def _autograd(f: Any, act: Any, door: str) -> Any:
+    autograd: Any = importlib.import_module("autograd")
+    pull, _ = autograd.make_vjp(export(f, to="autograd"))(X)
+    act()
+    return pull(np.ones(3))
+
+
+DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
+    **{("tape", door): run for door, run in TAPE.items()},
+    **{
+        (engine, door): functools.partial(run, door=door)
+        for engine, run, doors in (
+            ("torch", _torch, ("backward", "create_graph", "vjp")),
+            ("jax", _jax, ("vjp", "linearize")),
+            ("autograd", _autograd, ("vjp",)),
+        )
+        for door in doors
+    },
+}
+
+
+# ------------------------------------------------------------------------------------ the judge
+
+
+def everything() -> list[Any]:
+    """List all draws: pen, way, kind, change and door."""
+    return list(itertools.product(PENS, WAYS, KINDS, CHANGES, DOORS))
+
+
+def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[Any]:
+    """Draw some of them, without return."""
+    among = [draw for draw in everything() if draw[4][0] in engines]
+    yield from random.Random(seed).sample(among, min(n, len(among)))
+
+
+def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -> str:
+    """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
+    draw = made(pen, way, kind, change)
+    if draw is None or (pen in ("user_grad", "bilinear_rule") and door[1] == "rrule"):
+        return "nothing to do"
+    try:
+        found = DOORS[door](draw.f, draw.change)
+    except MutationError:
+        return "wrong: refused" if change == "nothing" else "refused"
+    except ChainRulesError as error:
+        return f"wrong: {type(error).__name__}: {error}"
+    except Exception as error:
+        return f"wrong: {type(error).__name__}: {error}"
+    due = draw.slope(X)
+    return "right" if np.allclose(found, due) else f"wrong: {found} for {due}"
