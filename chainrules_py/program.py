@@ -32,6 +32,8 @@ class Value:
         The dtype of its library.
     memory : Value, optional
         The value whose memory this one is a view of; None where the memory is its own.
+    layout : optional
+        How its elements lie in memory, as the `Memory` of its library says.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Value:
     shape: tuple[int, ...] | None = None
     dtype: Any = None
     memory: Value | None = None
+    layout: Any = None
 
     def __str__(self) -> str:
         return self.name

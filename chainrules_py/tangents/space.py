@@ -125,10 +125,15 @@ class Space:
         of.shape = shape
         return of
 
-    def zeros(self) -> Any:
-        """Make the zero of the space, as a dense array or number."""
+    def zeros(self, beside: Any = None) -> Any:
+        """Make the zero of the space, as a dense array or number.
+
+        Another engine that sees the calls on the value ``beside`` sees this one as well.
+        """
         if self.dtype is None:
             return 0.0 if self.kind != "complex" else 0j
+        if beside is not None and type_info(type(beside)).host is not None:
+            return full_like(beside, shape=self.shape, fill=0, dtype=self.tangent_dtype)
         return _zeros(self, self.shape)
 
     @property
@@ -390,7 +395,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return float(t) if type(t) in (int, bool) else as_scalar(t)
     if dtype is None:
         number: Any = t
-        if not isinstance(t, Tracer):
+        if not isinstance(t, Tracer) and type_info(type(t)).host is None:
             return full_like(_instance(onto), shape=(), fill=number)
         return full_like(_instance(onto), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, TypeAlias, final
 
-from chainrules_py.values.type_info import libraries, on_registration
+from chainrules_py.values.type_info import alike, hosted, libraries, on_registration
 from chainrules_py.vocabulary.manipulation import reshape
 from chainrules_py.vocabulary.reductions import sum
 
@@ -49,8 +49,11 @@ class Unbroadcast:
 
     def of_product(self, t: Any, p: Any) -> Any:
         """Reduce ``t * p`` to the operand's shape, without making the product if there is a way."""
-        dot = self.dots.get(type(t))
-        if dot is not None and type(p) is type(t) and t.shape == p.shape == self.result:
+        cls, same = type(t), type(p) is type(t)
+        if not same and alike((cls, type(p))):
+            cls, same = hosted((cls, type(p))), True
+        dot = self.dots.get(cls)
+        if dot is not None and same and t.shape == p.shape == self.result:
             return dot(t, p)
         return self(t * p)
 

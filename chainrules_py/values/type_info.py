@@ -7,7 +7,7 @@ its `TypeInfo`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
@@ -339,10 +339,23 @@ def is_mutable_destination(x: Any) -> bool:
     return test is not None and test(x)
 
 
+def hosted(classes: Collection[type]) -> type:
+    """Return the class of these whose calls another engine sees, or any of them."""
+    return next((c for c in classes if type_info(c).host is not None), next(iter(classes)))
+
+
+def alike(classes: Collection[type]) -> bool:
+    """Tell whether all these stand for arrays of one class, as a library knows them."""
+    infos = [type_info(cls) for cls in classes]
+    kinds = {info.dispatch_type for info in infos}
+    return len(kinds) == 1 and all([info.library.namespace is not None for info in infos])
+
+
 def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
     """Find the test of whether results of such operands are finite, or None."""
-    tests = [finite_tests.get(cls) for cls in classes if cls not in (int, float)]
-    return tests[0] if tests and None not in tests else None
+    shaped = [cls for cls in classes if cls not in (int, float)]
+    known = shaped and all([cls in finite_tests for cls in shaped])
+    return finite_tests[hosted(shaped)] if known else None
 
 
 def fuser_of(classes: tuple[type, ...]) -> Fuser | None:

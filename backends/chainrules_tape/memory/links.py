@@ -53,13 +53,13 @@ class AddInto:
         total = bars[link]
         if of is not None and dense and link not in bars.plain:
             if total is None:
-                bars.adopt(link, of.zeros())
+                bars.adopt(link, of.zeros(y_bar))
             elif isinstance(total, Tracer):
                 pass
             elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
                 bars.adopt(link, duplicate(total))
             else:
-                bars.add(link, of.zeros())
+                bars.add(link, of.zeros(y_bar))
             total = bars[link]
         if dense and link in bars.plain:
             return True

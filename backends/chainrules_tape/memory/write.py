@@ -283,6 +283,8 @@ class WritableOnTape(Writable, BareVariable):
         y = value.payload if mine else value
         if not alone(self) or (traced and not fits(self.payload, y)):
             return False
+        if type_info(type(y)).host is not None:  # another engine has to see it being written
+            return False
         if type(tape).append is not list.append:  # it is closed, and says so when it records
             return False
         classes = (self.payload_type, type(y), *map(type, arrays))

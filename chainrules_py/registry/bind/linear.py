@@ -22,17 +22,19 @@ from chainrules_py.tangents.space import (
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.type_info import alike, hosted, type_info
 from chainrules_py.vocabulary.creation import full_like
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     """Find a library's own for operands of one class, with its cotangents' classes, or None."""
-    cls, *others = {*request.operands}
-    library = type_info(cls).library
-    if others or adjoint not in library.adjoint:
+    classes = {*request.operands}
+    library = type_info(hosted(classes)).library
+    if len(classes) > 1 and not alike(classes):
         return None
-    return library.adjoint[adjoint], frozenset((cls, *library.floats))
+    if adjoint not in library.adjoint:
+        return None
+    return library.adjoint[adjoint], frozenset((*classes, *library.floats))
 
 
 class LinearRecipe(Recipe):

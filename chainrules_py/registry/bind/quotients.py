@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chainrules_py.values.type_info import finite_test, finite_tests
+from chainrules_py.values.type_info import finite_test, finite_tests, hosted
 from chainrules_py.vocabulary.elementwise import divide
 
 Pull: TypeAlias = Callable[..., Any]
@@ -28,8 +28,8 @@ class Quotients:
         self.finite = finite_test(classes)
         self.numbers = [cls in _REAL for cls in classes]
         if self.finite is not None:  # the silent division, without being looked up
-            cls = next(cls for cls in classes if cls in finite_tests)
-            self.divide: Any = divide.implementation((cls, cls))
+            cls = hosted([cls for cls in classes if cls in finite_tests])
+            self.divide: Any = divide.plain_implementation((cls, cls))
 
     def part(self, quotient: Quotient | None, saved: tuple[int, ...], strong: Pull) -> Pull:
         """``y_bar p`` for one operand, as ``strong`` computes it as well."""
