@@ -38,7 +38,9 @@ OPEN = (
     "chainrules_py",
     "chainrules_py.composites.functional",
     "chainrules_compat",
+    "chainrules_compile",
     "chainrules_py.extend",
+    "chainrules_py.program",
     "chainrules_py.testing",
     "chainrules_py.vocabulary",
 )

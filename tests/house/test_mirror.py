@@ -17,6 +17,7 @@ PLACES = {
     "chainrules_py/testing": "tests/testing",
     "backends/chainrules_autograd": "tests/engines/autograd",
     "backends/chainrules_compat": "tests/engines/compat",
+    "backends/chainrules_compile": "tests/engines/compile",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
     "backends/chainrules_diagnosis": "tests/testing",
@@ -96,6 +97,8 @@ ELSEWHERE = (
         "whoever asks for a derivative binds",
     ),
     ("backends/chainrules_compat/*", "tests/engines/compat/test_compat.py", ROOM),
+    ("backends/chainrules_compile/passes/*", "tests/engines/compile/test_passes.py", ROOM),
+    ("backends/chainrules_compile/*", "tests/engines/compile/test_compiled.py", ROOM),
     (
         "chainrules_py/registry/*",
         "tests/core/registry/test_table.py",

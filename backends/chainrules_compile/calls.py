@@ -1,0 +1,105 @@
+"""Functions of noted calls that are no words and no library's: what a library states, and guards.
+
+Each is a function of plain arrays, which a program may call as it stands, and which a writer may
+spell in another way.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.extend import TreeDef, flatten, type_info, unflatten
+
+Shape = tuple[int, ...]
+
+
+class MissError(Exception):
+    """An answer differs from that of the run that was recorded."""
+
+
+def expect(x: Any, answer: Any, *, kind: Callable[[Any], Any]) -> None:
+    """Raise a miss unless a question about a value has the answer that it had."""
+    if kind(x) != answer:
+        raise MissError
+
+
+def expect_form(x: Any, form: Any) -> None:
+    """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had."""
+    if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form:
+        raise MissError
+
+
+def is_finite(t: Any, *, like: type) -> bool:
+    """Tell whether all elements are finite, as the library of a class does; no, if unsure."""
+    test = type_info(like).library.finite
+    return test is not None and test(t)
+
+
+@functools.cache
+def _sums(cls: type, result: Shape, shape: Shape) -> Any:
+    return type_info(cls).library.sums(result, shape)  # type: ignore[misc]
+
+
+@functools.cache
+def _dots(cls: type, result: Shape, shape: Shape) -> Any:
+    return type_info(cls).library.dots(result, shape)  # type: ignore[misc]
+
+
+def sum_to(t: Any, *, result: Shape, shape: Shape) -> Any:
+    """Sum an array of one shape to another that was broadcast to it, as its library does."""
+    cls: Any = type(t)
+    return _sums(cls, result, shape)(t)
+
+
+def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
+    """Sum a product of arrays, as `sum_to`."""
+    cls: Any = type(t)
+    return _dots(cls, result, shape)(t, p)
+
+
+@final
+class Apart:
+    """Function of the values among its arguments, which stand in structures, or in keywords."""
+
+    __slots__ = ("function", "tree")
+
+    def __init__(self, function: Any, tree: TreeDef) -> None:
+        self.function = function
+        self.tree = tree
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return name_of(self.function)
+
+    def __call__(self, *leaves: Any) -> Any:
+        """Put the arguments together, and call the function."""
+        operands, options = unflatten(self.tree, leaves)
+        return self.function(*operands, **options)
+
+
+@final
+class Gathered:
+    """Function that gives the leaves of what another gives, in a tuple."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return name_of(self.function)
+
+    def __call__(self, *operands: Any, **options: Any) -> tuple[Any, ...]:
+        """Take apart what the function gives."""
+        return tuple(flatten(self.function(*operands, **options))[0])
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function, as an identifier."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return name if name.isidentifier() else "call"

@@ -1,0 +1,271 @@
+"""Entry and exit of a program: its arguments taken apart and checked, its results put together."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.errors import MISS
+from chainrules_compile.recorder import Recorder, recordable
+from chainrules_py.extend import LEAF, TreeDef, describe, fields_of, flatten, unflatten
+from chainrules_py.program import Value
+
+
+class Scope(dict[str, Any]):
+    """Names that a source sees, each with an object; what a name was asked for is remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[Any, str] = {}
+        self._kept: list[Any] = []
+
+    def name(self, x: Any, hint: str, key: Any = None) -> str:
+        """Return the name of an object, by default by its identity."""
+        key = ("id", id(x)) if key is None else key
+        found = self._names.get(key)
+        if found is None:
+            found = identifier(hint)
+            n = 1
+            while found in self:
+                n += 1
+                found = f"{identifier(hint)}_{n}"
+            self._names[key] = found
+            self._kept.append(x)
+            self[found] = x
+        return found
+
+
+def identifier(text: str) -> str:
+    """Return a text as a name of Python's."""
+    name = re.sub(r"\W", "_", text)
+    if not name or name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+class Entry:
+    """Arguments of one form: how many, their structure, and what was assumed of each.
+
+    Attributes
+    ----------
+    parameters : list of str
+        The names of the arguments.
+    lines : list of str
+        The statements that take them apart, or return `MISS` for others.
+    inputs : list of str
+        Where the inputs of the program are found.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        static: frozenset[int | str],
+        recorder: Recorder,
+        scope: Scope,
+    ) -> None:
+        self.parameters = parameters_of(f, len(args), tuple(keywords))
+        self.facts: list[tuple[str, str]] = []
+        self._scope = scope
+        self._recorder = recorder
+        self._heads: list[str] = []
+        self._checks: list[str] = []
+        self._used = set(self.parameters)
+        self._names: dict[Value, str] = {}
+        for name in self.parameters:
+            scope[name] = None  # so that no constant is called like it
+        entered = []
+        given = zip(self.parameters, (*args, *keywords.values()), strict=True)
+        for place, (name, x) in enumerate(given):
+            fixed = name in static or (place in static and place < len(args))
+            entered.append(self._static(x, name) if fixed else self._enter(x, name))
+        self.args = tuple(entered[: len(args)])
+        self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
+
+    @property
+    def signature(self) -> list[str]:
+        """The parameters as they are declared."""
+        n = len(self.args)
+        positional, named = self.parameters[:n], self.parameters[n:]
+        return [*positional, *(["/"] if positional else []), *(["*", *named] if named else [])]
+
+    @property
+    def names(self) -> dict[Value, str]:
+        """The names of the program's inputs."""
+        return self._names
+
+    @property
+    def lines(self) -> list[str]:
+        """The statements at the beginning of the program."""
+        for name in self.parameters:
+            if self._scope.get(name, 0) is None:
+                del self._scope[name]
+        lines, checks = list(self._heads), self._checks
+        if checks:
+            miss = self._scope.name(MISS, "MISS")
+            joined = "\n        or ".join(checks)
+            condition = checks[0] if len(checks) == 1 else f"(\n        {joined}\n    )"
+            lines.append(f"if {condition}:\n        return {miss}")
+        return lines
+
+    def _unused(self, name: str) -> str:
+        name, n = identifier(name), 1
+        while name in self._used:
+            n += 1
+            name = f"{identifier(name.rstrip('0123456789_'))}_{n}"
+        self._used.add(name)
+        self._scope.setdefault(name, None)
+        return name
+
+    def _enter(self, x: Any, path: str) -> Any:
+        leaves, tree = flatten(x)
+        if tree is LEAF:
+            return self._leaf(x, path)
+        entered = iter(self._fields(tree, x, path))
+        return unflatten(tree, [next(entered) for _ in leaves])
+
+    def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
+        cls = type(x)
+        self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
+        if cls in (list, tuple):
+            self._checks.append(f"len({path}) != {len(x)}")
+        elif cls is dict:
+            keys = self._scope.name(tuple(x), "keys")
+            self._checks.append(f"tuple({path}) != {keys}")
+        kind = getattr(tree.structure, "kind", "")
+        found = []
+        for i, ((key, field), child) in enumerate(zip(fields_of(x), tree.children, strict=True)):
+            if cls in (list, tuple) or kind == "namedtuple":
+                where = f"{path}[{i}]"
+            elif cls is dict:
+                where = f"{path}[{self._text(key)}]"
+            elif kind == "fields":
+                where = f"{path}.{key}"
+            else:
+                where = f"{self._scope.name(fields_of, 'fields_of')}({path})[{i}][1]"
+            name = self._unused(f"{path}_{key}")
+            self._before(name, where)
+            if child.num_leaves == 1 and child is LEAF:
+                found.append(self._leaf(field, name))
+            else:
+                found += self._fields(child, field, name)
+        return found
+
+    def _before(self, name: str, where: str) -> None:
+        """Take a field out, after what has to hold for that was checked."""
+        if self._checks:
+            miss = self._scope.name(MISS, "MISS")
+            self._heads.append(f"if {' or '.join(self._checks)}:\n        return {miss}")
+            self._checks = []
+        self._heads.append(f"{name} = {where}")
+
+    def _class(self, cls: type) -> str:
+        return self._scope.name(cls, cls.__name__)
+
+    def _leaf(self, x: Any, name: str) -> Any:
+        cls = type(x)
+        if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
+            return self._static(x, name)
+        checks = self._checks
+        checks.append(f"{name}.__class__ is not {self._class(cls)}")
+        self.facts.append((name, describe(x)))
+        if isinstance(x, np.ndarray):
+            dtype = self._scope.name(x.dtype, x.dtype.name, ("dtype", x.dtype))
+            checks.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
+            if x.flags.c_contiguous:
+                if x.ndim:
+                    checks.append(f"not {name}.flags.c_contiguous")
+            else:
+                checks.append(f"{name}.strides != {x.strides}")
+        noted = self._recorder.input(x, name)
+        self._names[noted.current] = name
+        return noted
+
+    def _static(self, x: Any, name: str) -> Any:
+        if isinstance(x, np.ndarray):
+            key = self._scope.name(_Same(x), f"is_{name}")
+            self._checks.append(f"not {key}({name})")
+        elif x is None or x is True or x is False or x is ...:
+            self._checks.append(f"{name} is not {x!r}")
+        elif type(x) in (int, str):
+            self._checks.append(f"{name}.__class__ is not {type(x).__name__} or {name} != {x!r}")
+        elif type(x) in (float, complex, bytes) or isinstance(x, np.generic):
+            key = self._scope.name(_Same(x), f"is_{name}")
+            self._checks.append(f"not {key}({name})")
+        else:
+            own = self._scope.name(x, f"static_{name}")
+            same = f"({name}.__class__ is {own}.__class__ and {name} == {own})"
+            self._checks.append(f"{name} is not {own} and not {same}")
+        self.facts.append((name, repr(x)[:40]))
+        return x
+
+    def _text(self, key: Any) -> str:
+        return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
+
+
+class _Same:
+    """Test whether a value is one that was given, to the bit."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x.copy() if isinstance(x, np.ndarray) else x
+
+    def __call__(self, y: Any) -> bool:
+        x = self.x
+        if type(x) is not type(y) or getattr(x, "dtype", 0) != getattr(y, "dtype", 0):
+            return False
+        a, b = np.asarray(x), np.asarray(y)
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
+    """Return names for n positional arguments, those of the function where it has them."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [
+        p.name
+        for p in parameters
+        if p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    names: list[str] = []
+    for i in range(n):
+        name = positional[i] if i < len(positional) else f"arg{i}"
+        while name in names or name in keywords:
+            name = f"{name}_{i}"
+        names.append(identifier(name))
+    return [*names, *keywords]
+
+
+def result_text(tree: TreeDef, leaves: Sequence[str], scope: Scope) -> str:
+    """Return the expression that puts a result together."""
+    rest = iter(leaves)
+
+    def text(tree: TreeDef) -> str:
+        if tree is LEAF:
+            return next(rest)
+        plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
+        if tree.cls not in (tuple, list) and not plain:
+            return whole(tree)
+        children = [text(child) for child in tree.children]
+        if tree.cls is tuple:
+            return f"({', '.join(children)}{',' * (len(children) == 1)})"
+        if tree.cls is list:
+            return f"[{', '.join(children)}]"
+        pairs = zip(tree.keys, children, strict=True)
+        return f"{{{', '.join([f'{key!r}: {child}' for key, child in pairs])}}}"
+
+    def whole(tree: TreeDef) -> str:
+        if tree.structure is None:
+            return scope.name(tree.like, "kept")
+        name = scope.name(tree, tree.cls.__name__.lower())
+        given = ", ".join([next(rest) for _ in range(tree.num_leaves)])
+        return f"{scope.name(unflatten, 'unflatten')}({name}, [{given}])"
+
+    return text(tree)

@@ -1,0 +1,166 @@
+"""Classes of noted values, and what their libraries state: the same, with each call of it noted.
+
+A rule that NumPy computes with fewer calls is so computed here too, so that a program has the bits
+that the engine has without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.noted import Noted, Subscripts
+from chainrules_py.extend import Library, register_array_type, see, type_info
+
+METADATA: frozenset[Any] = frozenset(
+    (
+        np.shape,
+        np.ndim,
+        np.size,
+        np.result_type,
+        np.can_cast,
+        np.common_type,
+        np.iscomplexobj,
+        np.isrealobj,
+    )
+)
+"""Functions of NumPy's that look at no number: a program has what they gave."""
+SHAPED_BY_DATA: frozenset[Any] = frozenset(
+    (
+        np.nonzero,
+        np.flatnonzero,
+        np.argwhere,
+        np.where,
+        np.unique,
+        np.unique_values,
+        np.unique_counts,
+        np.unique_inverse,
+        np.unique_all,
+        np.compress,
+        np.extract,
+        np.repeat,
+        np.delete,
+        np.bincount,
+        np.union1d,
+        np.intersect1d,
+        np.setdiff1d,
+        np.setxor1d,
+        np.trim_zeros,
+        np.roots,
+        np.poly1d,
+        np.arange,
+        np.ndarray.nonzero,
+        np.ndarray.compress,
+        np.ndarray.repeat,
+        np.lib.scimath.sqrt,
+        np.lib.scimath.log,
+        np.lib.scimath.log2,
+        np.lib.scimath.log10,
+        np.lib.scimath.logn,
+        np.lib.scimath.power,
+        np.lib.scimath.arccos,
+        np.lib.scimath.arcsin,
+        np.lib.scimath.arctanh,
+    )
+)
+"""Functions of NumPy's whose results have a shape, or a dtype, that hangs on numbers."""
+
+
+class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
+    """Functions of a library by those of the rules, each noted as one call where it is called."""
+
+    def __init__(self, functions: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
+        self.functions = functions  # which may grow
+
+    def __getitem__(self, key: Callable[..., Any]) -> Callable[..., Any]:
+        function = self.functions[key]
+
+        def noting(*operands: Any, **options: Any) -> Any:
+            for x in operands:
+                if isinstance(x, Noted):
+                    return x.recorder.call(function, operands, options)
+            return function(*operands, **options)
+
+        return noting
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+
+def library_of(cls: type, floats: tuple[type, ...]) -> Library:
+    """Return what a library states of its arrays, for those that are noted."""
+    stated = type_info(cls).library
+    sums, dots, mutable = stated.sums, stated.dots, stated.mutable
+
+    test: Any = stated.finite
+
+    def finite(t: Any) -> bool:
+        if not isinstance(t, Noted):
+            return bool(test(t))
+        return bool(t.recorder.call(is_finite, (t,), {"like": cls}))
+
+    def noted_sums(result: Any, shape: Any) -> Callable[[Any], Any]:
+        options = {"result": result, "shape": shape}
+        return lambda t: t.recorder.call(sum_to, (t,), options)
+
+    def noted_dots(result: Any, shape: Any) -> Callable[[Any, Any], Any]:
+        options = {"result": result, "shape": shape}
+
+        def noting(t: Any, p: Any) -> Any:
+            recorder = t.recorder if isinstance(t, Noted) else p.recorder
+            return recorder.call(dot_to, (t, p), options)
+
+        return noting
+
+    return stated._replace(
+        memory=None,
+        own=lambda x, theirs: x,
+        scalar=None if stated.scalar is None else lambda x: x[()],
+        finite=None if stated.finite is None else finite,
+        mutable=None if mutable is None else lambda x: mutable(x.payload),
+        floats=floats,
+        sums=None if sums is None else noted_sums,
+        dots=None if dots is None else noted_dots,
+        half=_Noting(stated.half),
+        adjoint=_Noting(stated.adjoint),
+        fuser=None,
+    )
+
+
+class _Classes(dict[type, type[Noted]]):
+    """The class of noted values for each type of array or number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+
+    def __missing__(self, cls: type) -> type[Noted]:
+        with self._lock:
+            if cls in self:
+                return self[cls]
+            see(None, (cls,))
+            info = type_info(cls)
+            bases: tuple[type, ...] = (Subscripts, Noted) if info.is_array else (Noted,)
+            fields = {
+                "__slots__": (),
+                "__module__": Noted.__module__,
+                "__dispatch_type__": cls,
+                "payload_type": cls,
+            }
+            made: Any = type(f"Noted[{cls.__name__}]", bases, fields)
+            if info.is_array and info.library.namespace is not None:
+                floats = tuple([self[number] for number in info.library.floats])
+                register_array_type(made, library_of(cls, floats))
+            self[cls] = made
+            noted: type[Noted] = made
+            return noted
+
+
+classes = _Classes()

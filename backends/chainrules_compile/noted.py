@@ -1,0 +1,304 @@
+"""Noted values: arrays and numbers of a function that is being recorded.
+
+To the engines above one is an array like any other, of a library that has the functions of the one
+that it stands for: the words and facts of that library are found by `__dispatch_type__`, and each
+call of one is computed, and noted, by the host (`chainrules_compile.host`). It is no `Tracer`: no
+derivative is taken at this level, and nothing that leaves derivatives behind leaves it.
+"""
+
+from __future__ import annotations
+
+import opcode
+import operator
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from chainrules_compile.errors import RecordingError
+from chainrules_py.extend import Tracer, describe, type_info
+from chainrules_py.program import Value
+
+
+class Noted:
+    """Value while a function is recorded. It has a subclass for each type of payload.
+
+    Attributes
+    ----------
+    payload
+        The value itself, at the arguments that the function is recorded for.
+    recorder : Recorder
+        What notes the calls.
+    reading : Reading or None
+        How a view was read from another noted array.
+    views : list of weakref
+        The noted arrays that were read from it.
+    """
+
+    __slots__ = ("__weakref__", "noted", "payload", "reading", "recorder", "views")
+    __dispatch_type__: ClassVar[type]
+    payload_type: ClassVar[type]
+    __hash__ = None  # type: ignore[assignment]
+    payload: Any
+    recorder: Any
+
+    def __init__(self, payload: Any, recorder: Any, noted: Value | None) -> None:
+        self.payload = payload
+        self.recorder = recorder
+        self.noted = noted
+        self.reading: Reading | None = None
+        self.views: list[weakref.ref[Noted]] | None = None
+
+    @property
+    def current(self) -> Value:
+        """The value of the program, read again if what it is a view of was written to."""
+        if self.noted is None:
+            self.recorder.read_again(self)
+        assert self.noted is not None
+        return self.noted
+
+    # -- questions that a program answers anew at each call, and must answer alike
+
+    def __bool__(self) -> bool:
+        return bool(self.recorder.ask(bool, self))
+
+    def __int__(self) -> int:
+        return int(self.recorder.ask(int, self))
+
+    def __index__(self) -> int:
+        return int(self.recorder.ask(operator.index, self))
+
+    # -- what would be another number at the next call
+
+    def __float__(self) -> float:
+        return refuse(self, "a float")
+
+    def __complex__(self) -> complex:
+        return refuse(self, "a complex")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return refuse(self, "an array")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        refuse(self, "bytes")
+
+    def __copy__(self) -> Any:
+        return self.copy() if type_info(type(self)).is_array else self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __str__(self) -> str:
+        return str(self.payload)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.payload, spec)
+
+    def __repr__(self) -> str:
+        return f"<{self.noted} of a program: {describe(self.payload)}>"
+
+    # -- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        if holds_tracers(operands) or holds_tracers(keywords):
+            return NotImplemented
+        if keywords.get("out") is not None:
+            return self.recorder.write_result(ufunc, method, operands, keywords)
+        if method != "__call__":
+            return self.recorder.call(getattr(ufunc, method), operands, keywords)
+        known = OPERATORS.get(ufunc)
+        number = not type_info(type(self)).is_array
+        if known is not None and number and is_operator(sys._getframe(1)):
+            return self.recorder.call(known, operands, keywords)
+        return self.recorder.call(ufunc, operands, keywords)
+
+    def __array_function__(
+        self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        if holds_tracers(operands) or holds_tracers(keywords):
+            return NotImplemented
+        return self.recorder.call_function(function, operands, keywords)
+
+    # -- everything else that an array has
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        payload_type = type(self).payload_type
+        member = getattr(payload_type, name)  # which raises as the class does
+        if name in STATIC:
+            return getattr(self.payload, name)
+        if not callable(member):
+            return self.recorder.attribute(self, name)
+        return lambda *operands, **keywords: self.recorder.call_method(
+            name, member, (self, *operands), keywords
+        )
+
+
+STATIC = frozenset(
+    ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
+)
+"""Attributes that the class, the dtype, the shape and the layout of an argument settle."""
+
+
+class Subscripts:
+    """What noted arrays have and noted numbers have not."""
+
+    __slots__ = ()
+    payload: Any
+    recorder: Any
+
+    def __len__(self) -> int:
+        return len(self.payload)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        x: Any = self
+        return bool((x == item).any())
+
+    def __getitem__(self, where: Any) -> Any:
+        x: Any = self
+        return self.recorder.read(x, where)
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        x: Any = self
+        self.recorder.write(x, where, value)
+
+
+class Reading:
+    """How a view was read: ``function(parent, *rest, **options)``; ``where`` if by subscripting."""
+
+    __slots__ = ("function", "options", "parent", "rest", "where")
+
+    def __init__(
+        self, parent: Noted, function: Any, rest: tuple[Any, ...], options: Any, where: Any = None
+    ) -> None:
+        self.parent = parent
+        self.function = function
+        self.rest = rest
+        self.options = options
+        self.where = where
+
+
+OPERATORS: dict[Any, Any] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.power: operator.pow,
+}
+"""By a ufunc the operator of Python's that NumPy's numbers compute in another way, to the bit."""
+
+
+def is_operator(frame: Any) -> bool:
+    """Tell whether a frame called into C by an operator, and not by the name of a function."""
+    name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+    return name.startswith("BINARY")
+
+
+def holds_tracers(x: Any) -> bool:
+    """Tell whether a value is traced above this level, or holds what is, in tuples and the like."""
+    cls = type(x)
+    if cls in (tuple, list):
+        return any(map(holds_tracers, x))
+    if cls is dict:
+        return any(map(holds_tracers, x.values()))
+    return issubclass(cls, Tracer)
+
+
+_INSTEAD = {
+    "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
+    "a complex": "leave it as it is, or write x + 0j",
+    "an array": "write np.stack([x, y]) for np.array([x, y]), and call functions of NumPy's, which "
+    "see it; a function that needs plain arrays becomes a primitive",
+    "bytes": "return it, and pickle what the compiled function gives",
+}
+
+
+def refuse(x: Noted, kind: str) -> NoReturn:
+    """Raise: where Python, or a library, wants something plain.
+
+    Raises
+    ------
+    RecordingError
+        With the line to write.
+    """
+    msg = (
+        f"{describe(x.payload)} of a function that is being compiled does not become "
+        f"{kind}: it is another at the next call, and the program would not see it; "
+        f"{_INSTEAD[kind]}; or name the argument in static="
+    )
+    raise RecordingError(msg)
+
+
+# ------------------------------------------------------------------------------------- operators
+
+_BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge eq ne"
+_UNARY = "neg pos abs invert"
+_COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    def method(self: Noted, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        return self.recorder.call(function, (self, other), {})
+
+    def reflected(self: Noted, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        return self.recorder.call(function, (other, self), {})
+
+    return method, reflected
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Any:
+    def method(self: Noted, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        if not type_info(type(self)).is_array:
+            return self.recorder.call(function, (self, other), {})
+        self.recorder.write_operator(self, function, other)
+        return self
+
+    return method
+
+
+def _defers(other: Any) -> bool:
+    """Tell whether the class of the other operand knows better: it is traced, or no number."""
+    cls = type(other)
+    if cls in _PLAIN:
+        return False
+    if issubclass(cls, Tracer):
+        return True
+    return not (
+        issubclass(cls, Noted)
+        or type_info(cls).is_array
+        or type_info(cls).is_number
+        or cls in (list, tuple)
+    )
+
+
+_PLAIN = frozenset((int, float, complex, bool))
+
+for _name in _BINARY.split():
+    _function = getattr(operator, _name)
+    _method, _reflected = _binary(_function)
+    setattr(Noted, f"__{_name.strip('_')}__", _method)
+    if _name not in _COMPARISONS:
+        setattr(Noted, f"__r{_name.strip('_')}__", _reflected)
+        setattr(Noted, f"__i{_name.strip('_')}__", _in_place(_function))
+
+
+def _unary(function: Callable[[Any], Any]) -> Any:
+    return lambda self: self.recorder.call(function, (self,), {})
+
+
+for _name in _UNARY.split():
+    setattr(Noted, f"__{_name}__", _unary(getattr(operator, _name)))
+setattr(Noted, "__divmod__", _binary(divmod)[0])  # noqa: B010
+setattr(Noted, "__rdivmod__", _binary(divmod)[1])  # noqa: B010

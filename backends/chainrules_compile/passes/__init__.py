@@ -1,0 +1,23 @@
+"""Passes: each takes a program and gives one that computes the same, in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.lifetimes import with_buffers
+from chainrules_compile.passes.ownership import with_own_outputs
+from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.simplify import simplified
+from chainrules_py.program import Program
+
+Pass = Callable[[Program], Program]
+
+PASSES: dict[str, Pass] = {
+    "simplify": simplified,
+    "dead code": without_dead_code,
+    "parts": with_parts,
+    "own outputs": with_own_outputs,
+    "lifetimes": with_buffers,
+}
+"""What a program goes through, in this order."""

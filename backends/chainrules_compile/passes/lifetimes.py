@@ -1,0 +1,70 @@
+"""Lifetimes: results are written into operands of which nothing is needed any more."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_compile.passes.values import alike, ends, is_array, is_contiguous
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
+from chainrules_py.vocabulary.views import store
+
+WRITES = (store, scatter_add, add_at, add_along_axis)
+"""Words whose result is their first operand, and something else in some places."""
+
+
+@final
+class Into:
+    """Function whose result is written into one of its operands."""
+
+    __slots__ = ("function", "place")
+
+    def __init__(self, function: Any, place: int) -> None:
+        self.function = function
+        self.place = place
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return f"{self.function.__name__}_into_{self.place}"
+
+
+def with_buffers(program: Program) -> Program:
+    """Return the program with calls that write into what dies at them."""
+    last, calls = ends(program), list(program.calls)
+    foreign = {*program.inputs, *program.constants}
+    for i, call in enumerate(calls):
+        if len(call.results) != 1 or not is_array(call.results[0]):
+            continue
+        place = _place(call, i, last, foreign)
+        if place is not None:
+            calls[i] = Call(Into(call.function, place), call.operands, call.options, call.results)
+    return dataclasses.replace(program, calls=tuple(calls))
+
+
+def _place(call: Call, i: int, last: dict[Value, int], foreign: set[Value]) -> int | None:
+    result = call.results[0]
+    if call.function in WRITES:
+        places: Any = (0,)
+    elif isinstance(call.function, np.ufunc) and is_contiguous(result) and not call.options:
+        if call.function.nout != 1 or call.function.signature is not None:
+            return None
+        places = range(len(call.operands))
+    else:
+        return None
+    for place in places:
+        x = call.operands[place]
+        if not is_array(x) or x in foreign or x.memory is not None or last[x] != i:
+            continue
+        if not alike(x, result) or (places != (0,) and not is_contiguous(x)):
+            continue
+        if call.function not in WRITES and x.dtype.kind not in "fiub":
+            continue  # NumPy multiplies one complex number otherwise where it writes it over
+        others = [y for y in call.values if y is not x and y.memory is x]
+        twice = call.function in WRITES and sum([y is x for y in call.values]) > 1
+        if not others and not twice:
+            return int(place)
+    return None

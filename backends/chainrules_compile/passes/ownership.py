@@ -1,0 +1,44 @@
+"""Ownership: outputs share no memory with inputs, constants, and each other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from chainrules_py.extend import type_info
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import duplicate
+
+
+def with_own_outputs(program: Program) -> Program:
+    """Return the program with copies of those outputs whose memory somebody else has."""
+    shared: set[Value] = {*program.inputs, *program.constants}
+    calls = list(program.calls)
+    outputs: list[object] = []
+    for i, x in enumerate(program.outputs):
+        if type(x) is not Value or type_info(x.type or object).memory is None:
+            outputs.append(x)
+            continue
+        root = x.memory or x
+        if root in shared or _is_part(x, root):
+            own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype)
+            calls.append(Call(duplicate, (x,), {}, (own,)))
+            outputs.append(own)
+        else:
+            outputs.append(x)
+        shared.add(root)
+    return dataclasses.replace(program, calls=tuple(calls), outputs=tuple(outputs))
+
+
+def _is_part(x: Value, root: Value) -> bool:
+    """Tell whether a view would keep memory that is much larger alive, or cannot be written to."""
+    if x is root:
+        return False
+    size, whole = _size(x), _size(root)
+    return 2 * size <= whole or size > whole
+
+
+def _size(x: Value) -> int:
+    n = 1
+    for length in x.shape or ():
+        n *= length
+    return n

@@ -1,0 +1,42 @@
+"""Parts: an addition to a part of an array, where it was read, added to and put back."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import add_at
+from chainrules_py.vocabulary.views import read, store
+
+
+def with_parts(program: Program) -> Program:
+    """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``."""
+    made, uses = program.definitions(), program.uses()
+    calls: list[Call | None] = list(program.calls)
+    where = {id(call): i for i, call in enumerate(program.calls)}
+    for i, call in enumerate(program.calls):
+        if call.function is not store or len(call.operands) != 2:
+            continue
+        x, total = call.operands
+        added = made.get(total) if type(total) is Value else None
+        if added is None or added.function is not np.add or len(uses[total]) != 1:
+            continue
+        part, y = added.operands
+        reading = made.get(part) if type(part) is Value else None
+        if reading is None or reading.function is not read or len(uses[part]) != 1:
+            continue
+        fits = reading.operands == (x,) and reading.options == call.options
+        if not fits or not _fits(part, y):
+            continue
+        calls[i] = Call(add_at, (x, y), call.options, call.results)
+        calls[where[id(reading)]] = calls[where[id(added)]] = None
+    return dataclasses.replace(program, calls=tuple([c for c in calls if c is not None]))
+
+
+def _fits(part: Value, y: Any) -> bool:
+    if type(y) is not Value:
+        return type(y) in (int, float)
+    return bool(y.dtype == part.dtype and len(y.shape or ()) <= len(part.shape or ()))

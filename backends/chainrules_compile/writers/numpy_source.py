@@ -1,0 +1,251 @@
+"""Writer of NumPy source: a straight line of statements, one for each call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import MissError, expect, expect_form, name_of
+from chainrules_compile.entry import Scope
+from chainrules_compile.errors import MISS
+from chainrules_compile.passes.lifetimes import WRITES, Into
+from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
+from chainrules_compile.writers.writer import Body
+from chainrules_py import Primitive
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
+from chainrules_py.vocabulary.views import store
+
+_LARGE = 4096
+"""From how many elements on the name of an array is given back when it is dead."""
+
+_BY_NAME = (np.maximum, np.minimum)
+"""Ufuncs that NumPy wants to be told by name where the result goes."""
+
+
+def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
+    """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
+    return _Writing(program, names, scope).body()
+
+
+class _Writing(Speller):
+    def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
+        self.program = program
+        self.scope = scope
+        self.names: dict[Value, str] = dict(names)
+        self.lines: list[str] = []
+        self._free: list[str] = []
+        self._count = 0
+        for x, array in program.constants.items():
+            self.names[x] = scope.name(array, x.name)
+        self._given = set(self.names)
+        self._taken = set(self.names.values())
+
+    def body(self) -> Body:
+        """Write all calls."""
+        calls, uses = self.program.calls, self.program.uses()
+        dying: dict[int, list[Value]] = {}
+        for x, places in uses.items():
+            if x not in self._given and places:
+                dying.setdefault(places[-1], []).append(x)
+        for i, call in enumerate(calls):
+            if not call.results:
+                self._guard(call)
+            elif len(call.results) > 1:
+                targets = [self._new(x) if uses[x] else "_" for x in call.results]
+                self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
+            else:
+                self._one(call)
+            gone = dying.get(i, [])
+            for x in gone:
+                name = self.names[x]
+                if any([self.names.get(y) == name for y in call.results]):
+                    continue
+                if is_array(x) and size(x) > _LARGE:
+                    self.lines.append(f"{name} = None")
+                self._free.append(name)
+            for x in call.results:
+                if x in self.names and not uses[x]:
+                    self._free.append(self.names[x])
+        return Body(self.lines, [self.text(x) for x in self.program.outputs])
+
+    def _new(self, x: Value) -> str:
+        if self._free:
+            name = self._free.pop()
+        else:
+            self._count += 1
+            name = f"v{self._count}"
+            while name in self.scope or name in self._taken:
+                self._count += 1
+                name = f"v{self._count}"
+        self.names[x] = name
+        return name
+
+    def _guard(self, call: Call) -> None:
+        miss = self.scope.name(MISS, "MISS")
+        if call.function is expect:
+            x, answer = call.operands
+            kind = call.options["kind"]
+            if kind is bool:
+                test = f"{'not ' if answer else ''}{self.text(x)}"
+            else:
+                test = f"{self.bound(kind)}({self.text(x)}) != {answer!r}"
+        elif call.function is expect_form:
+            x, (shape, dtype) = call.operands
+            text = self.text(x)
+            test = f"{text}.shape != {shape!r} or {text}.dtype != {self.constant(dtype)}"
+        else:
+            error = self.scope.name(MissError, "MissError")
+            self.lines.append(f"try: {self.call(call)}\n    except {error}: return {miss}")
+            return
+        self.lines.append(f"if {test}: return {miss}")
+
+    def _one(self, call: Call) -> None:
+        (result,) = call.results
+        function: Any = call.function
+        into = type(function) is Into
+        place = function.place if into else 0
+        function = function.function if into else function
+        if function in WRITES:
+            self._write(function, call, result, into)
+        elif into:
+            name = self.names[call.operands[place]]
+            given = [self.operand(x, result) for x in call.operands]
+            last = f"out={name}" if function in _BY_NAME else name
+            self.lines.append(f"{self.bound(function)}({', '.join([*given, last])})")
+            self.names[result] = name
+        else:
+            text = self.call(call)
+            self.lines.append(f"{self._new(result)} = {text}")
+
+    def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
+        """Write ``x[i] = y`` and its like, to a copy if x lives on."""
+        x, y, *arrays = call.operands
+        if into:
+            name = self.names[x]
+            self.names[result] = name
+        else:
+            text = self.text(x)
+            copy = f"{self.bound(np.array)}({text})"
+            if word is scatter_add and result.dtype != getattr(x, "dtype", None):
+                copy = f"{self.bound(np.array)}({text}, {self.constant(result.dtype)})"
+            name = self._new(result)
+            self.lines.append(f"{name} = {copy}")
+        if word is store:
+            where = self.index(call.options["index"], arrays)
+            self.lines.append(f"{name}[{where}] = {self.text(y)}")
+        elif word is not add_along_axis and not arrays:
+            where = self.index(call.options["index"], arrays)
+            self.lines.append(f"{name}[{where}] += {self.text(y)}")
+        else:
+            word = add_at if word is scatter_add else word
+            rest = [self.text(y), *map(self.text, arrays)]
+            rest += [f"{k}={self.text(o)}" for k, o in call.options.items()]
+            function = self._implementation(word, (result, y, *arrays))
+            self.lines.append(f"{self.bound(function)}({', '.join([name, *rest])})")
+
+    # ------------------------------------------------------------------------------ expressions
+
+    def call(self, call: Call) -> str:
+        """Return a call as an expression."""
+        function, xs = call.function, call.operands
+        if function in OPERATORS:
+            sign = OPERATORS[function]
+            texts = [self.text(x) for x in xs]
+            texts = [f"({t})" if t.startswith("-") else t for t in texts]
+            return f"{texts[0]} {sign} {texts[1]}" if len(xs) == 2 else f"{sign}{texts[0]}"
+        spelling = SPELLINGS.get(function) or SPELLINGS.get(getattr(function, "__qualname__", None))
+        if spelling is not None:
+            text: str | None = spelling(self, call)
+            if text is not None:
+                return text
+        result = call.results[0] if len(call.results) == 1 else None
+        if isinstance(function, np.ufunc):
+            given = [self.operand(x, result) for x in xs]
+        else:
+            given = [self.text(x) for x in xs]
+        given += [f"{k}={self.text(o)}" for k, o in call.options.items()]
+        return f"{self.bound(self._implementation(function, xs))}({', '.join(given)})"
+
+    def _implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
+        if not isinstance(function, Primitive):
+            return function
+        types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])
+        return function.implementation(types) or function
+
+    def bound(self, function: Any) -> str:
+        """Return the name of a function in the scope."""
+        return self.scope.name(function, name_of(function))
+
+    def constant(self, x: Any) -> str:
+        """Return the name of an object in the scope, by its value where it has one."""
+        if isinstance(x, np.dtype):
+            return self.scope.name(x, x.name, ("dtype", x))
+        if isinstance(x, (np.generic, float, complex)):
+            return self.scope.name(x, "number", (type(x), repr(x)))
+        if isinstance(x, type):
+            return self.scope.name(x, x.__name__)
+        if isinstance(x, tuple):
+            return self.scope.name(x, "where", ("tuple", type(x), x))
+        return self.scope.name(x, type(x).__name__.lower())
+
+    def text(self, x: Any) -> str:
+        """Return an operand as an expression."""
+        cls = type(x)
+        if cls is Value:
+            return self.names[x]
+        if x is None or x is ... or cls in (bool, int, str, slice):
+            return repr(x)
+        if cls is float and math.isfinite(x):
+            return repr(x)
+        if cls is tuple:
+            return f"({', '.join(map(self.text, x))}{',' * (len(x) == 1)})"
+        if cls is list:
+            return f"[{', '.join(map(self.text, x))}]"
+        if cls is dict:
+            return f"{{{', '.join([f'{k!r}: {self.text(y)}' for k, y in x.items()])}}}"
+        return self.constant(x)
+
+    def operand(self, x: Any, result: Value | None) -> str:
+        """Return an operand of a ufunc: a number beside an array as an array without axes.
+
+        NumPy takes two thirds of the time for it: it need not find out how wide the number is.
+        """
+        number = type(x) in (int, float) or (type(x) is np.float64)
+        if number and result is not None and is_array(result) and result.dtype.kind == "f":
+            if type(x) is np.float64 and result.dtype != np.float64:
+                return self.text(x)
+            key = ("zero-d", repr(float(x)), result.dtype)
+            if result.shape:
+                array = np.array(x, result.dtype)
+                array.flags.writeable = False
+                return self.scope.name(array, "number", key)
+        return self.text(x)
+
+    def index(self, pattern: Any, arrays: list[Any]) -> str:
+        """Return an index as it stands between brackets."""
+        if arrays:
+            if len(pattern) == len(arrays):
+                return ", ".join(map(self.text, arrays))
+            holes = iter(map(self.text, arrays))
+            parts = [next(holes) if e is type(pattern).HOLE else self._entry(e) for e in pattern]
+            return ", ".join(parts) + "," * (len(parts) == 1)
+        joined = pattern.join(())
+        entries = joined if type(joined) is tuple else (joined,)
+        if len(entries) == 1:
+            return self._entry(pattern[0])
+        if not entries:
+            return "()"
+        return self.scope.name(joined, "where", ("index", pattern))
+
+    def _entry(self, entry: Any) -> str:
+        if type(entry) is not tuple:
+            return repr(entry)
+        if entry[0] is slice:
+            start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
+            return f"{start}:{stop}" + (f":{step}" if step else "")
+        return repr(entry[1])

@@ -1,0 +1,232 @@
+"""Spellings: how NumPy computes a word by the shortest way, by the word."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import type_info
+from chainrules_py.program import Call, Value
+from chainrules_py.vocabulary.views import read
+
+
+class Speller(Protocol):
+    """Methods of a writer that spellings call."""
+
+    scope: Any
+
+    def text(self, x: Any) -> str:
+        """Return an operand as an expression."""
+        ...
+
+    def constant(self, x: Any) -> str:
+        """Return the name of an object."""
+        ...
+
+    def bound(self, function: Any) -> str:
+        """Return the name of a function."""
+        ...
+
+    def index(self, pattern: Any, arrays: list[Any]) -> str:
+        """Return an index as it stands between brackets."""
+        ...
+
+
+Spelling = Callable[[Speller, Call], str | None]
+
+OPERATORS = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+    operator.neg: "-",
+    operator.pos: "+",
+    operator.invert: "~",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+    operator.and_: "&",
+    operator.or_: "|",
+    operator.xor: "^",
+    operator.lshift: "<<",
+    operator.rshift: ">>",
+}
+SPELLINGS: dict[Any, Spelling] = {}
+
+
+def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
+    """Enter a spelling for functions."""
+
+    def enter(spelling: Spelling) -> Spelling:
+        SPELLINGS.update(dict.fromkeys(functions, spelling))
+        return spelling
+
+    return enter
+
+
+def _reduction(ufunc: np.ufunc) -> Spelling:
+    reduce = ufunc.reduce
+
+    def spell(s: Speller, call: Call) -> str | None:
+        (x,), axis = call.operands, call.options["axis"]
+        keep = ", None, None, True" if call.options["keepdims"] else ""
+        name = s.scope.name(reduce, f"{ufunc.__name__}_reduce", ("reduce", ufunc))
+        return f"{name}({s.text(x)}, {s.text(axis)}{keep})"
+
+    return spell
+
+
+SPELLINGS |= {
+    v.sum: _reduction(np.add),
+    v.prod: _reduction(np.multiply),
+    v.max: _reduction(np.maximum),
+    v.min: _reduction(np.minimum),
+    v.nanmax: _reduction(np.fmax),
+    v.nanmin: _reduction(np.fmin),
+}
+
+
+@spells(v.reshape)
+def _reshape(s: Speller, call: Call) -> str | None:
+    (x,) = call.operands
+    return f"{s.text(x)}.reshape({s.text(call.options['shape'])})" if is_array(x) else None
+
+
+@spells(v.expand_dims, v.squeeze)
+def _axes_of_one(s: Speller, call: Call) -> str | None:
+    (x,) = call.operands
+    (y,) = call.results
+    if is_array(x) and is_array(y) and is_contiguous(x):
+        return f"{s.text(x)}.reshape({s.text(y.shape)})"
+    return None
+
+
+@spells(v.matrix_transpose)
+def _transpose(s: Speller, call: Call) -> str | None:
+    (x,) = call.operands
+    return f"{s.text(x)}.{'T' if len(x.shape) == 2 else 'mT'}" if is_array(x) else None
+
+
+@spells(v.permute_dims)
+def _permute(s: Speller, call: Call) -> str | None:
+    (x,), axes = call.operands, call.options["axes"]
+    if not is_array(x):
+        return None
+    if axes is None or (tuple(axes) == (1, 0)):
+        return f"{s.text(x)}.T"
+    return f"{s.text(x)}.transpose({s.text(tuple(axes))})"
+
+
+@spells(v.copy)
+def _copy(s: Speller, call: Call) -> str | None:
+    return f"{s.text(call.operands[0])}.copy()"
+
+
+@spells(read)
+def _read(s: Speller, call: Call) -> str | None:
+    x, *arrays = call.operands
+    return f"{s.text(x)}[{s.index(call.options['index'], arrays)}]"
+
+
+@spells(v.full_like)
+def _full(s: Speller, call: Call) -> str | None:
+    options, (y,) = call.options, call.results
+    if not is_array(y) or type(options["fill"]) is not int or options["fill"] != 0:
+        return None
+    return _zeros(s, y)
+
+
+def _zeros(s: Speller, y: Value) -> str:
+    dtype = "" if y.dtype == np.float64 else f", {s.constant(y.dtype)}"
+    return f"{s.bound(np.zeros)}({s.text(y.shape)}{dtype})"
+
+
+@spells(v.zeros_like)
+def _zeros_like(s: Speller, call: Call) -> str | None:
+    (x,), (y,) = call.operands, call.results
+    return _zeros(s, y) if is_array(y) and is_array(x) and is_contiguous(x) else None
+
+
+@spells(v.where)
+def _where(s: Speller, call: Call) -> str | None:
+    if not is_array(call.results[0]):
+        return None
+    return f"{s.bound(np.where)}({', '.join(map(s.text, call.operands))})"
+
+
+@spells(is_finite)
+def _finite(s: Speller, call: Call) -> str | None:
+    import math
+
+    (x,) = call.operands
+    if not is_array(x):
+        return f"{s.bound(math.isfinite)}({s.text(x)})"
+    if x.dtype.kind != "f":
+        return None
+    text, vdot = s.text(x), getattr(np.vdot, "_implementation", np.vdot)
+    name = s.scope.name(vdot, "vdot")
+    if len(x.shape) != 1:
+        text = f"{text}.ravel('K')"
+    if is_contiguous(x) and len(x.shape) != 1:
+        return f"{s.bound(math.isfinite)}({name}(flat := {text}, flat))"
+    return f"{s.bound(math.isfinite)}({name}({text}, {text}))"
+
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_LONG = 4096
+
+
+@spells(sum_to)
+def _sum_to(s: Speller, call: Call) -> str | None:
+    (x,) = call.operands
+    way = type_info(x.type).library.sums
+    if way is None:
+        return None
+    result, shape = call.options["result"], call.options["shape"]
+    name = s.scope.name(way(result, shape), "sum_to", ("sum_to", result, shape))
+    return f"{name}({s.text(x)})"
+
+
+@spells(dot_to)
+def _dot_to(s: Speller, call: Call) -> str | None:
+    x, y = call.operands
+    way = type_info(x.type).library.dots
+    if way is None:
+        return None
+    result, shape = call.options["result"], call.options["shape"]
+    if not shape and size(x) <= _LONG and x.dtype == y.dtype and x.dtype in _FLOATS:
+        vdot = getattr(np.vdot, "_implementation", np.vdot)
+        return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
+    name = s.scope.name(way(result, shape), "dot_to", ("dot_to", result, shape))
+    return f"{name}({s.text(x)}, {s.text(y)})"
+
+
+@spells("matmul_left_numpy")
+def _matmul_left(s: Speller, call: Call) -> str | None:
+    y_bar, a, b = call.operands
+    if b.dtype.kind == "c" or len(b.shape) != 2 or len(a.shape) > 2 or not is_array(y_bar):
+        return None
+    return f"{s.text(y_bar)}.dot({s.text(b)}.T)"
+
+
+@spells("matmul_right_numpy")
+def _matmul_right(s: Speller, call: Call) -> str | None:
+    y_bar, a, b = call.operands
+    if a.dtype.kind == "c" or not is_array(y_bar):
+        return None
+    if len(a.shape) == len(b.shape) == 2:
+        return f"{s.text(a)}.T.dot({s.text(y_bar)})"
+    return None

@@ -1,0 +1,42 @@
+"""Writer: what a target announces, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from chainrules_compile.entry import Scope
+from chainrules_py.program import Program, Value
+
+
+class Body(NamedTuple):
+    """Statements that a program is, in the scope that the writer was given.
+
+    Attributes
+    ----------
+    lines : list of str
+        Statements of Python; one that finds the program unfit returns ``MISS``.
+    outputs : list of str
+        The expressions of the program's outputs.
+    """
+
+    lines: list[str]
+    outputs: list[str]
+
+
+class Writer(Protocol):
+    """Writer of programs for a target."""
+
+    def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
+        """Write a program.
+
+        Parameters
+        ----------
+        program : Program
+            The calls, after all passes that keep words.
+        names : mapping
+            The names that the inputs have, in the function that the statements are put into.
+        scope : Scope
+            Gives names to the objects that the statements need.
+        """
+        ...

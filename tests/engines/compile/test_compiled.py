@@ -1,0 +1,414 @@
+"""Compiled functions: what they compute, what they see, what they refuse, what they are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import chainrules_tape as ct
+from benchmarks.programs import PROGRAMS
+from chainrules_compile import RecordingError, compile
+from chainrules_py import MutationError, RuleError, TracerError, primitive, scalar_rule
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import flatten
+from tests.fuzz.programs import programs
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=6)
+M = RNG.normal(size=(4, 4))
+
+
+def same(a, b):
+    """Whether two answers have the same classes, dtypes and bits."""
+    found, wanted = flatten(a)[0], flatten(b)[0]
+    return len(found) == len(wanted) and all(map(_same, found, wanted))
+
+
+def _same(a, b):
+    if type(a) is not type(b) or np.shape(a) != np.shape(b):
+        return False
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype:
+        return False
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") and np.array_equal(
+        np.signbit(a.real), np.signbit(b.real)
+    )
+
+
+@dataclasses.dataclass
+class Layer:
+    w: np.ndarray
+    b: np.ndarray
+
+
+@primitive
+def softplus(x):
+    return np.logaddexp(0.0, x)
+
+
+scalar_rule(softplus, lambda y, x: v.exp(x - y))
+
+
+def in_place(x):
+    b = np.zeros(6, like=x)
+    b[1:4] = x[:3] * 2
+    b[0] += x[5]
+    b *= x
+    return np.sum(b)
+
+
+def through_a_view(x):
+    y = x.copy()
+    part = y[2:5]
+    part *= 3.0
+    return np.sum(y * y)
+
+
+def newton(x):
+    z = x[0]
+    while abs(z * z - 4.0) > 1e-9:
+        z = z - (z * z - 4.0) / (2 * z)
+    return z * np.sum(x)
+
+
+def dense(layer, x):
+    return np.sum(np.tanh(layer.w @ x + layer.b) ** 2)
+
+
+both = ct.value_and_grad
+CASES = {
+    "plain": (lambda x: (np.sin(x) * x, x, x[1:]), (X,)),
+    "plain, with methods": (lambda x: (x.sum(), x.reshape(2, 3).T, x.max(), x.argmax()), (X,)),
+    "value and gradient": (both(lambda x: np.sum(np.sin(x) * x)), (X,)),
+    "gradient of a gradient": (
+        ct.grad(lambda x: np.sum(ct.grad(lambda y: np.sum(np.sin(y) * y))(x) ** 2)),
+        (X,),
+    ),
+    "jvp": (lambda x, t: ct.jvp(lambda x: np.exp(x) * x[::-1], (x,), (t,)), (X, X * 2)),
+    "vjp": (lambda x, t: ct.vjp(lambda x: np.exp(x) * x[::-1], x)[1](t), (X, X * 2)),
+    "hvp": (lambda x, t: ct.hvp(lambda x: np.sum(x[1:] ** 2 * x[:-1]), (x,), (t,)), (X, X * 2)),
+    "hessian": (ct.hessian(lambda x: np.sum(np.exp(x) * x[::-1])), (X,)),
+    "jacobian": (ct.jacobian(lambda x: np.exp(x) * x[::-1]), (X,)),
+    "linearize": (
+        lambda x, t: ct.linearize(lambda x: np.exp(x) * x[::-1], x)[1](t),
+        (X, X * 2),
+    ),
+    "dict": (
+        both(lambda p, x: np.sum(np.tanh(p["w"] @ x + p["b"]) ** 2)),
+        ({"w": M, "b": np.ones(4)}, X[:4]),
+    ),
+    "dataclass": (both(dense), (Layer(M, np.ones(4)), X[:4])),
+    "aux": (both(lambda x: (np.sum(x * x), x * 2), has_aux=True), (X,)),
+    "held fixed": (both(lambda x: np.sum(x * ct.stop_gradient(np.sin(x)))), (X,)),
+    "places": (both(lambda x, i: np.sum(x[i] ** 2)), (X, np.array([0, 0, 3]))),
+    "mask": (both(lambda x: np.sum(x[x > 0] ** 2)), (X,)),
+    "where": (both(lambda x: np.sum(np.where(x > 0, x * x, -x))), (X,)),
+    "sort": (both(lambda x: np.sum(np.sort(x)[:3] * np.arange(3.0))), (X,)),
+    "max": (both(lambda x: np.max(x) ** 2), (X,)),
+    "svd": (both(lambda a: np.sum(np.linalg.svd(a, compute_uv=False))), (M,)),
+    "eigh": (both(lambda a: np.sum(np.linalg.eigh(a + a.T)[0] ** 3)), (M,)),
+    "solve": (both(lambda a, b: np.sum(np.linalg.solve(a, b) ** 2), (0, 1)), (M, X[:4])),
+    "slogdet": (both(lambda a: np.linalg.slogdet(a @ a.T)[1]), (M,)),
+    "einsum": (both(lambda a: np.einsum("ij,jk->", a, a)), (M,)),
+    "complex": (both(lambda z: np.sum(np.abs(z) ** 2)), (X + 1j,)),
+    "single precision": (both(lambda x: np.sum(np.exp(0.5 * x) / 3)), (X.astype("f4"),)),
+    "strided": (both(lambda x: np.sum(x * x)), (np.arange(12.0)[::2],)),
+    "in place": (both(in_place), (X,)),
+    "through a view": (both(through_a_view), (X,)),
+    "newton": (both(newton), (abs(X) + 1,)),
+    "numbers": (both(lambda x, y: (1 - x) ** 2 + 100.0 * (y - x * x) ** 2, (0, 1)), (1.2, 0.7)),
+    "division": (both(lambda x, y: np.sum(x / y), (0, 1)), (X, np.array([2.0]))),
+    "primitive": (both(lambda x: np.sum(softplus(x) * x)), (X,)),
+    "fft": (both(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2)), (X,)),
+    "infinite partial": (both(lambda x: np.sum(np.sqrt(x) * 0.0)), (np.zeros(3),)),
+    "loop": (both(lambda x: sum(np.sum(x[i : i + 2] ** 2) for i in range(5))), (X,)),
+    "concatenate": (both(lambda x: np.sum(np.concatenate([x, x * 2])[3:9] ** 3)), (X,)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bits_are_those_of_the_function(name):
+    f, args = CASES[name]
+    compiled = compile(f)
+    for factor in (1.0, 1.0, -0.75):
+        given = [
+            x * type(x.flat[0])(factor)
+            if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and name != "newton"
+            else x
+            for x in args
+        ]
+        before = [np.array(x) for x in flatten(given)[0]]
+        with np.errstate(all="ignore"):
+            wanted = f(*given)
+            found = compiled(*given)
+        assert same(found, wanted), compiled.source
+        assert all(map(np.array_equal, before, flatten(given)[0]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_share_no_memory(name):
+    f, args = CASES[name]
+    with np.errstate(all="ignore"):
+        found = flatten(compile(f)(*args))[0]
+    arrays = [x for x in found if isinstance(x, np.ndarray)]
+    others = [x for x in flatten(args)[0] if isinstance(x, np.ndarray)]
+    for i, x in enumerate(arrays):
+        assert x.flags.writeable
+        assert not any(np.shares_memory(x, y) for y in (*arrays[:i], *others))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, p in PROGRAMS.items() if p.elements <= 100 and "1e+05 s" not in name]
+)
+def test_whole_programs_have_the_same_bits(name):
+    program = PROGRAMS[name]
+    args = program.inputs()
+    f = both(program.loss(np), argnums=tuple(range(program.moving)))
+    if "Rosenbrock" in name:
+        args = (args[0][:20],)
+    assert same(compile(f)(*args), f(*args))
+
+
+# ------------------------------------------------------------------------- which program is taken
+
+
+def test_other_kinds_of_arguments_are_other_programs():
+    f = both(lambda x: np.sum(x * x[::-1]))
+    compiled = compile(f)
+    given = (X, X[:3], X.astype("f4"), np.repeat(X, 2)[::2], X * 2)
+    for x in given:
+        assert same(compiled(x), f(x))
+    assert len(compiled.programs) == 4
+
+
+def test_the_other_branch_is_another_program():
+    f = both(lambda x: np.sum(x * x) if np.sum(x) > 0 else -np.sum(x))
+    compiled = compile(f)
+    for x in (abs(X), -abs(X), abs(X) * 2, -abs(X) * 2):
+        assert same(compiled(x), f(x))
+    assert len(compiled.programs) == 2
+
+
+def test_static_values_choose_the_program():
+    compiled = compile(lambda x, n, how: np.sum(x**n) if how == "sum" else np.max(x) * n)
+    assert compiled(X, 2, "sum") == np.sum(X**2)
+    assert compiled(X, 3, "sum") == np.sum(X**3)
+    assert compiled(X, 3, "max") == np.max(X) * 3
+    assert len(compiled.programs) == 3
+    fixed = compile(lambda x, a: x * a, static=("a",))
+    assert same(fixed(X, 2.0), X * 2.0)
+    assert same(fixed(X, 3.0), X * 3.0)
+    assert len(fixed.programs) == 2
+
+
+def test_keywords_and_forms_of_calls():
+    def f(x, y=2.0, *, z=1.0):
+        return x * y + z
+
+    compiled = compile(f)
+    assert same(compiled(X), f(X))
+    assert same(compiled(X, 3.0), f(X, 3.0))
+    assert same(compiled(X, z=4.0), f(X, z=4.0))
+    assert same(compiled(x=X, z=4.0), f(x=X, z=4.0))
+    assert same(compiled(X), f(X))
+
+
+def test_error_in_a_function_of_another_form_is_its_own():
+    compiled = compile(lambda x: np.linalg.cholesky(x))
+    assert same(compiled(np.eye(2)), np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(-np.eye(2))
+    with pytest.raises(TypeError):
+        compiled(np.eye(2), np.eye(2))
+
+
+def test_captured_arrays_are_seen():
+    w = np.ones(6)
+    box = [w]
+
+    def f(x):
+        return np.sum(x * box[0] * 2.0)
+
+    compiled = compile(both(f))
+    assert same(compiled(X), both(f)(X))
+    w[2] = 5.0
+    assert same(compiled(X), both(f)(X))
+    box[0] = np.arange(6.0)
+    assert same(compiled(X), both(f)(X))
+
+
+def test_what_is_computed_of_captured_values_is_seen():
+    w, scale = np.ones(6), 2.0
+
+    def f(x):
+        return np.sum(x * (w * scale))
+
+    compiled = compile(both(f))
+    assert same(compiled(X), both(f)(X))
+    w[2] = 5.0
+    assert same(compiled(X), both(f)(X))
+    scale = 3.0
+    assert same(compiled(X), both(f)(X))
+
+
+def test_aliased_arguments():
+    f = both(lambda x, y: np.sum(x * y), (0, 1))
+    compiled = compile(f)
+    assert same(compiled(X, X), f(X, X))
+    assert same(compiled(X, X * 2), f(X, X * 2))
+
+
+def test_too_many_programs_run_as_they_are():
+    f = lambda x, n: x * n
+    compiled = compile(f)
+    for n in range(32):
+        assert same(compiled(X, n), f(X, n))
+    with pytest.warns(UserWarning, match="has 32 programs"):
+        assert same(compiled(X, 32), f(X, 32))
+    assert len(compiled.programs) == 32
+
+
+def test_threads():
+    f = both(lambda x: np.sum(np.tanh(x) * x[::-1]))
+    compiled = compile(f)
+    given = [RNG.normal(size=n) for n in (3, 4, 5, 6)]
+    wanted, wrong = [f(x) for x in given], []
+
+    def work():
+        for _ in range(25):
+            for x, y in zip(given, wanted, strict=True):
+                if not same(compiled(x), y):
+                    wrong.append(x)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_compiled_functions_are_differentiated_and_compiled():
+    inner = compile(lambda x: np.sin(x) * x)
+    f = lambda x: np.sum(inner(x))
+    assert same(both(f)(X), both(lambda x: np.sum(np.sin(x) * x))(X))
+    assert same(compile(both(f))(X), both(f)(X))
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "f, text",
+    [
+        (lambda x: float(np.sum(x)) * x, "does not become a float"),
+        (lambda x: np.asarray(x) * 2, "does not become an array"),
+        (lambda x: np.random.normal(size=6) * x, "draws random numbers"),  # noqa: NPY002
+        (lambda x: x.fill(0.0), r"write x\[...\] = value"),
+        (lambda x: x.__setitem__(0, 1.0), "written to"),
+        (lambda x: np.add(x, 1.0, out=np.zeros(6)), "write into a plain array"),
+        (lambda x: ct.vjp(np.sin, x), "holds a function"),
+        (lambda x: x.tobytes(), "gives a bytes"),
+    ],
+)
+def test_refusals_say_what_to_write(f, text):
+    with pytest.raises(RecordingError, match=text):
+        compile(f)(X)
+
+
+def test_random_numbers_of_a_captured_generator_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(RecordingError, match="draws random numbers"):
+        compile(lambda x: rng.normal(size=6) * x)(X)
+
+
+def test_unknown_target():
+    with pytest.raises(RuleError, match="known are numpy"):
+        compile(np.sin, target="abacus")
+
+
+# -------------------------------------------------------------------------------- what is looked at
+
+
+def test_source_has_the_names_of_the_function():
+    @compile
+    @both
+    def energy(weights, bias):
+        return np.sum(np.tanh(weights * bias))
+
+    energy(X, 2.0)
+    assert energy.source.startswith("def energy(weights, bias, /):")
+    assert "recorded" in energy.explain()
+    assert "weights: float64[6]" in energy.explain()
+    assert repr(energy) == "<compiled energy with 1 programs for numpy>"
+
+
+def test_source_before_the_first_call():
+    with pytest.raises(RecordingError, match="call it first"):
+        _ = compile(np.sin).source
+
+
+# -------------------------------------------------------------------------------- random programs
+
+
+def _moved(x, factor):
+    return x * type(x.flat[0])(factor) if isinstance(x, np.ndarray) else type(x)(x * factor)
+
+
+def check_compiled(program):
+    """Compare a program and its derivatives, compiled, with those that it has otherwise."""
+    xs, places = program.leaves, tuple(range(len(program.leaves)))
+    ts = tuple([np.ones_like(x) if isinstance(x, np.ndarray) else x * 0 + 1 for x in xs])
+    for f in (
+        program,
+        ct.value_and_grad(program, places),
+        lambda *xs: ct.jvp(program, xs, ts),
+        lambda *xs: ct.hvp(program, xs, ts),
+    ):
+        compiled = compile(f)
+        for factor in (1.0, 1.25, -0.5):
+            given = xs if factor == 1.0 else tuple([_moved(x, factor) for x in xs])
+            kept = [np.array(x) for x in given]
+            try:
+                wanted = f(*given)
+            except (ArithmeticError, ValueError, TypeError, TracerError, MutationError) as error:
+                with pytest.raises((type(error), RecordingError)):
+                    compiled(*given)
+                continue
+            try:
+                found = compiled(*given)
+            except RecordingError:
+                break
+            assert same(found, wanted), compiled.source
+            assert all(map(np.array_equal, kept, given))
+
+
+def _run(n):
+    @settings(
+        max_examples=n,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(3, 8))
+    def check(program):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            check_compiled(program)
+
+    check()
+
+
+def test_random_programs():
+    _run(6)
+
+
+@pytest.mark.nightly
+def test_many_random_programs():
+    _run(2000)
