@@ -44,7 +44,9 @@ def find_number(b: Block) -> Iterator[str]:
 
 
 def _lengths_text(b: Block, name: str) -> str:
-    """Say what lengths of axes a factor may come of."""
+    """Say what lengths of axes a factor may come of, if several numbers come together."""
+    if b.stands and b.x.size == b.y.size and not np.any(b.want[~np.eye(len(b.want), dtype=bool)]):
+        return ""
     lengths = dict.fromkeys([n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 1])
     for n in lengths:
         axes = [k for k, length in enumerate(b.x.shape) if length == n]

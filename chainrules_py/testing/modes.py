@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chainrules_py.engines.default import demand
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.normal_form import normalise_call
+from chainrules_py.registry.table import find_rule
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 
@@ -27,3 +30,10 @@ def missing_mode(case: Case, mode: str, *, transposed: bool = True) -> str:
         return str(error)
     stated = None if transposed or rule is None else getattr(rule, mode)
     return f"the {mode} mode is the transpose of the other" if stated and stated.transposed else ""
+
+
+def recipes(case: Case) -> list[Any]:
+    """Find the recipes of a call's rule, as people stated them."""
+    rule = find_rule(case.f, tuple(map(type, case.operands)))
+    statements = () if rule is None else (rule.forward, rule.reverse)
+    return [s.recipe for s in statements if s is not None and s.recipe is not None]

@@ -10,10 +10,17 @@ import re
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, ignore_derivatives, primitive, rule, scalar_rule
+from chainrules_py import (
+    LinearMap,
+    ignore_derivatives,
+    linear_rule,
+    primitive,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
-from tests.testing.planted.build import X, Z, scaled, times, wrong_for
+from tests.testing.planted.build import X, Z, scaled, sine, slope, times, wrong_for
 from tests.testing.planted.corpora import WRONG
 
 
@@ -25,10 +32,13 @@ def test_report_says_how_to_check_again(name):
     assert f"again: check_rule({plant.f.__name__}, " in str(caught.value)
 
 
+TIMES = {"once": 1.0, "twice": 2.0}
+
+
 @primitive
 def scaled_by(x, /, *, mode="once"):
     """x, or twice x."""
-    return x * {"once": 1.0, "twice": 2.0}[mode]
+    return x * TIMES[mode]
 
 
 @rule(scaled_by)
@@ -41,6 +51,33 @@ def test_options_that_nobody_knows_are_varied_on_demand():
     assert check_rule(scaled_by, X).passed
     with pytest.raises(RuleCheckError, match=r"wrong only for mode='twice' \(factor 1/2"):
         check_rule(scaled_by, X, vary={"mode": ("once", "twice")})
+
+
+def test_words_in_the_code_are_other_values_of_an_option():
+    """What a function or its rule compares an option with, nobody has to list."""
+
+    @primitive
+    def f(x, /, *, mode="once"):
+        return x * 2.0 if mode == "twice" else x * 1.0
+
+    linear_rule(f, lambda t, x, *, mode: t * 1.0)
+    with pytest.raises(RuleCheckError, match=r"wrong only for mode='twice' \(.*factor 1/2 in the"):
+        check_rule(f, X)
+
+
+def test_what_a_pen_says_of_complex_operands_has_to_be_right():
+    f = sine(lambda _y, x: v.conj(v.cos(x)), complex="holomorphic")
+    with pytest.raises(RuleCheckError, match=r"says complex='holomorphic' \(conjugated"):
+        check_rule(f, X)
+
+
+def test_partial_that_is_infinite_says_singular():
+    """At sorted numbers too, of which the one nearest to zero is put there."""
+    for x in (np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.5])):
+        f = slope(v.sqrt, lambda y, _x: 0.5 / y)
+        with pytest.raises(RuleCheckError, match=r"singular=True forgotten\?"):
+            check_rule(f, x)
+        assert check_rule(slope(v.sqrt, lambda y, _x: 0.5 / y, singular=True), x).passed
 
 
 def test_operands_are_varied_by_name():

@@ -24,6 +24,7 @@ from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case, scale_of
 from chainrules_py.testing.data.values import fingerprint, mismatch
 from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.modes import recipes
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 
@@ -141,6 +142,19 @@ def _is_complex(x: Any) -> bool:
 
 
 # -------------------------------------------------------------------------------------- zeros
+
+
+def check_strong_zero(case: Case) -> None:
+    """Check that nothing comes of a zero where a partial is infinite, if a pen can say so."""
+    if not case.has_pull or all(getattr(r, "singular", True) for r in recipes(case)):
+        return
+    pull = case.kept_pullback()[1]
+    zero, one = (
+        case.bars_vector(pull(case.raw.tangent(np.full(case.raw.size, n)))) for n in (0.0, 1.0)
+    )
+    if np.any(np.isnan(zero) & np.isinf(one)):
+        msg = "the value is finite, a partial is infinite, and the pull makes NaN of zeros"
+        raise WrongError(msg, "NaN of zero times infinity (singular=True forgotten?)")
 
 
 def check_zeros(case: Case) -> None:

@@ -7,6 +7,7 @@ function itself does not take is left out.
 from __future__ import annotations
 
 import functools
+import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import value_vector
+from chainrules_py.testing.modes import recipes
 
 
 class Call(NamedTuple):
@@ -300,7 +302,7 @@ def option_calls(case: Case) -> Iterator[Call]:
         if name in _KNOWN or name.startswith(_PROMISES):
             continue
         given = case.options.get(name, default)
-        for value in _other_values(case.f, name, given):
+        for value in _other_values(case, name, given):
             options = {**case.options, name: value}
             yield Call(f"{name}={value!r}", case.operands, options)
 
@@ -309,14 +311,37 @@ def _declared(case: Case) -> Mapping[str, Any]:
     return case.f.options if isinstance(case.f, Primitive) else case.options
 
 
-def _other_values(f: Any, name: str, given: Any) -> list[Any]:
+def _other_values(case: Case, name: str, given: Any) -> list[Any]:
     if type(given) is bool:
         return [not given]
     if type(given) is int:
         return [value for value in (given + 1, given - 1, -given or -1) if value != given]
     if type(given) is float:
         return [given + 0.5, 2.0 * given] if given else [0.5]
-    return [value for value in _literals(f, name) if value != given]
+    found = _literals(case.f, name)
+    if type(given) is str and not found:
+        found = _words(case)
+    return [value for value in found if value != given]
+
+
+def _words(case: Case) -> list[str]:
+    """Find the words that a function and its rule may compare an option with, in their code."""
+    found: dict[str, None] = {}
+    todo: list[Any] = [getattr(case.f, "__wrapped__", case.f)]
+    for recipe in recipes(case):
+        for written in vars(recipe).values():
+            todo += written if isinstance(written, tuple) else [written]
+    codes = [code for f in todo if (code := getattr(f, "__code__", None)) is not None]
+    while codes:
+        for constant in codes.pop().co_consts:
+            if isinstance(constant, types.CodeType):
+                codes.append(constant)
+            listed = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
+            found |= {x: None for x in listed if isinstance(x, str) and x.isidentifier()}
+    return list(found)[:_FEW_WORDS]
+
+
+_FEW_WORDS = 12
 
 
 def _literals(f: Any, name: str) -> list[Any]:

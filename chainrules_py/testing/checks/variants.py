@@ -20,7 +20,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.table import find_rule, primal_of
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.testing.checks import derived
-from chainrules_py.testing.checks.contract import check_types
+from chainrules_py.testing.checks.contract import check_strong_zero, check_types
 from chainrules_py.testing.checks.derivatives import (
     check_adjoint,
     check_finite,
@@ -33,6 +33,7 @@ from chainrules_py.testing.data import hostile
 from chainrules_py.testing.data.case import SMALL, Case, scale_of
 from chainrules_py.testing.data.values import differs, fingerprint, mismatch, value_vector
 from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.modes import recipes
 from chainrules_py.testing.report.patterns import diagnose
 
 _REFUSALS = (NoRuleError, NotDifferentiableError, UnsupportedKeywordError, NotImplementedError)
@@ -62,6 +63,7 @@ def _judge_variant(
         call = operands, options
         varied.jointly = not few
         checks = _CHECKS if few or varied.is_continuous else (check_finite,)
+        checks = checks if few else (check_strong_zero, *checks)
         if "large" in name:
             varied.slack = varied.tolerance = max(varied.slack, 5e-2)
         varied.has_push, varied.has_pull = case.has_push, case.has_pull
@@ -267,12 +269,12 @@ def check_shapes(case: Case) -> None:
         _check_small(case)
     _check_broadcast(case, arrays)
     for i in arrays:
-        if case.parts[i].kind == "real" and not derived.is_sorted(case.operands[i]):
-            if case.is_large:
-                continue
-            zeroed = list(case.operands)
-            zeroed[i] = derived.with_zeros(zeroed[i], [0] if zeroed[i].size else [])
-            _judge_variant(case, "wrong only at a zero", tuple(zeroed), case.options, few=False)
+        x = case.operands[i]
+        if case.parts[i].kind == "real" and x.size and not case.is_large:
+            # What is sorted stays so.
+            place = int(np.argmin(np.abs(x))) if derived.is_sorted(x) else 0
+            zeroed = (*case.operands[:i], derived.with_zeros(x, [place]), *case.operands[i + 1 :])
+            _judge_variant(case, "wrong only at a zero", zeroed, case.options, few=False)
     _tell_refused(case)
 
 
@@ -379,7 +381,7 @@ def check_complex(case: Case) -> None:
     """Check that a rule that takes complex operands has the real adjoint there.
 
     What is wrong is told, and not held against a rule of which only real operands were asked: many
-    are meant for those alone. Where complex operands are given everything is judged with them.
+    are meant for those alone. It is where the rule says ``complex=``, or operands are complex.
     """
     arrays = [i for i in _arrays(case) if case.parts[i].kind == "real" and case.operands[i].size]
     if not arrays or case.gauge is not None or case.is_large:
@@ -392,6 +394,11 @@ def check_complex(case: Case) -> None:
     try:
         _judge_variant(case, "wrong for complex operands", tuple(changed), case.options)
     except WrongError as wrong:
+        said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
+        if said:
+            name = f"wrong for complex operands, of which it says complex={said.pop()!r}"
+            wrong.pattern = wrong.pattern.replace("wrong for complex operands", name)
+            raise
         msg = (
             f"with complex operands, which the rule takes: {wrong.pattern}; give complex operands "
             f"to have them judged"
