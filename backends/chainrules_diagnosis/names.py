@@ -114,9 +114,11 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
     for find in _HYPOTHESES:
         if find in _GUESSES and not others and not _says_much(first):
             continue
+        around: list[list[str]] | None = None
         for name in filter(None, find(first)):
             # What is at one point alone may be an accident, as that 1 + r is 21/20.
-            found = [[n for n in find(b) if _bare(n) == _bare(name)] for b in others]
+            around = [list(find(b)) for b in others] if around is None else around
+            found = [[n for n in names if _bare(n) == _bare(name)] for names in around]
             if all(found):
                 is_there = all(_kind(name) in map(_kind, names) for names in found)
                 return name if is_there else _WHERE.sub(r" in \4", name)

@@ -45,7 +45,8 @@ def find_number(b: Block) -> Iterator[str]:
 
 def _lengths_text(b: Block, name: str) -> str:
     """Say what lengths of axes a factor may come of, if several numbers come together."""
-    if b.stands and b.x.size == b.y.size and not np.any(b.want[~np.eye(len(b.want), dtype=bool)]):
+    is_square = b.stands and b.x.shape == b.y.shape
+    if is_square and not np.any(b.want[~np.eye(len(b.want), dtype=bool)]):
         return ""
     lengths = dict.fromkeys([n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 1])
     for n in lengths:
@@ -55,7 +56,9 @@ def _lengths_text(b: Block, name: str) -> str:
             return f" (mean instead of sum{along}?)"
         if name == f"factor {n}" and n > 2:
             return f" (sum instead of mean{along}?)"
-    if any(name == f"factor {Fraction(n, m)}" for n, m in itertools.permutations(lengths, 2)):
+    if any(
+        name == f"factor {Fraction(n, m)}" for n, m in itertools.permutations(b.x.shape, 2) if m
+    ):
         return " (the length of another axis?)"
     return ""
 
@@ -191,7 +194,7 @@ def _far_fetched(constant: str) -> float:
 def _products(
     powers: list[_Power], table: Any, numbers: Any, digits: float, *, is_one: bool
 ) -> Iterator[tuple[int, ...]]:
-    """List the products of up to three powers of which numbers are a multiple.
+    """List the products of few powers of which numbers are a multiple.
 
     Of a single number nearly everything is a multiple: with ``is_one`` only few are looked at.
     """
@@ -204,18 +207,29 @@ def _products(
     pairs = (plain[:, None] & plain) | ((atoms[:, None] == atoms) & ~(is_one & ~plain))
     pairs = np.argwhere(np.triu(pairs, 1))
     found = pairs[fits(rest[pairs[:, 0]] / table[pairs[:, 1]])]
-    if not len(found) and not is_one:
-        two = pairs[
-            (costs[pairs].sum(axis=1) <= _PLAIN) & (atoms[pairs[:, 0]] != atoms[pairs[:, 1]])
-        ]
-        third = np.flatnonzero(plain)
-        lead = numbers / (table[two[:, 0]] * table[two[:, 1]])
-        many = np.argwhere(fits(lead[:, None, :] / table[third][None, :, :]))
-        found = np.stack([*two[many[:, 0]].T, third[many[:, 1]]], axis=1)
-        found = found[[len(set(atoms[f])) == 3 for f in found]] if len(found) else found
-    for row in found:
-        if len({powers[i].name for i in row}) == len(row):
-            yield tuple(map(int, row))
+    found = found[[powers[i].name != powers[k].name for i, k in found]] if len(found) else found
+    yield from [(int(i), int(k)) for i, k in found]
+    alone = np.asarray([i for i in np.flatnonzero(plain) if powers[i].values.size == 1], dtype=int)
+    leads = [*np.flatnonzero(fits(rest))[:, None], *found]
+    left = np.asarray([numbers[0] / np.prod(table[lead, 0]) for lead in leads])
+    if is_one or not len(alone) or np.any(_is_small(left, digits)):
+        return
+    # What is the same for all entries may be made of sums, norms, options: one, or two of them.
+    values = table[alone, 0]
+    for n in np.argsort([costs[lead].sum() for lead in leads], kind="stable")[:_LEADS]:
+        lead, once = tuple(map(int, leads[n])), left[n] / values
+        yield from [(*lead, int(alone[i])) for i in np.flatnonzero(_is_small(once, digits))]
+        for i, k in np.argwhere(np.triu(_is_small(once[:, None] / values, digits), 1)):
+            if atoms[alone[i]] != atoms[alone[k]]:
+                yield (*lead, int(alone[i]), int(alone[k]))
+
+
+_LEADS = 8
+
+
+def _is_small(numbers: Any, digits: float) -> Any:
+    """Tell which numbers are small whole ones, or one over one."""
+    return np.any(np.abs(np.abs(numbers[..., None]) / _SMALL - 1.0) <= 10 * digits, axis=-1)
 
 
 _PLAIN = 2.0
@@ -226,7 +240,7 @@ def _is_flat(numbers: Any, digits: float, *, is_one: bool) -> Any:
     first = numbers[..., :1]
     known = np.isfinite(first[..., 0]) & (first[..., 0] != 0)
     if is_one:
-        known &= np.any(np.abs(np.abs(first) / _SMALL - 1.0) <= 10 * digits, axis=-1)
+        known &= _is_small(first[..., 0], digits)
     return known & np.all(np.abs(numbers - first) <= 10 * digits * np.abs(first), axis=-1)
 
 
@@ -291,6 +305,7 @@ def _atoms(b: Block) -> list[_Atom]:
     place = b.evidence.place
     result = "y" if "y" not in place.names else "result"
     found: list[_Atom] = []
+    is_full = np.count_nonzero(b.want) > max(b.want.shape)
     for of, name, side in (
         (b.x, place.names[b.number], 1),
         (b.y, result, 0),
@@ -303,6 +318,9 @@ def _atoms(b: Block) -> list[_Atom]:
             found.append(_Atom(name, laid))
             if np.any(laid < 0) and np.any(laid > 0):
                 found.append(_Atom(f"|{name}|", np.abs(laid)))
+            # The same along the other side, as in an outer product.
+            if laid.size > 1 and laid.size == b.want.shape[int(laid.shape[1] == 1)] and is_full:
+                found.append(_Atom(f"{name}.T", laid.T))
     for name, value in place.options.items():
         if type(value) in (int, float) and value not in (0, 1):
             found.append(_Atom(name, np.asarray([[float(value)]])))
