@@ -12,18 +12,22 @@ import importlib
 from typing import Any
 
 _HOMES: dict[str, str] = {
-    "chainrules_py.errors": "ContractError advisers describe",
+    "chainrules_py.errors": "ContractError advisers describe too_deep",
     "chainrules_py.config": "Capability",
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
     ),
+    "chainrules_py.values.forgetting": "forgets",
     "chainrules_py.values.library": "Library Memory",
+    "chainrules_py.values.locks": "alone at_once",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),
-    "chainrules_py.values.pytree": "LEAF TreeDef exactly flatten map_leaves partition unflatten",
+    "chainrules_py.values.pytree": (
+        "LEAF PLAIN TreeDef exactly flatten map_leaves partition unflatten"
+    ),
     "chainrules_py.values.structure": (
-        "fields_of is_structure_type rebuild register_leaf structure_of when_registered"
+        "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.tracers": "find_tracers highest_tracer",
     "chainrules_py.values.type_info": (
@@ -51,6 +55,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.promotion": "real_numbers",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all",
+    "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
     "chainrules_py.tangents.tree": "Tree mirrored plain",
     "chainrules_py.tangents.zeros": "AbstractTangent AbstractZero",
@@ -60,9 +65,6 @@ _HOMES: dict[str, str] = {
         "basis batched block column conjugate count direction gather row zero_block"
     ),
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
-    "chainrules_py.registry.bind.entries": (
-        "assembled canonical conjugated dense densely flat opened"
-    ),
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe given pair_of",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
@@ -81,7 +83,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders refuse_written",
     "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
-    "chainrules_py.engines.reuse_value": "ReusedValue anything_known known_value",
     "chainrules_py.engines.transform": "Transformation Transformations nestings",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
     "chainrules_py.composites.fallbacks.elementwise": (

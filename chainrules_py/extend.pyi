@@ -70,11 +70,6 @@ from chainrules_py.engines.guard import (
     holders,
     refuse_written,
 )
-from chainrules_py.engines.reuse_value import (
-    ReusedValue,
-    anything_known,
-    known_value,
-)
 from chainrules_py.engines.transform import (
     Transformation,
     Transformations,
@@ -84,6 +79,7 @@ from chainrules_py.errors import (
     ContractError,
     advisers,
     describe,
+    too_deep,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -164,15 +160,6 @@ from chainrules_py.registry.bind.bind import (
     bind,
     part,
     shares_a_run,
-)
-from chainrules_py.registry.bind.entries import (
-    assembled,
-    canonical,
-    conjugated,
-    dense,
-    densely,
-    flat,
-    opened,
 )
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
@@ -262,6 +249,9 @@ from chainrules_py.tangents.space import (
     kind_of,
     spread_all,
 )
+from chainrules_py.tangents.structural import (
+    map_fields,
+)
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
 )
@@ -316,9 +306,16 @@ from chainrules_py.values.arrays import (
     set_class,
     stood_for,
 )
+from chainrules_py.values.forgetting import (
+    forgets,
+)
 from chainrules_py.values.library import (
     Library,
     Memory,
+)
+from chainrules_py.values.locks import (
+    alone,
+    at_once,
 )
 from chainrules_py.values.memory import (
     has_known_layout,
@@ -331,6 +328,7 @@ from chainrules_py.values.memory import (
 )
 from chainrules_py.values.pytree import (
     LEAF,
+    PLAIN,
     TreeDef,
     exactly,
     flatten,
@@ -344,7 +342,6 @@ from chainrules_py.values.structure import (
     rebuild,
     register_leaf,
     structure_of,
-    when_registered,
 )
 from chainrules_py.values.tracers import (
     find_tracers,
@@ -362,6 +359,7 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
+    "PLAIN",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -396,7 +394,6 @@ __all__ = [
     "Request",
     "Residual",
     "Resolved",
-    "ReusedValue",
     "RruleRecipe",
     "Rule",
     "Settled",
@@ -424,15 +421,15 @@ __all__ = [
     "advisers",
     "alias",
     "aliases",
+    "alone",
+    "at_once",
     "annotate",
     "any_engine",
     "any_types",
-    "anything_known",
     "applied",
     "array_of",
     "as_given",
     "asarray",
-    "assembled",
     "attributes",
     "basis",
     "batched",
@@ -440,7 +437,6 @@ __all__ = [
     "bind",
     "block",
     "call_native",
-    "canonical",
     "canonicalize",
     "captured",
     "check_captured",
@@ -453,7 +449,6 @@ __all__ = [
     "columns",
     "compress",
     "conjugate",
-    "conjugated",
     "content",
     "count",
     "creation_composites",
@@ -461,8 +456,6 @@ __all__ = [
     "default_engine",
     "deliver",
     "demand_rule",
-    "dense",
-    "densely",
     "derive",
     "describe",
     "direction",
@@ -476,9 +469,9 @@ __all__ = [
     "find_rule",
     "find_tracers",
     "fit",
-    "flat",
     "flatten",
     "flatten_tangent",
+    "forgets",
     "fourier_composites",
     "frozen",
     "full",
@@ -498,7 +491,6 @@ __all__ = [
     "is_structure_type",
     "joining_composites",
     "kind_of",
-    "known_value",
     "knows",
     "later",
     "lazy_array_type",
@@ -507,6 +499,7 @@ __all__ = [
     "looked_into",
     "makers",
     "manipulation_composites",
+    "map_fields",
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
@@ -524,7 +517,6 @@ __all__ = [
     "note_rule",
     "number_home",
     "number_homes",
-    "opened",
     "outer_standard",
     "overlap",
     "own",
@@ -579,6 +571,7 @@ __all__ = [
     "statistics_composites",
     "stood_for",
     "structure_of",
+    "too_deep",
     "type_info",
     "unbind",
     "undecided",
@@ -587,7 +580,6 @@ __all__ = [
     "unwrap_standard",
     "vander_standard",
     "viewers",
-    "when_registered",
     "where_defined",
     "zero_block",
 ]

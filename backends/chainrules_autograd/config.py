@@ -11,8 +11,9 @@ import autograd.builtins
 import autograd.core
 
 from chainrules_autograd.boxes import boxed
+from chainrules_bridge import dense, densely
 from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, is_zero, space
-from chainrules_py.extend import Opened, dense, densely, kind_of, unflatten_tangent
+from chainrules_py.extend import Opened, kind_of, unflatten_tangent
 from chainrules_py.vocabulary import conj
 
 # autograd has no types, and what it is inferred to give is not what it gives.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
+from chainrules_bridge import made
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Cache,
@@ -111,9 +111,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             return y
         return _called(f, operands, options, lambda call: _learn(plans, tuple(key), call))
 
-    made = functools.update_wrapper(exported, f, updated=())
-    made.__name__ = name_of(f)
-    return made
+    found = made(exported, f, export)
+    found.__name__ = name_of(f)
+    return found  # type: ignore[no-any-return]
 
 
 def _is_aliased(f: Callable[..., Any]) -> bool:

@@ -253,11 +253,12 @@ class CustomFunction(Primitive[P, R]):
         if tracer is None:  # structures without any inside
             return super()._trace(*operands, **options)
         operands, options = self.normalise(operands, options)
-        token = recording.set((self, tracer.level))
+        before = recording.get()
         try:
+            recording.set((self, tracer.level))
             return tracer.__trace__(self, operands, options)
         finally:
-            recording.reset(token)
+            recording.set(before)
 
 
 def _places(f: Primitive[..., Any], fixed: Places) -> frozenset[int]:

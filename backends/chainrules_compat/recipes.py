@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_bridge import canonical, conjugated, dense, opened
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -26,17 +27,13 @@ from chainrules_py.extend import (
     Request,
     Statement,
     annotate,
-    canonical,
     captured,
     check_captured,
-    conjugated,
-    dense,
     describe,
     flatten,
     frozen,
     given,
     is_structure_type,
-    opened,
     pair_of,
     parameters_of,
     spread_all,

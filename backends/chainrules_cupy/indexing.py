@@ -36,11 +36,12 @@ def deterministic(enabled: bool = True) -> Iterator[None]:
     Atomic additions come in any order, so that the last bits of a sum change from run to run. In
     the order of the index they take a sort.
     """
-    token = _in_order.set(enabled)
+    before = _in_order.get()
     try:
+        _in_order.set(enabled)
         yield
     finally:
-        _in_order.reset(token)
+        _in_order.set(before)
 
 
 @functools.cache

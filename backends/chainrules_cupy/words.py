@@ -277,11 +277,12 @@ def debug(on: bool = True) -> Iterator[None]:
     to see it is to wait for all that was launched before. Under `chainrules_py.vocabulary.strict`
     it is, as on every library.
     """
-    token = _debugging.set(on)
+    before = _debugging.get()
     try:
+        _debugging.set(on)
         yield
     finally:
-        _debugging.reset(token)
+        _debugging.set(before)
 
 
 @v.report.implement

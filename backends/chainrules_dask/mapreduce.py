@@ -10,14 +10,22 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask.array as da
 import dask.config
 from dask.delayed import Delayed, delayed
 
-from chainrules_py import NotDifferentiableError, Tangent, ZeroTangent
-from chainrules_py.extend import accumulate, default_engine, fields_of, is_structure_type, rebuild
+from chainrules_py import NotDifferentiableError, Tangent, TracerError, ZeroTangent
+from chainrules_py.extend import (
+    accumulate,
+    default_engine,
+    fields_of,
+    find_tracers,
+    is_structure_type,
+    rebuild,
+)
 
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any
@@ -72,7 +80,9 @@ def map_reduce_grad(
     Raises
     ------
     NotDifferentiableError
-        If there is no block, or no engine.
+        If there is no block, or no engine, or it is none.
+    PicklingError, TracerError
+        If what workers need cannot be sent to them; nothing is sent then.
     TypeError
         If only some of a tuple are Dask's arrays.
     ValueError
@@ -95,6 +105,15 @@ def map_reduce_grad(
     if engine is None and (engine := default_engine()) is None:
         msg = "no engine is installed to differentiate a block with; pass engine="
         raise NotDifferentiableError(msg)
+    if not callable(getattr(engine, "value_and_grad", None)):
+        msg = (
+            f"engine={engine!r} has no value_and_grad to differentiate a block with; pass a module "
+            f"that has it, as chainrules_tape and jax do"
+        )
+        raise NotDifferentiableError(msg)
+    client = _default_client() if client is None else client
+    if client is not None:
+        _check_sent(engine, loss, params)
     job = delayed(_Job(engine, loss, has_aux), traverse=False)
     shared = delayed(_Kept(params), traverse=False)
     parts = [delayed(_differentiate)(job, shared, *block) for block in _arguments(blocks)]
@@ -233,7 +252,6 @@ def _tree(parts: list[Delayed], fan_in: int) -> Delayed:
 
 def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
     shown = sys.stderr.isatty() if progress is None else progress
-    client = _default_client() if client is None else client
     if client is None:
         bar: Any = contextlib.nullcontext()
         if shown:
@@ -244,6 +262,23 @@ def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
     if shown:
         importlib.import_module("distributed").progress(future, notebook=False)
     return client.gather(future)
+
+
+def _check_sent(engine: Any, loss: Callable[..., Any], params: Any) -> None:
+    """Raise for what cannot go to the workers, before anything does."""
+    if find_tracers(params):
+        msg = (
+            "the parameters are being differentiated in this process, and are to be sent to "
+            "workers; map_reduce_grad gives the gradient itself, of plain parameters"
+        )
+        raise TracerError(msg)
+    dumps = importlib.import_module("distributed.protocol.pickle").dumps
+    for what, sent in (("engine", engine), ("loss", loss)):
+        try:
+            dumps(sent)
+        except Exception as error:
+            msg = f"the {what} of map_reduce_grad cannot be sent to workers: {error}"
+            raise PicklingError(msg) from error
 
 
 def _default_client() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
+from chainrules_bridge import made
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Support,
@@ -64,7 +64,6 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     array([0.6, 0.8])
     """
 
-    @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
         tensors, layout = partition((operands, options), lambda x: isinstance(x, Tensor))
 
@@ -74,7 +73,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
         return Tensor._op(_Operation, *tensors, op_kwargs={"call": call, "name": name_of(f)})
 
-    return exported
+    return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 class _Operation(Operation):

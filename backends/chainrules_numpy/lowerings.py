@@ -23,6 +23,7 @@ from chainrules_py.extend import (
     beside,
     find_tracers,
     parameters_of,
+    too_deep,
     type_info,
 )
 
@@ -65,7 +66,10 @@ def _holds_arrays(value: Any) -> bool:
     """Tell whether a list holds tracers, or arrays of another library, which NumPy loses."""
     cls = type(value)
     if cls in (list, tuple):
-        return any(map(_holds_arrays, value))
+        try:
+            return any(map(_holds_arrays, value))
+        except RecursionError:
+            raise too_deep(value) from None
     foreign = type_info(cls).is_array and not issubclass(cls, (np.ndarray, np.generic))
     return foreign or issubclass(cls, Tracer) or bool(find_tracers(value))
 

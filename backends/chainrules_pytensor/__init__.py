@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
+from chainrules_bridge import made
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Kernel,
@@ -65,7 +65,6 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     array([0.6, 0.8])
     """
 
-    @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
         given, layout = partition((operands, options), lambda x: isinstance(x, TensorVariable))
         variables = list(map(as_tensor_variable, given))
@@ -83,7 +82,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         found = op(*variables, return_list=True)
         return unflatten(treedef, found)
 
-    return exported
+    return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 def _numbers(of: Any) -> Any:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_bridge import assembled, flat, opened
 from chainrules_py import ZeroTangent, is_zero, space
-from chainrules_py.extend import Bound, Request, annotate, assembled, flat, opened
+from chainrules_py.extend import Bound, Request, annotate
 from chainrules_py.vocabulary.higher_order import transposed
 from chainrules_solvers.linearity import checked
 

@@ -16,24 +16,22 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import MutationError
+from chainrules_bridge import check_same, made, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,
     Tracer,
-    describe,
+    alone,
+    at_once,
     find_tracers,
     flatten,
     highest_tracer,
-    kind_of,
-    name_of,
     unflatten,
 )
 from chainrules_py.extend import frozen as frozen_function
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.view import innermost
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +75,6 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     True
     """
 
-    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def checkpointed(*operands: Any, **keywords: Any) -> Any:
         again, outside = frozen_function(f)
         tracer = highest_tracer((operands, keywords, outside))
@@ -91,7 +88,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             segment.fold(tape, y, held)
         return y
 
-    return checkpointed
+    return made(checkpointed, f, checkpoint)  # type: ignore[no-any-return]
 
 
 def checkpoint_chain(
@@ -203,33 +200,29 @@ class Segment:
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """Make the records once more, by running the function on the same variables."""
-        with tape.folds:
-            cls, guard, notes = type(tape), tape.guard, tape.notes
-            tail = tape[self.start :]
-            del tape[self.start :]
+        return alone(tape.folds, self._records, tape)  # type: ignore[no-any-return]
+
+    def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
+        after = slice(self.start, None)
+        put = functools.partial(functools.partial, object.__setattr__, tape)
+        state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
+        tail = functools.partial(tape.__setitem__, after, tape[after])
+        cells = [functools.partial(setattr, cell, "cell_contents", None) for cell, _ in self.cells]
+        restore = at_once([*state, tail, *cells])
+        try:
+            del tape[after]
             # What it uses is watched over already, and hooks are hung where they were.
-            tape.guard, tape.notes = Guard("off"), None if notes is None else Notes()
+            tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)
-            try:
-                for cell, kept in self.cells:
-                    cell.cell_contents = kept.value(tape)
-                operands, keywords = self.arguments.value(tape)
-                y = self.function(*operands, **keywords)
-                records = tape[self.start :]
-            finally:
-                object.__setattr__(tape, "__class__", cls)
-                tape.guard, tape.notes, tape.held = guard, notes, guard.held
-                tape[self.start :] = tail
-                for cell, _ in self.cells:
-                    cell.cell_contents = None
-        if len(records) != self.stop - self.start or not agree(samples(y), self.seen):
-            msg = (
-                f"{name_of(self.function)}, which is checkpointed, gave something else when it was "
-                f"run again for the gradient, {describe(y)}; it has to be a function of its "
-                f"arguments: draw random numbers outside, and do not write to what it reads"
-            )
-            raise MutationError(msg)
+            for cell, kept in self.cells:
+                cell.cell_contents = kept.value(tape)
+            operands, keywords = self.arguments.value(tape)
+            y = self.function(*operands, **keywords)
+            records = tape[after]
+        finally:
+            restore()
+        check_same(self.function, y if len(records) == self.stop - self.start else None, self.seen)
         return records
 
 
@@ -257,25 +250,24 @@ def unfolding(tape: BareTape, bars: list[Any], fetch: Fetch | None) -> Fetch:
     asked when the pass comes to it, if one of its values has a cotangent; each record goes as it is
     played.
     """
-    if fetch is None:
-        with tape.folds:  # while one pass makes records again, no other sees the tape
-            fetch = list(tape).__getitem__
-    made: dict[Any, list[Any] | None] = {}
+    # While one pass makes records again, no other sees the tape.
+    given: Fetch = fetch or alone(tape.folds, list, tape).__getitem__
+    again: dict[Any, list[Any] | None] = {}
 
     def unfolded(index: int) -> tuple[Any, ...]:
-        record = fetch(index)
+        record = given(index)
         while record[0] is folded:
             segment = record[1]
             start = segment.start
-            if segment not in made:
+            if segment not in again:
                 flows = any([bar is not None for bar in bars[start : index + 1]])
-                made[segment] = segment.records(tape) if flows else None
-            records = made[segment]
+                again[segment] = segment.records(tape) if flows else None
+            records = again[segment]
             if records is None:
                 return record
             record, records[index - start] = records[index - start], None
             if index == start:
-                del made[segment]
+                del again[segment]
         return record
 
     return unfolded
@@ -290,43 +282,8 @@ class Foldable(BareTape):
         """Return a place for the cotangents of every record, while none are made again."""
         if self.folds is None:
             return Cotangents(len(self))
-        with self.folds:
-            return Cotangents(len(self))
+        return Cotangents(alone(self.folds, len, self))
 
     def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
         """Return what gives the records on the way back, those that were dropped among them."""
         return unfolding(self, bars, fetch) if consume or fetch is None else fetch
-
-
-# ----------------------------------------------------------------------- whether it is the same
-
-
-_SAMPLES = 16
-
-
-def samples(y: Any) -> list[Any]:
-    """Pick some of the numbers in a value, to tell whether another value is the same."""
-    leaves, _ = flatten(y)
-    found: list[Any] = []
-    for x in leaves:
-        x = innermost(x)
-        shape = getattr(x, "shape", ())
-        found.append((type(x), shape))
-        if not shape:
-            found.append(x)
-        elif all(shape):
-            places = {tuple([k * (n - 1) // _SAMPLES for n in shape]) for k in range(_SAMPLES + 1)}
-            found += [x[place] for place in sorted(places)]
-    return found
-
-
-def agree(samples: list[Any], others: list[Any]) -> bool:
-    """Tell whether two samples are of the same values, up to rounding."""
-    return len(samples) == len(others) and all(map(_agree, samples, others))
-
-
-def _agree(x: Any, y: Any) -> bool:
-    if x is y or bool(x == y) or (bool(x != x) and bool(y != y)):
-        return True
-    close = kind_of(x) in ("real", "complex") and kind_of(y) in ("real", "complex")
-    return close and bool(abs(x - y) <= 1e-3 * (abs(x) + abs(y)))

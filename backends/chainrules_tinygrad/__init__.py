@@ -6,7 +6,6 @@ of the others, it says that nothing computes them.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
+from chainrules_bridge import made
 from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.extend import (
     Library,
@@ -180,7 +180,6 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     [0.5, 0.5]
     """
 
-    @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
         call = resolved(f, operands, options)
         word = call.word
@@ -223,7 +222,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
         return function(value, grad_fxn=gradient)(*tensors)
 
-    return exported
+    return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 def _index(tensors: Sequence[Tensor], x: Tensor) -> int:

@@ -130,13 +130,14 @@ class _Rrule:
                 pass
             else:
                 y, record = run(None, *operands, **defaults)
-                return y, Pullback(name, y, operands, record, wanted, later)
+                return y, Pullback(name, y, operands, record, wanted, later, (f,))
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
         f, operands, options, native = normalise_call(f, operands, options)
         if f is None:
             return pull_through(native, operands)
+        made_by = (f,) if config is None else (config, f)
         classes = tuple(map(type, operands))
         rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
@@ -145,9 +146,10 @@ class _Rrule:
             plans[native or f, classes] = plan
         if bound is None:
             y = (native or f)(*operands, **options)
-            return y, Pullback(name_of(f), y, operands, None, ())
+            return y, Pullback(name_of(f), y, operands, None, (), call=made_by, options=options)
         y, record = bound.run(None, *operands, **options)
-        return y, Pullback(name_of(f), y, operands, record, _slots(bound), bound.later)
+        some = record, _slots(bound), bound.later, made_by, options
+        return y, Pullback(name_of(f), y, operands, *some)
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -172,7 +174,7 @@ class Pullback:
     work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("guard", "name", "operands", "record", "wanted", "y")
+    __slots__ = ("call", "guard", "name", "operands", "options", "record", "wanted", "y")
 
     def __init__(
         self,
@@ -182,6 +184,8 @@ class Pullback:
         record: tuple[Any, ...] | None,
         wanted: tuple[bool | None, ...],
         later: tuple[Any, ...] | None = None,
+        call: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
     ) -> None:
         self.guard = None if record is None else watching(record, y, operands, later)
         self.name = name
@@ -189,6 +193,12 @@ class Pullback:
         self.operands = operands
         self.record = record
         self.wanted = wanted
+        self.call = call
+        self.options = options
+
+    def __reduce__(self) -> Any:
+        """As the call that made it: its rule is found and bound anew."""
+        return _pullback_again, (self.call, self.operands, self.options or {})
 
     def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
         """Compute one cotangent per operand."""
@@ -258,6 +268,10 @@ class Pullback:
 
     def __repr__(self) -> str:
         return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
+
+
+def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
+    return rrule(*call, *operands, **options)[1]
 
 
 _plans = Cache()

@@ -6,8 +6,6 @@ own. Each is compared, before a derivative is taken, with a fingerprint of when 
 
 from __future__ import annotations
 
-import collections
-import functools
 import itertools
 import operator
 import sys
@@ -17,6 +15,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, final
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.values.library import Memory
+from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
 
 GuardMode: TypeAlias = Literal["lock", "fingerprint", "full", "off"]
@@ -54,8 +53,7 @@ class Guard:
         self.undo: Callable[[], object] = bool
         if mode == "lock":
             self._locks = _Locks()
-            exhaust = collections.deque[Any](maxlen=0).extend
-            self.undo = functools.partial(exhaust, map(operator.call, self._locks))
+            self.undo = at_once(self._locks)
         elif mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)

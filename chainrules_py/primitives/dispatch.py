@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import builtins
-import threading
 import types
 import typing
 import weakref
@@ -20,14 +19,16 @@ from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.values.type_info import on_registration, type_info
+from chainrules_py.values.forgetting import News, forgets, is_lasting, on_registration
+from chainrules_py.values.locks import lock_of_a_table
+from chainrules_py.values.type_info import type_info
 
 T = TypeVar("T")
 
-lock = threading.RLock()
+lock = lock_of_a_table()
 """Held while anything is registered or solved; never while a backend is imported."""
 
-_opened: weakref.WeakSet[Cache] = weakref.WeakSet()
+_opened: set[weakref.ref[Any]] = set()
 _EMPTY: Mapping[Any, Any] = types.MappingProxyType({})
 
 
@@ -47,22 +48,31 @@ class Cache:
 
     def open(self) -> dict[Any, Any]:
         """Return the dict that ``table`` is until the next registration."""
+        News.entered = True
         with lock:
             if self.table is _EMPTY:
-                self.table = {}
-                _opened.add(self)
+                key = weakref.ref(self, _opened.discard)
+                while key not in _opened:  # a signal handler may have registered something
+                    _opened.add(key)
+                    self.table = {}
             return self.table  # type: ignore[return-value]
 
 
 def invalidate() -> None:
     """Forget everything that was looked up."""
     with lock:
-        for cache in _opened:
-            cache.table = _EMPTY
-        _opened.clear()
+        for key in tuple(_opened):
+            if (cache := key()) is not None:
+                cache.table = _EMPTY
+            _opened.discard(key)
 
 
 on_registration(invalidate)
+
+
+@forgets
+def _tables() -> list[Mapping[Any, Any]]:
+    return [cache.table for key in tuple(_opened) if (cache := key()) is not None]
 
 
 class MethodTable(Generic[T]):
@@ -75,7 +85,7 @@ class MethodTable(Generic[T]):
     def __init__(self, name: str) -> None:
         self.name = name
         self._methods: dict[tuple[tuple[Any, ...], Any, int], T] = {}
-        self._later: list[tuple[tuple[Any, ...], Any, Callable[[], int], T]] = []
+        self._later: dict[object, tuple[tuple[Any, ...], Any, Callable[[], int], T]] = {}
 
     def add(
         self, signature: tuple[Any, ...], varargs: Any, layer: int | Callable[[], int], value: T
@@ -87,19 +97,18 @@ class MethodTable(Generic[T]):
         """
         with lock:
             if callable(layer):
-                self._later.append((signature, varargs, layer, value))
+                self._later[object()] = signature, varargs, layer, value
             else:
                 self._methods[signature, varargs, layer] = value
 
     @property
     def methods(self) -> dict[tuple[tuple[Any, ...], Any, int], T]:
         """The values by signature and layer."""
-        if self._later:
-            layers = [layer() for _, _, layer, _ in self._later]
+        for key, (signature, varargs, layer, value) in tuple(self._later.items()):
+            found = layer()
             with lock:
-                for (signature, varargs, _, value), layer in zip(self._later, layers, strict=False):
-                    self._methods[signature, varargs, layer] = value
-                del self._later[: len(layers)]
+                self._methods[signature, varargs, found] = value
+                self._later.pop(key, None)
         return self._methods
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
@@ -133,8 +142,9 @@ class MethodTable(Generic[T]):
         if not fitting:
             return None
         if len(fitting) == 1 and certain:
-            signature, varargs, _, value = fitting[0]
-            return signature if varargs is None else (*signature, varargs), value
+            return _shown(fitting[0])
+        if certain and not all(map(is_lasting, (*target, *[entry[:2] for entry in fitting]))):
+            return self._only(list(map(_shown, _narrowest(fitting))), target)
         import plum
 
         solver, values = self._build(plum, fitting)
@@ -143,14 +153,20 @@ class MethodTable(Generic[T]):
         except plum.NotFoundLookupError:
             return None
         except plum.AmbiguousLookupError as error:
-            several = [values[m.implementation] for m in error.methods]
-            shown = ", ".join(cls.__qualname__ for cls in target)
-            lines = [f"{self.name}({shown}) is ambiguous between"]
-            lines += [f"  {signature_text(s[0])} at {where_defined(s[1])}" for s in several]
-            lines.append(f"write one for ({shown})")
-            raise AmbiguousRuleError("\n".join(lines)) from None
-        found: tuple[tuple[Any, ...], T] = values[method]
-        return found
+            return self._only([values[m.implementation] for m in error.methods], target)
+        return self._only([values[method]], target)
+
+    def _only(
+        self, found: list[tuple[tuple[Any, ...], T]], target: tuple[type, ...]
+    ) -> tuple[tuple[Any, ...], T]:
+        """Return what was found, if nothing else was; raise if rules are as good as one another."""
+        if len(found) == 1:
+            return found[0]
+        shown = ", ".join(cls.__qualname__ for cls in target)
+        lines = [f"{self.name}({shown}) is ambiguous between"]
+        lines += [f"  {signature_text(s)} at {where_defined(value)}" for s, value in found]
+        lines.append(f"write one for ({shown})")
+        raise AmbiguousRuleError("\n".join(lines)) from None
 
     def _fitting(
         self, target: tuple[type, ...]
@@ -181,8 +197,7 @@ class MethodTable(Generic[T]):
             method = types.FunctionType(declaration.__code__, {}, self.name)
             keywords = {} if varargs is None else {"varargs": varargs}
             solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
-            shown = signature if varargs is None else (*signature, varargs)
-            values[method] = (shown, value)
+            values[method] = _shown((signature, varargs, layer, value))
         return solver, values
 
 
@@ -194,6 +209,36 @@ def _accepts(annotation: Any, cls: type) -> bool | None:
         return issubclass(cls, annotation)
     except TypeError:
         return None
+
+
+def _shown(entry: tuple[tuple[Any, ...], Any, int, T]) -> tuple[tuple[Any, ...], T]:
+    signature, varargs, _, value = entry
+    return signature if varargs is None else (*signature, varargs), value
+
+
+def _narrowest(fitting: list[Any]) -> list[Any]:
+    """Choose among entries as plum does, which would keep their classes for good."""
+    best = [a for a in fitting if not any([_within(b, a) and not _within(a, b) for b in fitting])]
+    top = max([layer for _, _, layer, _ in best])
+    return best if [entry[2] for entry in best].count(top) > 1 else [e for e in best if e[2] == top]
+
+
+def _within(a: Any, b: Any) -> bool:
+    """Tell whether an entry is as specific as another; of equal ones, a variadic one is less so."""
+    n = max(len(a[0]), len(b[0]))
+    of_a, of_b = [(*s, *[varargs] * (n - len(s))) for s, varargs, _, _ in (a, b)]
+    if not all(map(_is_narrower, of_a, of_b)):
+        return False
+    if a[1] is not None and b[1] is not None:
+        return _is_narrower(a[1], b[1])
+    return a[1] is None or not all(map(_is_narrower, of_b, of_a))
+
+
+def _is_narrower(x: Any, y: Any) -> bool:
+    if x is Any or y is Any:
+        return y is Any
+    wider = typing.get_args(y) or (y,)
+    return all([any([issubclass(p, q) for q in wider]) for p in typing.get_args(x) or (x,)])
 
 
 def operand_types(

@@ -277,11 +277,12 @@ def hosted(engine: Any) -> Iterator[None]:
     An engine does so where it calls what is handed functions: these may be written in its own
     operations, which no other engine sees. It has ``vjp`` and ``jvp``.
     """
-    token = _hosting.set(engine)
+    before = _hosting.get()
     try:
+        _hosting.set(engine)
         yield
     finally:
-        _hosting.reset(token)
+        _hosting.set(before)
 
 
 def default_engine() -> Any:

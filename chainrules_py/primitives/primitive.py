@@ -31,6 +31,7 @@ from chainrules_py.primitives.dispatch import (
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import checked_name
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer
 from chainrules_py.values.type_info import Host, type_info
@@ -116,6 +117,7 @@ class Primitive(Generic[P, R]):
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
         self._fallback: Callable[..., Any] | None = None
         self._cache = Cache()
+        self.stated: tuple[tuple[Any, ...], dict[Any, Any]] = (), {}  # rules, and tables of them
 
     def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
         """Compute it, or have the highest tracer among the operands trace it."""
@@ -389,7 +391,7 @@ class Primitive(Generic[P, R]):
         return f"<primitive {self.__name__}>"
 
     def __reduce__(self) -> str:
-        return str(self.__wrapped__.__qualname__)
+        return checked_name(self, where_defined(self), self.stated[0])
 
 
 class _Unary(Primitive[P, R]):

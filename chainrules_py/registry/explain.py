@@ -10,7 +10,7 @@ from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import signature_text
 from chainrules_py.primitives.plugins import see, see_about, see_all
 from chainrules_py.registry.statement import MODES, Rule, Statement
-from chainrules_py.registry.table import _statements, find_rule, name_of, primal_of, unbind
+from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
 from chainrules_py.values.type_info import type_info
 
 
@@ -83,7 +83,7 @@ def rules_for(f: Any) -> list[Statement]:
     if primal is None:
         return []
     see_about(primal.__module__)
-    return sorted(_statements.get(primal, ()), key=lambda s: (-s.layer, str(s.signature)))
+    return sorted(primal.stated[0], key=lambda s: (-s.layer, str(s.signature)))
 
 
 def rules_in(module: str) -> list[Statement]:
@@ -99,8 +99,8 @@ def rules_in(module: str) -> list[Statement]:
     see_all(module.partition(".")[0])
     return [
         s
-        for statements in tuple(_statements.values())
-        for s in statements
+        for primal in list(stated)
+        for s in primal.stated[0]
         if s.recipe is not None
         and not s.transposed
         and f"{s.source.module}.".startswith(f"{module}.")
@@ -111,8 +111,8 @@ def coverage() -> dict[str, tuple[str, ...]]:
     """List the modes stated for each primitive that has any statement, by name."""
     see_all()
     listing: dict[str, tuple[str, ...]] = {}
-    for primal, statements in _statements.items():
-        modes = {m for s in statements if s.recipe is not None for m in s.modes}
+    for primal in list(stated):
+        modes = {m for s in primal.stated[0] if s.recipe is not None for m in s.modes}
         listing[primal.__name__] = tuple(m for m in MODES if m in modes)
     return dict(sorted(listing.items()))
 

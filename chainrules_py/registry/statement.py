@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
+from pickle import PicklingError, UnpicklingError
 from typing import Any, final
 
 from chainrules_py.config import Capability
 from chainrules_py.primitives.dispatch import signature_text, where_defined
-from chainrules_py.primitives.plugins import Layer, layer_of
+from chainrules_py.primitives.plugins import Layer, layer_of, see_about
 from chainrules_py.primitives.primitive import Primitive
 
 MODES = ("forward", "reverse")
@@ -146,10 +148,31 @@ class Statement:
         """What decides between statements of one signature: the higher."""
         return 2 * (self.layer + _OVERRIDE * self.override) - self.transposed
 
+    def __reduce__(self) -> Any:
+        """By its place in the table, where loading its module puts it again."""
+        if "<locals>" in self.source.name or self.source.module not in sys.modules:
+            msg = f"{self!r} cannot be pickled; state it at the top level of a module"
+            raise PicklingError(msg)
+        return _stated, (self.primal, self.source.module, *self._place())
+
+    def _place(self) -> tuple[Any, ...]:
+        return self.source.name, self.signature, self.varargs, self.modes
+
     def __repr__(self) -> str:
         shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
         types, modes = signature_text(shown), "/".join(self.modes)
         return f"<rule {self.primal.__name__}{types} {modes} at {self.where}>"
+
+
+def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:
+    """Find a statement by its place, in a process that may have to import its module first."""
+    importlib.import_module(module)
+    see_about(primal.__module__)
+    for statement in primal.stated[0]:
+        if statement.source.module == module and statement._place() == place:
+            return statement  # type: ignore[no-any-return]
+    msg = f"{module} does not state {place[0]} of {primal.__name__} when it is imported"
+    raise UnpicklingError(msg)
 
 
 @final
@@ -172,6 +195,9 @@ class Rule:
     def statement(self, mode: str) -> Statement | None:
         """Return the statement for a mode, or None."""
         return self.forward if mode == "forward" else self.reverse
+
+    def __reduce__(self) -> Any:
+        return Rule, (self.primal, self.forward, self.reverse)
 
     def __repr__(self) -> str:
         if self.forward is self.reverse:

@@ -19,14 +19,14 @@ from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.registry.statement import MODES, Rule, Statement
+from chainrules_py.values.forgetting import named
 
-_statements: dict[Primitive[..., Any], list[Statement]] = {}
-_tables: dict[
-    tuple[Primitive[..., Any], str, frozenset[Capability], bool], MethodTable[Statement]
-] = {}
+stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
+"""The primals that anything was stated of, in this order: they have the statements themselves."""
 _direct: dict[Any, Primitive[..., Any]] = {}
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
+named.append(Primitive)
 _caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
 _plain = _caches[frozenset()]
 _MISSING = object()
@@ -41,7 +41,7 @@ def enter(statement: Statement) -> None:
         If the same layer has another statement of the same signature.
     """
     with lock:
-        present = _statements.get(statement.primal, [])
+        present = statement.primal.stated[0]
         kept = []
         for other in present:
             clash = (
@@ -65,9 +65,8 @@ def enter(statement: Statement) -> None:
                     f"{statement.layer.name}; delete one, or write @rule(f, override=True)"
                 )
                 raise RuleError(msg)
-        _statements[statement.primal] = [*kept, statement]
-        for key in [k for k in _tables if k[0] is statement.primal]:
-            del _tables[key]
+        stated[statement.primal] = None
+        statement.primal.stated = (*kept, statement), {}  # at once: whoever comes between sees all
         # What nobody has asked about, nobody remembers: a function that is made and given its rule
         # over and over does not make the others forget theirs.
         if statement.primal in _asked:
@@ -79,21 +78,22 @@ def _table(
 ) -> MethodTable[Statement]:
     """Return the table of what is stated for a mode; if asked, of what overrides alone."""
     with lock:
-        key = (primal, mode, can, overriding)
-        if key not in _tables:
+        statements, tables = primal.stated
+        key = (mode, can, overriding)
+        if key not in tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             # At equal signature and layer, a rule that asks for more comes later and stays.
-            for s in sorted(_statements.get(primal, ()), key=lambda s: len(s.requires)):
+            for s in sorted(statements, key=lambda s: len(s.requires)):
                 if mode in s.modes and s.requires <= can and (s.override or not overriding):
                     table.add(s.signature, s.varargs, s.rank, s)
-            _tables[key] = table
-        return _tables[key]
+            tables[key] = table
+        return tables[key]  # type: ignore[no-any-return]
 
 
 def _best(
     primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]
 ) -> Statement | None:
-    if any([s.override for s in _statements.get(primal, ())]):
+    if any([s.override for s in primal.stated[0]]):
         found = _table(primal, mode, can, True).resolve(operands)
         if found is not None:
             return found
@@ -206,7 +206,7 @@ def looked_into(
     """
     if not primal.has_body or primal.opaque or find_rule(primal, operands, config) is not None:
         return False
-    if all([s.recipe is None for s in _statements.get(primal, ())]):
+    if all([s.recipe is None for s in primal.stated[0]]):
         return True
     can = frozenset() if config is None else config.capabilities
     return all([_best(primal, mode, can, operands) is not None for mode in MODES])
@@ -223,33 +223,46 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
         row = aliases.get(f)
         if row is not None:
             return row.word if isinstance(row.word, Primitive) else None
-        return _direct.get(f)
+        return _directly(f)
     except TypeError:  # unhashable
         return None
+
+
+def _directly(f: Any) -> Primitive[..., Any] | None:
+    """Return what was declared for a function: one of Python's has it, and takes it along."""
+    if type(f) is not types.FunctionType:
+        return _direct.get(f)
+    found = f.__dict__.get("__primitive__")
+    return found if found is not None and found.__wrapped__ is f else None  # or copied by `wraps`
 
 
 def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
     """Declare a primitive for a function whose calls only explicit use of its rules can see."""
     with lock:
-        if f not in _direct:
+        found = _directly(f)
+        if found is None:
             n = getattr(f, "nin", None)
             if n is None:
-                _direct[f] = Primitive(f)
+                found = Primitive(f)
             else:  # a ufunc: its operands are those that are not for the result
                 declaration = _UFUNCS[n](f)
                 declaration.__name__ = declaration.__qualname__ = f.__name__
-                _direct[f] = primitive(declaration)
-                names = dict.fromkeys(_direct[f].operands)
+                found = primitive(declaration)
+                names = dict.fromkeys(found.operands)
                 alias(
                     f,
-                    to=_direct[f],
+                    to=found,
                     parameters=names | UFUNC_KEYWORDS,
                     refuse=tuple(UFUNC_KEYWORDS),
                     positional=tuple(names),
                 )
-            _direct[f].opaque = True
+            found.opaque = True
+            if type(f) is types.FunctionType:
+                f.__dict__["__primitive__"] = found
+            else:
+                _direct[f] = found
             invalidate()  # f itself may have been asked about
-        return _direct[f]
+        return found
 
 
 # By number of operands, since a primitive's operands have names.

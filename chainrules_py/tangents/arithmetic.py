@@ -37,13 +37,13 @@ from chainrules_py.tangents.zeros import (
     NoTangent,
     NotImplementedTangent,
 )
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import PLAIN
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
     rebuild,
     structure_of,
-    when_registered,
 )
 from chainrules_py.values.type_info import type_info
 
@@ -388,14 +388,7 @@ def _check_plain(t: Any) -> None:
 
 _plain_types: set[type] = set()
 """Classes of arrays and numbers that have passed `_check_plain` once."""
-
-
-def _forget(cls: type) -> None:
-    for known in [known for known in _plain_types if issubclass(known, cls)]:
-        _plain_types.discard(known)
-
-
-when_registered("arithmetic of tangents", _forget)
+forgets(lambda: (_plain_types,))
 
 
 def _check_leaf(primal: object, t: object) -> None:

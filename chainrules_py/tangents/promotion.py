@@ -7,6 +7,7 @@ from typing import Any
 
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.space import default_dtype, dtype_kind, kind_of, refuse_numbers
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -69,3 +70,4 @@ class Whole(dict[Any, bool]):
 
 
 _whole: Any = functools.cache(lambda cls: Whole(type_info(cls).dispatch_type))
+forgets(lambda: (_whole,))

@@ -9,7 +9,7 @@ import contextlib
 from functools import cache
 from typing import Any, NoReturn, final
 
-from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe, too_deep
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
@@ -17,17 +17,16 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, is_zero
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
     structure_of,
-    when_registered,
 )
 from chainrules_py.values.type_info import (
     as_scalar,
     check_served,
     namespace_of,
-    on_registration,
     type_info,
 )
 from chainrules_py.vocabulary.creation import full_like
@@ -174,7 +173,10 @@ class StructureSpace:
 
     def __init__(self, x: Any) -> None:
         self.primal_type = type(x)
-        self.fields = {key: space(value) for key, value in fields_of(x)}
+        try:
+            self.fields = {key: space(value) for key, value in fields_of(x)}
+        except RecursionError:
+            raise too_deep(x) from None
         structure = structure_of(self.primal_type)
         by_position = structure is not None and structure.kind == "positions"
         self.length = len(self.fields) if by_position else None
@@ -184,9 +186,7 @@ class StructureSpace:
 
 
 _makers: dict[type, Any] = {}
-on_registration(_makers.clear)
-on_registration(lambda: _array_spaces.clear())  # noqa: PLW0108 (made below)
-when_registered("spaces", lambda cls: _makers.clear())
+forgets(lambda: (_with_dtype, _makers, _array_spaces))
 
 
 def space(x: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from chainrules_py.errors import ProjectionError, describe, register_description
 from chainrules_py.tangents.checks import (
@@ -16,8 +16,9 @@ from chainrules_py.tangents.checks import (
     unknown_keys,
 )
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import register_container
-from chainrules_py.values.structure import Structure, structure_of, when_registered
+from chainrules_py.values.structure import Structure, structure_of
 
 P = TypeVar("P")
 
@@ -259,7 +260,8 @@ class Tangent(AbstractTangent, Generic[P]):
 
 
 _classes: dict[type, type[Tangent[Any]]] = {}
-_classes_lock = threading.Lock()
+_alive: weakref.WeakValueDictionary[int, type[Tangent[Any]]] = weakref.WeakValueDictionary()
+forgets(lambda: (_classes,))
 
 
 def class_for(primal_type: type) -> type[Tangent[Any]]:
@@ -276,14 +278,18 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
             " declared by register_structure"
         )
         raise ProjectionError(msg)
-    cls = type(
-        f"Tangent[{primal_type.__qualname__}]",
-        (Tangent,),
-        {"__slots__": (), "__doc__": None, "__module__": __name__}
-        | {"primal_type": primal_type, "_structure": structure},
-    )
-    with _classes_lock:  # two threads get one class
-        return _classes.setdefault(primal_type, cls)
+    cls: Any = _alive.get(id(primal_type))  # it was forgotten, and somebody has it
+    was = cls._structure if cls is not None and cls.primal_type is primal_type else None
+    if was is not structure and (was is None or "registered" in (was.kind, structure.kind)):
+        cls = type(
+            f"Tangent[{primal_type.__qualname__}]",
+            (Tangent,),
+            {"__slots__": (), "__doc__": None, "__module__": __name__, "__made_for__": primal_type}
+            | {"primal_type": primal_type, "_structure": structure},
+        )
+    found = _classes.setdefault(primal_type, cast("Any", cls))  # two threads get one class
+    _alive[id(primal_type)] = found
+    return found
 
 
 def _restored_tangent(primal_type: type, entries: dict[Any, Any], length: int | None) -> Any:
@@ -336,14 +342,6 @@ def common_length(a: Any, b: Any) -> int | None:
         msg = f"{describe(a)} and {describe(b)} are not tangents of one primal, and have no sum"
         raise ProjectionError(msg)
     return length
-
-
-def _forget(cls: type) -> None:
-    for known in [known for known in _classes if issubclass(known, cls)]:
-        _classes.pop(known, None)
-
-
-when_registered("tangents", _forget)
 
 
 def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:

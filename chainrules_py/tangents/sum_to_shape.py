@@ -6,14 +6,16 @@ for arrays of exactly its class.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeAlias, final
 
-from chainrules_py.values.type_info import alike, hosted, libraries, on_registration
+from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.type_info import alike, hosted, libraries
 from chainrules_py.vocabulary.manipulation import reshape
 from chainrules_py.vocabulary.reductions import sum
 
 Shape: TypeAlias = tuple[int, ...]
+_KEPT = 4096
 
 
 @final
@@ -70,7 +72,7 @@ def unbroadcasting(result: Shape, shape: Shape) -> Any:
         return _unbroadcasting.__wrapped__(result, shape)
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _unbroadcasting(result: Shape, shape: Shape) -> Any:
     return None if result == shape else Unbroadcast(result, shape)
 
@@ -83,10 +85,9 @@ def planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
         return _planned.__wrapped__(result, first, second)
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
     return unbroadcasting(result, first), unbroadcasting(result, second)
 
 
-on_registration(_unbroadcasting.cache_clear)
-on_registration(_planned.cache_clear)
+forgets(lambda: (_unbroadcasting, _planned))

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.zeros import AbstractTangent
+from chainrules_py.values.locks import alone
 
 
 @final
@@ -40,13 +41,16 @@ class Thunk(AbstractTangent):
     def __call__(self) -> Any:
         """Return the tangent, computing it now if nobody has; it is never another thunk."""
         if self._compute is not None:
-            with self._lock:
-                if self._compute is not None:
-                    value = unthunk(self._compute())
-                    check_is_tangent(value)
-                    self._value = value
-                    self._compute = None  # last: whoever sees None may read the value
+            alone(self._lock, self._ask)
         return self._value
+
+    def _ask(self) -> None:
+        compute = self._compute
+        if compute is not None:
+            value = unthunk(compute())
+            check_is_tangent(value)
+            self._value = value
+            self._compute = None  # last: whoever sees None may read the value
 
     def __repr__(self) -> str:
         return "Thunk(...)" if self._compute is not None else f"Thunk({self._value!r})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,10 @@ from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
+from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives
-from chainrules_py.values.type_info import on_registration, type_info
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded
 
@@ -153,9 +155,18 @@ class Classes(dict[type, Any]):
         super().__init__()
         self.base = base
         self.of_fields = of_fields
-        on_registration(self.clear)
+        self._alive: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        on_registration(self._alive.clear)
+        forgets(lambda: (self,))
 
     def __missing__(self, cls: type) -> Any:
+        made = self._alive.get(id(cls))  # it was forgotten, and somebody has it
+        if made is None or made.payload_type is not cls:
+            made = self._make(cls)
+        self[cls] = made
+        return made
+
+    def _make(self, cls: type) -> Any:
         see(None, (cls,))
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
@@ -172,9 +183,9 @@ class Classes(dict[type, Any]):
                 (self.base,),
                 members(payload, self.base) | state | {"__dispatch_type__": payload},
             )
+            self._alive[id(cls)] = made
         elif is_structure_type(cls):
             made = self.of_fields
-        self[cls] = made
         return made
 
 

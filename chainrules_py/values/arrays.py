@@ -126,11 +126,12 @@ def inside(home: Any, call: Callable[..., Any], *args: Any) -> Any:
     """Make a call in which lists become arrays of a namespace; None leaves it as it is."""
     if home is None:
         return call(*args)
-    token = _beside.set(home)
+    before = _beside.get()
     try:
+        _beside.set(home)
         return call(*args)
     finally:
-        _beside.reset(token)
+        _beside.set(before)
 
 
 def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
-from chainrules_py.values.structure import Structure, picture_of, structure_of, when_registered
+from chainrules_py.errors import too_deep
+from chainrules_py.values.forgetting import forget_all, forgets, on_registration
+from chainrules_py.values.structure import Structure, picture_of, structure_of
 
 PLAIN: Final = (tuple, list, dict)
 """Structures whose tangents people get, and may give, in the same."""
@@ -118,15 +120,16 @@ _registered: dict[type, Structure[Any]] = {}
 def register_container(cls: type, structure: Structure[Any]) -> None:
     """Have instances of a class taken apart here, though they are no structures themselves."""
     _registered[cls] = structure
-    _forget(cls)
+    forget_all()
 
 
-def _forget(_: type) -> None:
+def _forget() -> None:
     global _containers, _leaf_types
     _containers, _leaf_types = {}, set()  # replaced, as whoever is at it adds to the old ones
 
 
-when_registered("pytrees", _forget)
+on_registration(_forget)
+forgets(lambda: (_containers, _leaf_types))
 
 
 def _container(cls: type) -> Structure[Any] | None:
@@ -215,7 +218,10 @@ def _flatten(
         leaves += values
         children = (LEAF,) * len(values)
     else:
-        children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
+        try:
+            children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
+        except RecursionError:
+            raise too_deep(x) from None
     cls, like = type(x), x  # a registered class may look at the values that it is rebuilt around
     if cls in PLAIN and structure.kind != "registered":
         like = None

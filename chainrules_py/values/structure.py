@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
 from chainrules_py.errors import describe, register_description
+from chainrules_py.values.forgetting import entering, forget_all, forgets
 
 T = TypeVar("T")
 
@@ -65,7 +66,6 @@ class Structure(Generic[T]):
 
 _registered: dict[type, Structure[Any] | None] = {}
 _structures: dict[type, Structure[Any] | None] = {}
-_forgetters: dict[str, Callable[[type], None]] = {}
 
 
 def register_structure(
@@ -123,16 +123,7 @@ def _register(cls: type, structure: Structure[Any] | None) -> None:
     global _structures
     _registered[cls] = structure
     _structures = {}  # replaced, not cleared: a lookup under way stores its answer in the old one
-    for forget in _forgetters.values():
-        forget(cls)
-
-
-def when_registered(name: str, forget: Callable[[type], None]) -> None:
-    """Have a function called with each class that is registered, to forget what it knew of it.
-
-    Registering again under the same name replaces it.
-    """
-    _forgetters[name] = forget
+    forget_all()
 
 
 def structure_of(cls: type[T]) -> Structure[T] | None:
@@ -213,6 +204,7 @@ _when_seen: list[Callable[[type], None]] = []
 
 def _classify(cls: type) -> Structure[Any] | None:
     """Find the base that makes a class a structure, nearest first."""
+    entering(cls)
     if cls.__module__ != "builtins":
         for see in _when_seen:
             see(cls)
@@ -298,6 +290,9 @@ def _cached_properties(cls: type) -> frozenset[str]:
     """Name the attributes that do not survive a rebuild, since they belong to the old values."""
     found = [item for base in cls.__mro__ for item in base.__dict__.items()]
     return frozenset(name for name, x in found if isinstance(x, functools.cached_property))
+
+
+forgets(lambda: (_structures, _cached_properties))
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:

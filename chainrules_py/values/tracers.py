@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from chainrules_py.errors import too_deep
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
@@ -17,7 +18,10 @@ def find_tracers(x: Any) -> list[Tracer]:
     if issubclass(cls, Tracer):
         return [x]
     if is_structure_type(cls):
-        return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
+        try:
+            return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
+        except RecursionError:
+            raise too_deep(x) from None
     return []
 
 

@@ -6,13 +6,14 @@ its `TypeInfo`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
+from chainrules_py.values.forgetting import entering, forget_all, forgets
 from chainrules_py.values.library import Fuser, Library, check_library
+from chainrules_py.values.locks import lock_of_a_table
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
@@ -25,9 +26,8 @@ finite_tests: dict[type, Callable[[Any], bool]] = {}
 _hidden: set[type] = set()
 _zero_d: dict[type, type] = {}
 _refused: dict[str, str] = {}
-_forgetting: list[Callable[[], None]] = []
 _tracer_namespace: list[Any] = []
-_lock = threading.RLock()
+_lock = lock_of_a_table()
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
 # wrong for it (np.matrix), so it is a type of its own until somebody registers it.
@@ -138,28 +138,23 @@ class _Table(dict[type, TypeInfo]):
     """The records; the lock is for who asks while a class is being registered."""
 
     def __missing__(self, cls: type) -> TypeInfo:
+        entering(cls)
         with _lock:
             info = self[cls] = TypeInfo(cls)
         return info
 
 
 _table = _Table()
+forgets(lambda: (_table,))
 type_info: Callable[[type], TypeInfo] = _table.__getitem__
 """``type_info(cls)`` is the `TypeInfo` of a class. It is a method of a dict: no frame of Python."""
-
-
-def on_registration(forget: Callable[[], None]) -> None:
-    """Have a function called whenever a type is registered: it forgets what it knew of types."""
-    _forgetting.append(forget)
 
 
 def _enter(table: dict[Any, Any], key: Any, value: Any) -> None:
     """Enter what is stated of classes, and forget what was known of them before."""
     with _lock:
         table[key] = value
-        _table.clear()
-    for forget in _forgetting:
-        forget()
+    forget_all()
 
 
 def register_array_type(cls: type, library: Library) -> None:

@@ -58,8 +58,9 @@ def strict(on: bool = True) -> Iterator[None]:
         ...
     chainrules_py.errors.NotDifferentiableError: singular values 0 and 1 are equal
     """
-    token = _strict.set(on)
+    before = _strict.get()
     try:
+        _strict.set(on)
         yield
     finally:
-        _strict.reset(token)
+        _strict.set(before)

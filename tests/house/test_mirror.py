@@ -16,6 +16,7 @@ PLACES = {
     "chainrules_py/rules": "tests/rules",
     "chainrules_py/testing": "tests/testing",
     "backends/chainrules_autograd": "tests/engines/autograd",
+    "backends/chainrules_bridge": "tests/faults",
     "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_compile": "tests/engines/compile",
     "backends/chainrules_cupy": "tests/libraries/cupy",
@@ -49,6 +50,16 @@ ELSEWHERE = (
         "chainrules_py/config.py",
         "tests/core/primitives/closures/test_closures.py",
         "what an engine can do is asked there",
+    ),
+    (
+        "chainrules_py/values/forgetting.py",
+        "tests/faults/test_leaks.py",
+        "by what comes and goes",
+    ),
+    (
+        "chainrules_py/values/locks.py",
+        "tests/faults/test_forks.py",
+        "by children that would wait for them",
     ),
     (
         "chainrules_py/values/memory.py",
@@ -87,14 +98,24 @@ ELSEWHERE = (
         "one algebra, whose laws stand side by side",
     ),
     (
-        "chainrules_py/registry/bind/entries.py",
+        "chainrules_py/registry/bind/*",
+        "tests/core/engines/test_frule_rrule.py",
+        "whoever asks for a derivative binds",
+    ),
+    (
+        "backends/chainrules_bridge/again.py",
+        "tests/faults/test_pickles.py",
+        "by what is made in another process",
+    ),
+    (
+        "backends/chainrules_bridge/*",
         "tests/core/engines/test_export.py",
         "exported functions have entries",
     ),
     (
-        "chainrules_py/registry/bind/*",
-        "tests/core/engines/test_frule_rrule.py",
-        "whoever asks for a derivative binds",
+        "backends/chainrules_torch/engine/reuse_value.py",
+        "tests/core/engines/test_export.py",
+        "exported functions use it",
     ),
     ("backends/chainrules_compat/*", "tests/engines/compat/test_compat.py", ROOM),
     ("backends/chainrules_compile/passes/*", "tests/engines/compile/test_passes.py", ROOM),
@@ -114,11 +135,6 @@ ELSEWHERE = (
         "chainrules_py/tracing/*",
         "tests/core/tracing/test_library_calls.py",
         "programs meet all of them",
-    ),
-    (
-        "chainrules_py/engines/reuse_value.py",
-        "tests/core/engines/test_export.py",
-        "exported functions use it",
     ),
     (
         "chainrules_py/engines/default.py",

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_bridge import dense as filled
+from chainrules_bridge import densely
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
 from chainrules_py import (
@@ -25,13 +27,11 @@ from chainrules_py import (
 from chainrules_py.extend import (
     TreeDef,
     canonicalize,
-    densely,
     flatten_tangent,
     partition,
     unflatten,
     unflatten_tangent,
 )
-from chainrules_py.extend import dense as filled
 
 
 class JaxConfig(Config):

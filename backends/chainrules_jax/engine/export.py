@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from chainrules_bridge import made
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
@@ -63,9 +63,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             return run(known, *known.normalise(operands, options))
         return _called(resolved(f, operands, options))
 
-    functools.update_wrapper(exported, f, updated=())
-    exported.__name__ = name_of(f)
-    return exported
+    found = made(exported, f, export)
+    found.__name__ = name_of(f)
+    return found  # type: ignore[no-any-return]
 
 
 _NUMPY = (

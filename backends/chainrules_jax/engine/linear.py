@@ -124,11 +124,12 @@ class LinearPair:
 
 def _silent(half: Map) -> Map:
     def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
-        token = silent.set(True)
+        before = silent.get()
         try:
+            silent.set(True)
             return half(res, ts)
         finally:
-            silent.reset(token)
+            silent.set(before)
 
     return mapped
 

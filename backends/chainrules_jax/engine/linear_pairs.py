@@ -40,6 +40,7 @@ Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 """The arrays of a value; its derivative, None if none flows; and what that keeps of the point."""
 Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
+_MOST = 128
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 
@@ -61,6 +62,7 @@ class Program:
         "_avals",
         "_implementation",
         "_out",
+        "_pairs",
         "_rules",
         "options",
         "treedef",
@@ -73,6 +75,7 @@ class Program:
         self.options = options
         self._avals: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
+        self._pairs: dict[Any, LinearPair] = {}
         self._implementation: Callable[..., Any] | None = None
         self._out: TreeDef | None = None
 
@@ -204,11 +207,27 @@ class Program:
             return self.opened(self.word(*operands, **self.options)), None, []
         y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         ys = self.opened(y)
+        halves = push, pull
         if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
             saved.insert(0, ys)
             push, pull = self._with_value(push), _without_value(pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
-        pair = self._pair(push, pull, kept, leaves, moves, bound.wanted, ys)
+        some = [x for x, m in zip(leaves, moves, strict=True) if m]
+        floating = tuple(map(is_inexact, ys))
+        ins = tuple(map(_tangent_aval, some))
+        outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
+        # JAX remembers each pair that it has seen: of equal calls it sees one.
+        key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating)
+        try:
+            pair = self._pairs.get(key)
+        except TypeError:  # the rule saved something without a hash
+            pair = self._pair(push, pull, kept, key[3:])
+        else:
+            if pair is None:
+                pair = self._pair(push, pull, kept, key[3:])
+                if len(self._pairs) >= _MOST:
+                    self._pairs.clear()
+                self._pairs[key] = pair
         return ys, pair, kept.taken()
 
     def _tangents(self, entries: Sequence[Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
@@ -221,15 +240,11 @@ class Program:
         push: Any,
         pull: Any,
         kept: Kept,
-        leaves: Leaves,
-        moves: Sequence[bool],
-        wanted: tuple[bool, ...],
-        ys: list[Any],
+        of: tuple[Any, ...],
     ) -> LinearPair:
-        out, floating = self._out, [is_inexact(y) for y in ys]
+        out = self._out
+        moves, wanted, ins, outs, floating = of
         assert out is not None
-        ins = tuple([_tangent_aval(x) for x, m in zip(leaves, moves, strict=True) if m])
-        outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
             rest = iter(ts)
@@ -264,11 +279,12 @@ class Program:
         """Let a push that runs a rule again use the known value of the function."""
 
         def pushed(tangents: tuple[Any, ...], ys: Leaves, given: Any, *saved: Any) -> Any:
-            token = known.set((self.word, split(given[0])[0], self.closed(ys)))
+            before = known.get()
             try:
+                known.set((self.word, split(given[0])[0], self.closed(ys)))
                 return push(tangents, given, *saved)
             finally:
-                known.reset(token)
+                known.set(before)
 
         return _marked(pushed, push)
 

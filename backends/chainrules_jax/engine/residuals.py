@@ -53,6 +53,11 @@ class Kept:
             else:
                 self._frame.append((leaf, 0))
 
+    @property
+    def frame(self) -> Any:
+        """All but the arrays, to tell whether others are alike."""
+        return self._tree, *[(type(what), what, n) for what, n in self._frame]
+
     def taken(self) -> list[Any]:
         """Hand over the arrays and forget them: JAX remembers functions that use this object."""
         residuals, self.residuals = self.residuals, []

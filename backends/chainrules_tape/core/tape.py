@@ -10,6 +10,7 @@ from chainrules_py.extend import (
     Tracer,
     describe,
     fields_of,
+    flatten,
     is_structure_type,
     kind_of,
     new_level,
@@ -206,6 +207,7 @@ class BareTape(list[tuple[Any, ...]]):
             If there is nothing in it that a derivative could be taken in.
         """
         if is_structure_type(type(value)):
+            flatten(value)  # which says so if it is too deep
             return rebuild(
                 value,
                 [

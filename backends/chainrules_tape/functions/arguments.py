@@ -9,7 +9,7 @@ from numbers import Number
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, kind_of, name_of
+from chainrules_py.extend import describe, forgets, kind_of, name_of
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -182,6 +182,7 @@ def can_vary(x: Any) -> bool:
 
 
 _varying: set[tuple[type, Any]] = set()
+forgets(lambda: (_varying,))
 
 
 def check_varies(leaves: list[Any], vary: list[bool]) -> None:

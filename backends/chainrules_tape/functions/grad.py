@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_bridge import Made, check_same, made, samples
 from chainrules_py import ZeroTangent, ignore_derivatives
 from chainrules_py.extend import Guard, GuardMode, find_tracers, leaf_tangents, map_leaves
 from chainrules_tape.config import config
@@ -61,7 +61,18 @@ def vjp(
         seeds = run.seeds(y_bar)
         return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
 
-    return (run.y, pullback, run.aux) if has_aux else (run.y, pullback)
+    whole = Made(pullback)
+    whole.recipe = _map_again, (vjp, f, primals, has_aux, run.y), {"guard": guard}
+    return (run.y, whole, run.aux) if has_aux else (run.y, whole)
+
+
+def _map_again(
+    maker: Callable[..., Any], f: Any, primals: tuple[Any, ...], has_aux: bool, y: Any, **guard: Any
+) -> Any:
+    """Make the pullback or push of a function once more, in another process."""
+    found = maker(f, *primals, has_aux=has_aux, **guard)
+    check_same(f, found[0], samples(y))
+    return found[1]
 
 
 def jvp(
@@ -150,7 +161,9 @@ def linearize(
         ts = leaf_tangents("push", primals, tangents)
         return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
 
-    return (run.y, push, run.aux) if has_aux else (run.y, push)
+    whole = Made(push)
+    whole.recipe = _map_again, (linearize, f, primals, has_aux, run.y), {"guard": guard}
+    return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 
 def value_and_grad(
@@ -172,7 +185,6 @@ def value_and_grad(
     """
     arguments = Arguments(f, argnums, argnames)
 
-    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         names = arguments.names_of_chosen
@@ -188,7 +200,8 @@ def value_and_grad(
             watch.release()
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
-    return value_and_gradient
+    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
+    return made(value_and_gradient, f, value_and_grad, argnums, **settings)  # type: ignore[no-any-return]
 
 
 def grad(
@@ -246,12 +259,12 @@ def grad(
     """
     both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux, guard=guard)
 
-    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def gradient(*operands: Any, **keywords: Any) -> Any:
         value, found = both(*operands, **keywords)
         return (found, value[1]) if has_aux else found
 
-    return gradient
+    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
+    return made(gradient, f, grad, argnums, **settings)  # type: ignore[no-any-return]
 
 
 def stop_gradient(x: Any) -> Any:

@@ -6,10 +6,10 @@ docs/design/batched-seeds.md.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, final
 
+from chainrules_bridge import made
 from chainrules_py import (
     NoRuleError,
     NoTangent,
@@ -111,14 +111,14 @@ def jacobian(
         msg = f"mode={mode!r}; write 'forward', 'reverse' or 'auto'"
         raise NotDifferentiableError(msg)
 
-    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def jacobian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         run, rows = _jacobian(of_chosen, xs, mode, f, has_aux=has_aux, holomorphic=holomorphic)
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, run.aux) if has_aux else whole
 
-    return jacobian_of
+    settings: Any = {"argnames": argnames, "has_aux": has_aux, "holomorphic": holomorphic}
+    return made(jacobian_of, f, jacobian, argnums, mode, **settings)  # type: ignore[no-any-return]
 
 
 def hessian(
@@ -162,7 +162,6 @@ def hessian(
     """
     arguments = Arguments(f, argnums, argnames)
 
-    @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         if any([kind_of(x) == "complex" for x in flatten(xs)[0]]):
@@ -187,7 +186,7 @@ def hessian(
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, second_run.aux) if has_aux else whole
 
-    return hessian_of
+    return made(hessian_of, f, hessian, argnums, argnames=argnames, has_aux=has_aux)  # type: ignore[no-any-return]
 
 
 def hvp(

@@ -27,6 +27,7 @@ from chainrules_py.extend import (
     direction,
     explain_error,
     flatten,
+    forgets,
     gather,
     leaf_cotangents,
     map_leaves,
@@ -457,3 +458,4 @@ def unit(y: Any) -> Any:
 
 
 _units: dict[type, Any] = {}
+forgets(lambda: (_units,))

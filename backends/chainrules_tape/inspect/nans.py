@@ -51,11 +51,12 @@ def debug_nans() -> Iterator[None]:
     ...
     chainrules_py.errors.NanError: log(float64[2]) gave NaN...
     """
-    token = trap.set(True)
+    before = trap.get()
     try:
+        trap.set(True)
         yield
     finally:
-        trap.reset(token)
+        trap.set(before)
 
 
 def has_nan(x: Any) -> bool:

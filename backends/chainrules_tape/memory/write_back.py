@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import MutationError
-from chainrules_py.extend import describe, set_class, type_info
+from chainrules_py.extend import describe, forgets, set_class, type_info
 from chainrules_py.vocabulary.views import store, written_through
 from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
 
@@ -77,6 +77,7 @@ class Outdated:
 
 
 _outdated: dict[type, type] = {}
+forgets(lambda: (_outdated,))
 
 
 def _outdate(x: Any) -> None:

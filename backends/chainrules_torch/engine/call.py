@@ -16,7 +16,6 @@ from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
     HigherOrder,
-    ReusedValue,
     TreeDef,
     bind,
     demand_rule,
@@ -24,7 +23,6 @@ from chainrules_py.extend import (
     flatten_tangent,
     hosted,
     is_structure_type,
-    known_value,
     see,
     type_info,
     unflatten,
@@ -33,6 +31,7 @@ from chainrules_py.extend import (
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
+from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
@@ -77,11 +76,11 @@ class AnyCall(abc.ABC):
             return [written(None, of) for of in spaces]
 
         def pulled() -> Any:
-            with ReusedValue(plan.primal, operands, plan.options, joined(*y)):
-                _, record = bound.run(None, *operands, **plan.options)
-                return record[0](cotangent(bars, y[1]), *record[2:])
+            _, record = bound.run(None, *operands, **plan.options)
+            return record[0](cotangent(bars, y[1]), *record[2:])
 
-        return self.placed(bound, plan.run(pulled), spaces)
+        known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
+        return self.placed(bound, plan.run(lambda: known.within(pulled)), spaces)
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
         """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
@@ -100,10 +99,10 @@ class AnyCall(abc.ABC):
         moving = tuple([t for t, wanted in pairs if wanted])
 
         def pushed() -> Any:
-            with ReusedValue(plan.primal, operands, plan.options, joined(*y)):
-                return bound.run(moving, *operands, **plan.options)[1]
+            return bound.run(moving, *operands, **plan.options)[1]
 
-        return tangents(unthunk(plan.run(pushed)), *y)
+        known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
+        return tangents(unthunk(plan.run(lambda: known.within(pushed))), *y)
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
+from chainrules_bridge import dense, densely
 from chainrules_py import (
     Config,
     ForwardMode,
@@ -20,7 +21,7 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import Opened, dense, densely, describe, flatten, unflatten_tangent
+from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent
 
 _C: Any = torch._C
 _func: Any = torch.func

@@ -367,11 +367,12 @@ def _outside(y: Any) -> Any:
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
     """Run a rule on what is not being differentiated, so that what is elsewhere is noticed."""
-    token = watching.set(True)
+    before = watching.get()
     try:
+        watching.set(True)
         return plan.run(bound.run, None, *operands, **plan.options)
     finally:
-        watching.reset(token)
+        watching.set(before)
 
 
 def _detached(x: Any) -> Any:
@@ -381,6 +382,10 @@ def _detached(x: Any) -> Any:
 def _kept(
     ctx: Any, call: AnyCall, bound: Bound, record: tuple[Any, ...], leaves: Sequence[Any], y: Any
 ) -> Any:
+    if not all(map(_is_open, record[2:])):
+        # A closure that has the result leads back to itself, by a way that only PyTorch sees.
+        mine = set(map(id, leaves))
+        y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else x.data, y)
     ctx.half = None
     ctx.record = kept = _Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
     ctx.save_for_backward(*kept.tensors)
@@ -389,6 +394,15 @@ def _kept(
         return y
     ctx.set_materialize_grads(False)
     return wrap(y)
+
+
+def _is_open(x: Any) -> bool:
+    """Tell whether all that a saved value holds can be seen: it is no closure, and has none."""
+    cls = type(x)
+    if cls is tuple or cls is list or cls is dict:
+        return all(map(_is_open, x.values() if cls is dict else x))
+    plain = cls in _PLAIN or isinstance(x, (Tensor, Primitive, AbstractZero))
+    return plain or (isinstance(x, FunctionType) and _holds_nothing(x))
 
 
 class Plain(Function):
@@ -434,11 +448,12 @@ class Transformed(Function):
     @staticmethod
     def forward(call: Any, *leaves: Any) -> Any:
         """Compute the value."""
-        token = computing.set(True)
+        before = computing.get()
         try:
+            computing.set(True)
             out = call.value(leaves)
         finally:
-            computing.reset(token)
+            computing.set(before)
         # A derivative of a view would have to be a view as well.
         if is_tensor(out):
             return _owned(out, leaves)

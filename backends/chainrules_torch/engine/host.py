@@ -14,19 +14,12 @@ import torch
 
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    HigherOrder,
-    Layer,
-    anything_known,
-    find_rule,
-    is_structure_type,
-    known_value,
-    register_host,
-)
+from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
+from chainrules_torch.engine.reuse_value import anything_known, known_value
 from chainrules_torch.tensors import beside_tensors
 
 _SMOOTH: frozenset[Any] = frozenset(

@@ -13,18 +13,10 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from chainrules_bridge import assembled, canonical, flat, opened
 from chainrules_compat.import_rule import state_imported, without_rule
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
-from chainrules_py.extend import (
-    Space,
-    assembled,
-    canonical,
-    flat,
-    flatten,
-    map_leaves,
-    namespace,
-    opened,
-)
+from chainrules_py.extend import Space, flatten, map_leaves, namespace
 from chainrules_torch.engine.config import floats, is_tensor
 
 

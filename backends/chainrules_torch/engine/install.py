@@ -73,10 +73,11 @@ def _replacing(theirs: Callable[..., Any], ours: Exported) -> Callable[..., Any]
     def call(*operands: Any, **options: Any) -> Any:
         if _inside.get():
             return theirs(*operands, **options)
-        token = _inside.set(True)
+        before = _inside.get()
         try:
+            _inside.set(True)
             return ours(*operands, **options)
         finally:
-            _inside.reset(token)
+            _inside.set(before)
 
     return call

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from chainrules_py.config import Config
 from chainrules_py.primitives.closures.freeze import NO_NAMES, Names, names_in
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
@@ -223,3 +224,6 @@ def _slots(cls: type) -> tuple[Any, ...]:
             if isinstance(member, types.MemberDescriptorType)
         ]
     )
+
+
+forgets(lambda: (_slots,))

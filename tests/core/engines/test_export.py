@@ -19,10 +19,10 @@ from chainrules_py.engines.export import (
     resolved,
     stated,
 )
-from chainrules_py.engines.reuse_value import ReusedValue, known_value
 from chainrules_py.extend import ContractError
 from chainrules_py.primitives import plugins
 from chainrules_py.testing.data.differences import derivative
+from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 from tests.engines.battery import BATTERY, CONSTANT, ONE_MODE, points
 
 X = np.array([0.3, -0.7, 1.2])
@@ -194,11 +194,17 @@ def test_without_an_engine(monkeypatch):
 
 def test_known_values_nest_and_end():
     x, y = object(), object()
-    with ReusedValue(v.sin, (x,), {}, "outer"):
-        with ReusedValue(v.cos, (y,), {}, "inner"):
-            assert known_value(v.cos, (y,), {}).y == "inner"
-            assert known_value(v.sin, (x,), {}).y == "outer"
-            assert known_value(v.sin, (y,), {}) is None
-            assert known_value(v.sin, (x,), {"axis": 0}) is None
+
+    def innermost():
+        assert known_value(v.cos, (y,), {}).y == "inner"
+        assert known_value(v.sin, (x,), {}).y == "outer"
+        assert known_value(v.sin, (y,), {}) is None
+        assert known_value(v.sin, (x,), {"axis": 0}) is None
+
+    def within():
+        ReusedValue(v.cos, (y,), {}, "inner").within(innermost)
         assert known_value(v.cos, (y,), {}) is None
+        assert known_value(v.sin, (x,), {}).y == "outer"
+
+    ReusedValue(v.sin, (x,), {}, "outer").within(within)
     assert known_value(v.sin, (x,), {}) is None

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from chainrules_py.values import pytree, structure
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -24,7 +25,6 @@ from chainrules_py.values.structure import (
     register_leaf,
     register_structure,
     structure_of,
-    when_registered,
 )
 
 T = TypeVar("T")
@@ -35,7 +35,6 @@ def registrations(monkeypatch):
     """Registrations of a test end with it."""
     monkeypatch.setattr(structure, "_registered", dict(structure._registered))
     monkeypatch.setattr(structure, "_structures", {})
-    monkeypatch.setattr(structure, "_forgetters", dict(structure._forgetters))
     monkeypatch.setattr(pytree, "_containers", {})
     monkeypatch.setattr(pytree, "_leaf_types", set())
 
@@ -382,11 +381,13 @@ def test_a_subclass_that_is_decorated_itself_has_all_its_fields():
 
 
 def test_registrations_are_announced():
-    seen = []
-    when_registered("test", seen.append)
+    known = {1}
+    forgets(lambda: (known,))
     register_box()
+    assert not known
+    known.add(2)
     register_leaf(SmallBox)
-    assert seen == [Box, SmallBox]
+    assert not known
 
 
 def test_a_class_defined_again_is_a_class_of_its_own():

@@ -9,12 +9,13 @@ the call.
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Callable
 from typing import Any, final
 
 
 @final
 class ReusedValue:
-    """While it is entered, `known_value` finds the value of a call.
+    """Value of a call, which `known_value` finds in calls that are made `within` it.
 
     Parameters
     ----------
@@ -29,12 +30,12 @@ class ReusedValue:
     --------
     >>> from chainrules_py.vocabulary import sin
     >>> x = 0.5
-    >>> with ReusedValue(sin, (x,), {}, "its value"):
-    ...     known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})
+    >>> value = ReusedValue(sin, (x,), {}, "its value")
+    >>> value.within(lambda: (known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})))
     ('its value', None)
     """
 
-    __slots__ = ("_before", "_token", "operands", "options", "primal", "y")
+    __slots__ = ("_before", "operands", "options", "primal", "y")
 
     def __init__(
         self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
@@ -44,12 +45,14 @@ class ReusedValue:
         self.options = options
         self.y = y
 
-    def __enter__(self) -> None:
-        self._before = _known.get()
-        self._token = _known.set(self)
-
-    def __exit__(self, *_: object) -> None:
-        _known.reset(self._token)
+    def within(self, call: Callable[[], Any]) -> Any:
+        """Make a call in which the value is known."""
+        before = self._before = _known.get()
+        try:
+            _known.set(self)
+            return call()
+        finally:
+            _known.set(before)
 
     def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
         """Tell whether a call is the one with this value: the same function of the same objects."""

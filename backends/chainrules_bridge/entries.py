@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
-from chainrules_py.tangents.space import Space, StructureSpace, kind_of, space
-from chainrules_py.tangents.structural import Tangent, map_fields
-from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, is_zero
-from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef
-from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
-from chainrules_py.vocabulary.elementwise import conj
+from chainrules_py import ProjectionError, Tangent, is_zero, space, unthunk
+from chainrules_py.extend import (
+    LEAF,
+    PLAIN,
+    AbstractTangent,
+    Space,
+    StructureSpace,
+    TreeDef,
+    describe,
+    fields_of,
+    flatten_tangent,
+    is_structure_type,
+    kind_of,
+    map_fields,
+    structure_of,
+    unflatten_tangent,
+)
+from chainrules_py.vocabulary import conj
 
 
 def opened(of: Any) -> tuple[list[Space], TreeDef]:

@@ -1,0 +1,123 @@
+"""What is remembered of classes and functions, and when it is forgotten.
+
+Much is found out once for each class and function, and kept in tables. It is forgotten when a class
+is registered, as that may change it. And a class that a function makes would live as long as the
+program: it is in a cycle with itself, so that only the collector can free it, and right before each
+full collection all that is not there for good is forgotten. What lives on is looked at again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterable
+from pickle import PicklingError
+from typing import Any
+
+_tables: list[Callable[[], Iterable[Any]]] = []
+_forgetting: list[Callable[[], None]] = []
+named: list[type] = [types.FunctionType]
+"""Classes of what is known by module and name."""
+_HEAP = 1 << 9
+"""The flag of classes that are made while a program runs, as those of Python's code are."""
+_MOST = 256
+
+
+class News:
+    """Whether anything was entered since the last time, and how many classes that come and go."""
+
+    entered = False
+    classes = 0
+
+
+def forgets(tables: Callable[[], Iterable[Any]]) -> Any:
+    """Say what gives tables that are forgotten: dicts, sets, and cached functions.
+
+    Their keys are classes and functions, or tuples of these and other things. Entries go while
+    anybody reads: whoever goes through a table takes a copy.
+    """
+    _tables.append(tables)
+    return tables
+
+
+def on_registration(forget: Callable[[], None]) -> None:
+    """Have a function called whenever a class is registered: it forgets what it knew of classes."""
+    _forgetting.append(forget)
+
+
+def forget_all() -> None:
+    """Forget what is known of all classes: one was registered."""
+    for forget in _forgetting:
+        forget()
+    for table in [table for tables in _tables for table in tables()]:
+        (table.cache_clear if hasattr(table, "cache_clear") else table.clear)()
+
+
+def entering(cls: type) -> None:
+    """Note that something is found out of a class."""
+    News.entered = True
+    News.classes += not is_lasting(cls)
+    if News.classes >= _MOST:  # some collectors make no full collections by themselves
+        forget()
+
+
+def is_lasting(x: Any) -> bool:
+    """Tell whether an object is there for good: a class or function that a module has by its name.
+
+    Examples
+    --------
+    >>> is_lasting(float), is_lasting(is_lasting), is_lasting(lambda: None)
+    (True, True, False)
+    """
+    if isinstance(x, type):
+        if not x.__flags__ & _HEAP:
+            return True
+        for base in x.__mro__:  # classes of tangents and of tracers go with what they are for
+            made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")
+            if made_for is not None:
+                return made_for is not x and is_lasting(made_for)
+    elif isinstance(x, tuple):
+        return all(map(is_lasting, x))
+    elif not isinstance(x, tuple(named)):
+        return True
+    found: Any = sys.modules.get(x.__module__ or "")
+    # A library may have what it made itself under another name.
+    otherwise = "-packages" in (getattr(found, "__file__", None) or "")
+    for name in x.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found is x or (found is None and otherwise and "<locals>" not in x.__qualname__)
+
+
+def checked_name(x: Any, where: str, rules: Iterable[Any]) -> str:
+    """Return the name as which something is pickled; raise where no module has it, or its rules."""
+    if not is_lasting(x):
+        stated = "".join([f", with {rule!r}," for rule in rules])
+        msg = (
+            f"{x!r} ({where}){stated} cannot be pickled: no module has it under its name; define "
+            f"it at the top level of a module that can be imported, under the name of its function"
+        )
+        raise PicklingError(msg)
+    return str(x.__qualname__)
+
+
+def forget() -> None:
+    """Forget what is not there for good; without a lock, for a collection comes at any time."""
+    News.entered, News.classes = False, 0
+    for table in [table for tables in _tables for table in tables()]:
+        if hasattr(table, "cache_clear"):
+            table.cache_clear()
+            continue
+        remove = table.discard if isinstance(table, set) else table.__delitem__
+        for key in [key for key in tuple(table) if not is_lasting(key)]:
+            with contextlib.suppress(KeyError):
+                remove(key)
+
+
+def _before_collection(phase: str, info: dict[str, int]) -> None:
+    if phase == "start" and info["generation"] == 2 and News.entered:
+        forget()
+
+
+gc.callbacks.append(_before_collection)

@@ -1,0 +1,57 @@
+"""Locks, as a child of a fork finds them; and what is undone whatever comes between.
+
+A child has only the thread that forked. A lock that another one held would be held for good.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_held: list[Any] = []
+
+
+def lock_of_a_table() -> Any:
+    """Return a reentrant lock for what is changed in an instant: who forks waits for it."""
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+    return lock
+
+
+def alone(lock: Any, call: Callable[..., Any], *args: Any) -> Any:
+    """Make a call while holding a reentrant lock, which is free in a child of a fork meanwhile."""
+    _held.append(lock)
+    try:
+        with lock:
+            return call(*args)
+    finally:
+        _held.remove(lock)
+
+
+def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
+    """Return what makes some calls, once and for all: one call in C, if they are in C as well.
+
+    Made before a ``try``, and called first in its ``finally``, it is done whatever comes: an
+    interrupt is raised before it or behind it.
+    """
+    return functools.partial(collections.deque[Any](maxlen=0).extend, map(operator.call, calls))
+
+
+def _free() -> None:
+    for lock in tuple(_held):
+        if lock.acquire(blocking=False):  # it was ours, or nobody's
+            lock.release()
+        else:
+            lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free)

@@ -1,0 +1,115 @@
+"""Children of a fork differentiate, whatever other threads were at."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+
+from chainrules_py.tangents.thunks import Thunk
+from chainrules_py.values.locks import alone, at_once
+from tests.faults.programs import PROGRAMS, answer, own_rule, pulled_again, quiet
+
+if not hasattr(os, "fork"):
+    pytest.skip("this system does not fork", allow_module_level=True)
+
+# BLAS has locks of its own, which a child may find held.
+WITHOUT_BLAS = [p for p in PROGRAMS if p.__name__ not in ("decomposed", "layers", "strictly")]
+
+
+def in_child(run) -> bool:
+    """Run something in a child, and tell whether it gave True within ten seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python's own, of threads and forks
+        pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        right = False
+        try:
+            right = run()
+        finally:
+            os._exit(0 if right else 1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def forked(children: int) -> int:
+    """Fork while three threads differentiate; return how many children gave wrong answers."""
+    expected, over = quiet(), threading.Event()
+
+    def differentiate(k: int) -> None:
+        while not over.is_set():
+            answer(own_rule)
+            answer(WITHOUT_BLAS[k % len(WITHOUT_BLAS)])
+            k += 1
+
+    threads = [threading.Thread(target=differentiate, args=(k,), daemon=True) for k in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    for thread in threads:
+        thread.start()
+    wrong = 0
+    try:
+        for k in range(children):
+            time.sleep(0.001 * (k % 7))
+            programs = (own_rule, WITHOUT_BLAS[k % len(WITHOUT_BLAS)])
+            wrong += not in_child(lambda ps=programs: all(answer(p) == expected[p] for p in ps))
+    finally:
+        over.set()
+        sys.setswitchinterval(interval)
+        for thread in threads:
+            thread.join(60)
+    return wrong
+
+
+def test_children_differentiate_while_threads_do():
+    assert forked(12) == 0
+
+
+@pytest.mark.nightly
+def test_1000_children():
+    assert forked(1000) == 0
+
+
+def test_a_child_finds_the_lock_of_a_thunk_free():
+    reached, over = threading.Event(), threading.Event()
+
+    def compute():
+        reached.set()
+        over.wait(20)
+        return 2.0
+
+    thunk = Thunk(compute)
+    thread = threading.Thread(target=thunk)
+    thread.start()
+    assert reached.wait(20)
+    over_in_child = lambda: over.set() or thunk() == 2.0
+    right = in_child(over_in_child)
+    over.set()
+    thread.join(20)
+    assert right
+    assert thunk() == 2.0
+
+
+def test_who_forks_keeps_the_locks_that_are_its_own():
+    lock = threading.RLock()
+    assert alone(lock, in_child, lambda: alone(lock, lambda: True))
+    assert alone(lock, lambda: True)
+
+
+def test_what_is_undone_at_once_is_undone_once():
+    left = [1, 2]
+    undo = at_once([left.pop])
+    undo()
+    undo()
+    assert left == [1]
+
+
+def test_a_pullback_that_another_thread_was_playing_back():
+    expected = quiet()[pulled_again]
+    assert in_child(lambda: answer(pulled_again) == expected)

@@ -1,0 +1,55 @@
+"""Interrupts at any instant leave nothing behind, and change no later answer."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.faults.interrupts import by_exception, by_signal, interrupted
+from tests.faults.programs import PROGRAMS, answer, left_behind, quiet
+
+TIMER = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
+HOW = [pytest.param(by_signal, 260, marks=TIMER), (by_exception, 52)]
+
+
+@pytest.mark.parametrize("how, trials", HOW)
+def test_an_interrupt_changes_nothing_that_comes_after_it(how, trials):
+    came, faults = interrupted(how, trials, seed=17)
+    assert came
+    assert faults == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how, trials", HOW)
+def test_20000_interrupts(how, trials):
+    came, faults = interrupted(how, 20_000, seed=18)
+    assert came > 10_000
+    assert faults == []
+
+
+@TIMER
+def test_a_signal_handler_that_differentiates():
+    """In the middle of the same programs: the right numbers, in the handler and outside."""
+    expected, wrong, came = quiet(), [], 0
+    few = PROGRAMS[:-1]  # all but the one that takes milliseconds
+
+    def differentiate(*_):
+        nonlocal came
+        program = few[came % len(few)]
+        came += 1
+        if answer(program) != expected[program]:
+            wrong.append(program.__name__)
+
+    before = signal.signal(signal.SIGALRM, differentiate)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.011)
+        for _ in range(20):
+            wrong += [p.__name__ for p in PROGRAMS if answer(p) != expected[p]]
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert came
+    assert wrong == []
+    assert left_behind() == []

@@ -1,0 +1,229 @@
+"""Functions and classes that come and go are gone when they are."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import gc
+import weakref
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from chainrules_compat import custom_jvp
+from chainrules_py import LinearMap, Tangent, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py.values.forgetting import forget, is_lasting
+from chainrules_tape import grad, hessian, jvp, linearize
+
+X = np.array([0.5, 0.25])
+
+
+def a_primitive():
+    @primitive
+    def f(x):
+        return x * x
+
+    scalar_rule(f, lambda y, x: 2.0 * x)
+    assert grad(lambda x: f(x))(3.0) == 6.0
+    rrule(f, X)[1](X)
+    frule((X,), f, X)
+    jvp(f, (X,), (X,))
+    return f
+
+
+def a_written_rule():
+    @primitive
+    def f(x, *, times):
+        return times * x
+
+    @rule(f)
+    def f_rule(x, *, times):
+        return times * x, (LinearMap(lambda t: times * t, lambda t: times * t),)
+
+    hessian(lambda x: f(x, times=2.0) * f(x, times=3.0))(2.0)
+    return f
+
+
+def a_function_of_direct_rules():
+    def f(x):
+        return x * x
+
+    @rule(f, direct=True)
+    def f_rule(x):
+        return x * x, (LinearMap(lambda t: 2.0 * x * t, lambda t: 2.0 * x * t),)
+
+    assert rrule(f, 3.0)[1](1.0) == (6.0,)
+    return f
+
+
+def a_dataclass():
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any
+
+    assert isinstance(grad(lambda p: p.a * p.b)(Pair(2.0, 3.0)), Tangent[Pair])
+    return Pair
+
+
+def an_attrs_class():
+    @attrs.define
+    class Pair:
+        a: Any
+        b: Any
+
+    grad(lambda p: p.a * p.b)(Pair(2.0, 3.0))
+    return Pair
+
+
+def a_namedtuple():
+    pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024
+    grad(lambda p: p.a * p.b)(pair(2.0, 3.0))
+    return pair
+
+
+def a_class_of_arrays():
+    class Here(np.ndarray):
+        pass
+
+    x = X.view(Here)
+    grad(lambda x: np.sum(np.sin(x[:1]) * x))(x)
+    linearize(lambda x: x * x, x)[1](x)
+    return Here
+
+
+def a_rule_for_a_class():
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any
+
+    @primitive
+    def product(p):
+        return p.a * p.b
+
+    def pair_rule(p: Any):
+        push = lambda t: t.a * p.b + p.a * t.b
+        return p.a * p.b, (LinearMap(push, lambda t: Tangent[Pair](a=t * p.b, b=t * p.a)),)
+
+    rule(product, types=(object,))(pair_rule)
+    rule(product, types=(Pair,))(pair_rule)
+    assert grad(lambda p: product(p))(Pair(2.0, 3.0)).a == 3.0
+    return Pair
+
+
+MAKERS = (
+    a_primitive,
+    a_written_rule,
+    a_function_of_direct_rules,
+    a_dataclass,
+    an_attrs_class,
+    a_namedtuple,
+    a_class_of_arrays,
+    a_rule_for_a_class,
+)
+
+
+def left_over(make, n):
+    """Make so many, and count those that somebody still has, and objects beside them."""
+    for _ in range(3):
+        make()
+    gc.collect()
+    objects = len(gc.get_objects())
+    made = [weakref.ref(make()) for _ in range(n)]
+    gc.collect()
+    return sum(each() is not None for each in made), len(gc.get_objects()) - objects - n
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_what_comes_and_goes_is_gone(make):
+    alive, objects = left_over(make, 60)
+    assert alive == 0
+    assert objects < 60
+
+
+def steps_in_torch(f):
+    torch = pytest.importorskip("torch")
+    exported = export(f, to="torch")
+    x = torch.ones(3, requires_grad=True)
+    return lambda: exported(x).sum().backward()
+
+
+def steps_in_jax(f):
+    jax = pytest.importorskip("jax")
+    exported, x = export(f, to="jax"), jax.numpy.ones(3)
+    return lambda: jax.grad(lambda x: exported(x).sum())(x)
+
+
+@custom_jvp
+def square(x):
+    return x * x
+
+
+@square.defjvp
+def square_jvp(primals, tangents):
+    return primals[0] * primals[0], 2.0 * primals[0] * tangents[0]
+
+
+@pytest.mark.parametrize("f", [square, np.tanh])
+@pytest.mark.parametrize("steps", [steps_in_torch, steps_in_jax])
+def test_gradients_of_exported_functions_leave_nothing(steps, f):
+    step = steps(f)
+    for _ in range(5):
+        step()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(30):
+        step()
+    gc.collect()
+    assert len(gc.get_objects()) - before < 60  # JAX itself keeps a reference for each
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("make", MAKERS)
+def test_100000_come_and_go(make):
+    for _ in range(10):
+        alive, objects = left_over(make, 10_000)
+        assert alive == 0
+        assert objects < 1000
+
+
+def test_what_is_forgotten_is_the_same_again():
+    """Who lives on is looked at again: rules, tangents and tracers are as they were."""
+    f, cls = a_primitive(), a_dataclass()
+    tangent = Tangent[cls](a=1.0, b=2.0)
+    kept = []
+    gradient = grad(lambda x: kept.append(x) or f(x))
+    gradient(X[0])
+    forget()
+    assert type(tangent) is Tangent[cls]
+    assert (tangent + Tangent[cls](a=1.0, b=2.0)).b == 4.0
+    gradient(X[0])
+    assert type(kept[0]) is type(kept[1])
+    assert gradient(X[0]) == 1.0
+
+
+def test_many_classes_are_forgotten_without_a_collection(monkeypatch):
+    monkeypatch.setattr(gc, "callbacks", [])
+    gc.disable()
+    try:
+        made = [weakref.ref(a_dataclass()) for _ in range(600)]
+        gc.collect(1)
+        gc.collect()
+    finally:
+        gc.enable()
+    assert sum(each() is not None for each in made) < 300
+
+
+def test_what_is_there_for_good():
+    assert is_lasting(float)
+    assert is_lasting(np.sin)
+    assert is_lasting(np.ndarray)
+    assert is_lasting(a_primitive)
+    assert is_lasting((np.ndarray, "name"))
+    assert not is_lasting(a_dataclass())
+    assert not is_lasting(a_namedtuple())
+    assert not is_lasting((float, a_primitive()))
+    assert not is_lasting(Tangent[a_dataclass()])

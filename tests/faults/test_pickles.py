@@ -1,0 +1,90 @@
+"""What is pickled is the same in a process that was started anew."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from chainrules_py import LinearMap, MutationError, primitive, rrule, rule
+from chainrules_py.extend import find_rule
+from chainrules_tape import grad, vjp
+from tests.faults import made_here
+
+NAMES = list(made_here.maps())
+
+
+def bytes_of(pickled):
+    """In the other process: load each, ask, and answer in bytes."""
+    loaded = [pickle.loads(part) for part in pickled]
+    return [b"".join(np.asarray(y).tobytes() for y in _parts(ask(f))) for f, ask in loaded]
+
+
+def _parts(y):
+    return y if isinstance(y, tuple) else (y,)
+
+
+def test_in_a_process_that_was_started_anew():
+    made = list(made_here.maps().values())
+    expected = [b"".join(np.asarray(y).tobytes() for y in _parts(ask(f))) for f, ask in made]
+    pickled = [pickle.dumps(pair) for pair in made]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        # Whatever comes first imports what the others need.
+        found = pool.submit(bytes_of, pickled[::-1]).result(120)[::-1]
+        gradients = list(pool.map(grad(made_here.total), [made_here.X, 2 * made_here.X]))
+    assert {n for n, a, b in zip(NAMES, found, expected, strict=True) if a != b} == set()
+    np.testing.assert_array_equal(gradients[1], grad(made_here.total)(2 * made_here.X))
+
+
+@pytest.mark.parametrize("name", sorted(made_here.exports()))
+def test_exports(name):
+    exported, _ = made_here.exports()[name]
+    again = pickle.loads(pickle.dumps(exported))
+    assert type(again) is type(exported)
+    assert getattr(again, "__name__", None) == getattr(exported, "__name__", None)
+
+
+def test_pullbacks_of_functions_without_a_name_go_with_cloudpickle():
+    c = 3.0
+    _, pullback = vjp(lambda x: c * x * x, 2.0)
+    assert pickle.loads(cloudpickle.dumps(pullback))(1.0) == (12.0,)
+
+
+def closure():
+    @primitive
+    def local(x):
+        return x * x
+
+    @rule(local)
+    def local_rule(x):
+        return x * x, (LinearMap(lambda t: 2 * x * t, lambda t: 2 * x * t),)
+
+    return local
+
+
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
+def test_what_no_module_has_says_what_to_do(dumps):
+    f = closure()
+    for thing in (f, find_rule(f, (float,)), rrule(f, 2.0)[1], vjp(f, 2.0)[1], grad(f)):
+        with pytest.raises(pickle.PicklingError, match=r"rule local.*at the top level of a module"):
+            dumps(thing)
+
+
+def test_a_function_that_is_none_is_noticed_at_loading():
+    rng = np.random.default_rng(0)
+    _, pullback = vjp(lambda x: x * rng.standard_normal(), 2.0)
+    with pytest.raises(MutationError, match="run again"):
+        pickle.loads(cloudpickle.dumps(pullback))
+
+
+def test_a_rule_in_a_function_for_a_function_that_has_a_name():
+    @rule(made_here.softplus, types=(complex,))
+    def softplus_rule(x):
+        return made_here.softplus(x), (LinearMap(lambda t: t, lambda t: t),)
+
+    with pytest.raises(pickle.PicklingError, match="rule softplus"):
+        pickle.dumps(find_rule(made_here.softplus, (complex,)))
