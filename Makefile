@@ -5,6 +5,7 @@
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-nightly   every sample in twenty more draws, 20,000 random programs
+#   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
 #                    every rule in every library, and `make adapters`, of rules in other engines
 #   make bench-compare BASE=main   what became slower since        make dashboard   results over commits, as a page
@@ -26,10 +27,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-plain test-nightly test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,10s/^# *//p' Makefile
+	@sed -n '2,11s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -79,6 +80,9 @@ test-all: $(VENV)/.stamp-test
 
 test-nightly: $(VENV)/.stamp-test
 	$(PYTEST) -n $(JOBS) -m nightly $(ARGS)
+
+test-chaos: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m tests.faults.chaos $(ARGS)
 
 test-plain: $(VENV)/.stamp-test
 	CHAINRULES_WITHOUT=all $(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" \

@@ -1,13 +1,16 @@
 """What is remembered of calls: it is used, it is forgotten in time, and it keeps nothing alive."""
 
 import gc
+import random
 import sys
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 from chainrules_py import (
+    AmbiguousRuleError,
     LinearMap,
     ProjectionError,
     ZeroTangent,
@@ -18,6 +21,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import Library, find_rule, register_array_type
+from chainrules_py.primitives import dispatch
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate
 from chainrules_py.primitives.plugins import Layer, layer_of
 
@@ -186,3 +190,36 @@ def test_the_standard_library_is_of_the_core(module):
     """So that a library's own way to compute a number wins over Python's."""
     assert layer_of(module) is Layer.CORE
     assert layer_of("__main__") is Layer.USER
+
+
+class Grand: ...
+
+
+class Parent(Grand): ...
+
+
+class Child(Parent): ...
+
+
+KINDS = (Any, object, Grand, Parent, Child, Parent | int, Grand | float, int | float)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_comes_and_goes_is_ordered_as_plum_does(seed, monkeypatch):
+    """For a class that is to go again plum is not asked, and the answer is the same."""
+    rng = random.Random(seed)
+    table = MethodTable("f")
+    for value in range(rng.randrange(2, 7)):
+        signature = tuple(rng.choices(KINDS, k=rng.randrange(1, 3)))
+        varargs = rng.choice((None, None, rng.choice(KINDS)))
+        table.add(signature, varargs, rng.randrange(3), value)
+
+    def answer():
+        try:
+            return table.resolve((Child, Child))
+        except AmbiguousRuleError as error:
+            return sorted(str(error).splitlines())
+
+    by_plum = answer()
+    monkeypatch.setattr(dispatch, "is_lasting", lambda x: False)
+    assert answer() == by_plum

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -20,7 +22,14 @@ import scipy.special
 
 import chainrules_tape
 from chainrules_dask import map_reduce_grad, row_blocks
-from chainrules_py import ChainRulesError, MutationError, NotDifferentiableError, frule, rrule
+from chainrules_py import (
+    ChainRulesError,
+    MutationError,
+    NotDifferentiableError,
+    TracerError,
+    frule,
+    rrule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.testing.data.backends import Backend, backend
@@ -657,6 +666,21 @@ def test_the_client_of_the_program_is_used_and_its_bar_shown(client, capsys):
             1
         ]
     assert here == [os.getpid()]
+
+
+def test_an_engine_that_is_none_is_refused_at_once():
+    with pytest.raises(NotDifferentiableError, match="value_and_grad"):
+        map_reduce_grad(logistic, W, [(X, labels(X))], engine="jaxx")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_be_sent_is_refused_before_anything_is(client, monkeypatch):
+    monkeypatch.setattr(client, "compute", None)
+    blocks, lock = [(X, labels(X))], threading.Lock()
+    with pytest.raises(TracerError, match="gives the gradient itself"):
+        grad(lambda w: map_reduce_grad(logistic, w, blocks, client=client)[0])(W)
+    with pytest.raises(pickle.PicklingError, match="the loss of map_reduce_grad"):
+        map_reduce_grad(lambda w, x, y: lock and logistic(w, x, y), W, blocks, client=client)
 
 
 FIRST = """
