@@ -16,7 +16,8 @@ from typing import Any
 advisers: list[Callable[[BaseException], str | None]] = []
 """Functions that look at errors of another library which a traced program raises.
 
-``adviser(error)`` gives what to write instead, as a note on the error, or None.
+``adviser(error)`` gives what to write instead, as a note on the error, or None; or it raises an
+error in its place.
 """
 
 

@@ -4,7 +4,7 @@ Importing this registers its types, its ufuncs, and the functions that most prog
 when something of it is first seen.
 """
 
-from chainrules_numpy import broadcasting, library, linalg, masked, memory, ufuncs
+from chainrules_numpy import broadcasting, library, linalg, masked, memory, ufuncs, wanted_plain
 from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
 from chainrules_py.extend import later
 
@@ -20,6 +20,7 @@ __all__ = [
     "memory",
     "reductions",
     "ufuncs",
+    "wanted_plain",
 ]
 
 chainrules_contract = 1

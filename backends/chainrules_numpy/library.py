@@ -28,8 +28,7 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is read-only, broadcast, or shares memory with an array of the caller's."""
     if x.base is None and x.flags.writeable:
         for y in theirs:
-            base: Any = getattr(y, "base", None)
-            if y is x or base is x:
+            if y is x or (issubclass(type(y), np.ndarray) and y.base is x):
                 return x.copy()
         return x
     return x.copy()

@@ -50,6 +50,9 @@ class _Frule:
     def __call__(
         self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
+        if type(tangents) is not tuple:
+            msg = f"frule((x_dot, ...), f, x, ...) takes a tuple first, not {describe(tangents)}"
+            raise ProjectionError(msg)
         if not options and len(tangents) == len(operands):
             try:
                 plan = _plans.table[f, tuple(map(type, operands)), "forward"]
@@ -200,10 +203,12 @@ class Pullback:
         """As the call that made it: its rule is found and bound anew."""
         return _pullback_again, (self.call, self.operands, self.options or {})
 
-    def __call__(self, y_bar: Any, /, *, wanted: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
+    def __call__(
+        self, y_bar: Any, /, *others: Any, wanted: tuple[bool, ...] | None = None
+    ) -> tuple[Any, ...]:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
-        y_bar = check_cotangent(self.y, y_bar)
+        y_bar = check_cotangent(self.y, (y_bar, *others) if others else y_bar)
         if self.guard is not None:
             self.guard.check()
         if record is None or is_zero(y_bar):

@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import TracerError
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 
 _of_code: dict[types.CodeType, str] = {}
@@ -103,7 +104,7 @@ def _of_callee(frame: Any) -> str | None:
         called = inspect.getattr_static(called, str(member.argval), None)
     try:
         return _of_function.get(getattr(called, "__func__", called))
-    except TypeError:  # unhashable
+    except (TypeError, TracerError):  # unhashable
         return None
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from chainrules_py.config import Config
 from chainrules_py.errors import TracerError, describe
-from chainrules_py.tracing.conversions import PythonProtocols
+from chainrules_py.tracing.conversions import PythonProtocols, Text
 from chainrules_py.tracing.library_calls import (
     Site,
     call_method,
@@ -174,7 +174,7 @@ class ArrayLike(PythonProtocols):
         return self.__array_ufunc__(kernel, "__call__", *operands, **keywords)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of level {self.level}: {self.payload!r}>"
+        return Text(f"<{type(self).__name__} of level {self.level}: {self.payload!r}>")
 
 
 _INSTEAD = {

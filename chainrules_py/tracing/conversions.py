@@ -19,7 +19,7 @@ from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
 
-class _Text(str):
+class Text(str):
     """Text of a value that is being differentiated, of which no number is made."""
 
     __slots__ = ()
@@ -73,10 +73,10 @@ class PythonProtocols(Tracer):
         return bool(self.payload)
 
     def __format__(self, spec: str) -> str:
-        return _Text(format(ignore_derivatives(self), spec))
+        return Text(format(ignore_derivatives(self), spec))
 
     def __str__(self) -> str:
-        return _Text(ignore_derivatives(self))
+        return Text(ignore_derivatives(self))
 
     # -- what is traced
 

@@ -7,16 +7,18 @@ has written.
 
 from __future__ import annotations
 
+import struct
 import sys
 from typing import Any
 
 from chainrules_py.errors import ChainRulesError, NotDifferentiableError, advise, describe
+from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-DEEP = (TypeError, ValueError, AttributeError, NotImplementedError)
+DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that are looked at."""
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
@@ -47,6 +49,7 @@ def explain_error(error: BaseException) -> None:
             f"functions that {library} has, or give it an array of NumPy's"
         )
         raise NotDifferentiableError(msg) from error
+    see_roots({"numpy"})  # which knows what is said where plain numbers are wanted
     advise(error)
 
 

@@ -6,12 +6,14 @@ array class, on the classes of the tracers of such arrays.
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
@@ -75,9 +77,14 @@ class Member:
             )
             msg = (
                 f"{owner.__name__}.{self.name}: this member of "
-                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}"
+                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}, "
+                f"or take x.value.{self.name}, which is a constant"
             )
-            raise AttributeError(msg)
+            if x.home is not None:
+                raise AttributeError(msg)
+            # That it is there, a program may ask.
+            refusal = functools.partial(_refuse, msg)
+            return refusal if callable(self.native) else refusal()
         if not callable(self.native):
             return call_native(self.native, (x,), {})
         native = self.native
@@ -98,6 +105,24 @@ class Member:
         refuse_assignment(x, self.name)
 
 
+def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
+    raise TracerError(msg)
+
+
+def _refuse_hash(x: Any) -> int:
+    _refuse(
+        f"{describe(x.payload)}, which is being differentiated, is no key: what is found by its "
+        f"value would belong to another number; write x.value for the key"
+    )
+
+
+def _read_number(x: Any, where: Any) -> Any:
+    """Read a scalar of NumPy's by the index that it has: none."""
+    if type(where) is tuple and not where:
+        return x
+    _refuse(f"{describe(x.payload)} is read at {where!r}; write x[()], or np.reshape(x, shape)")
+
+
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:
     """Collect an array class's public members for its tracers, which have some themselves."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
@@ -106,7 +131,13 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
     found["home"] = type_info(payload).home
-    return found | _of_arrays | tracer.array_members if type_info(payload).is_array else found
+    if type_info(payload).is_array:
+        return found | _of_arrays | tracer.array_members
+    # Without the None, Python would ask for one element after another.
+    index = (
+        {"__getitem__": _read_number, "__iter__": None} if hasattr(payload, "__getitem__") else {}
+    )
+    return found | index | {"__hash__": _refuse_hash}
 
 
 _DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "xarray")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py import TracerError
 from chainrules_tape import Tape, grad, jacobian, jvp, linearize, value_and_grad, vjp
 
 TYPES: tuple[Any, ...] = (
@@ -47,6 +48,10 @@ def _is_one(cls: Any, x: Any) -> bool:
     return isinstance(x, cls)
 
 
+def _has(name: str, x: Any) -> bool:
+    return hasattr(x, name)
+
+
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     **{
         f"isinstance(x, {cls.__module__}.{cls.__name__})": functools.partial(_is_one, cls)
@@ -67,6 +72,12 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "np.issubdtype(x.dtype, np.floating)": lambda x: (
         hasattr(x, "dtype") and bool(np.issubdtype(x.dtype, np.floating))
     ),
+}
+MEMBERS = {name for cls in (float, complex, np.complex128, np.ndarray) for name in dir(cls)}
+QUESTIONS |= {
+    f"hasattr(x, {name!r})": functools.partial(_has, name)
+    for name in sorted(MEMBERS)
+    if not name.startswith("_") and name != "mT"  # of which NumPy itself raises
 }
 VALUES: dict[str, Any] = {
     "float": 3.0,
@@ -135,6 +146,9 @@ def verdict(question: str, value: str, step: str, door: str) -> str:
     (plain,) = answers
     if value.startswith("complex") and door == "jacobian":
         return ""  # which asks for holomorphic functions
-    DOORS[door](program, x)
+    try:
+        DOORS[door](program, x)
+    except TracerError:
+        return "" if question.startswith("hasattr") else "an error"
     other = [answer for answer in answers if answer != plain]
     return f"{other[0]!r} for {plain!r}" if other else ""

@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Protocol, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
+    DEEP,
     Tracer,
     describe,
+    explain_error,
     fields_of,
     flatten,
     is_structure_type,
@@ -185,6 +187,8 @@ class BareTape(list[tuple[Any, ...]]):
                 self.guard.unlock()
         else:
             self.consume()
+            if isinstance(error, DEEP):
+                explain_error(error)
 
     def variable(self, value: Any, name: str | None = None) -> Any:
         """Return a value to differentiate in: an array, a number, or a structure of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Sequence
@@ -145,11 +146,12 @@ class Arguments:
 
 
 def _whole(n: Any) -> int:
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        hint = "names go to argnames" if isinstance(n, str) else "positions are integers"
-        msg = f"argnums holds {n!r}; {hint}"
-        raise NotDifferentiableError(msg)
-    return operator.index(n)
+    with contextlib.suppress(TypeError):
+        if not isinstance(n, bool):
+            return operator.index(n)
+    hint = "names go to argnames" if isinstance(n, str) else "positions are integers"
+    msg = f"argnums holds {n!r}; {hint}"
+    raise NotDifferentiableError(msg)
 
 
 def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:

@@ -57,8 +57,8 @@ def vjp(
     """
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
 
-    def pullback(y_bar: Any) -> tuple[Any, ...]:
-        seeds = run.seeds(y_bar)
+    def pullback(y_bar: Any, *others: Any) -> tuple[Any, ...]:
+        seeds = run.seeds((y_bar, *others) if others else y_bar)
         return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
 
     whole = Made(pullback)

@@ -266,7 +266,12 @@ class FruleRecipe(_Written, OneMode):
             slots = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in xs]
             for i, t in zip(active, tangents, strict=True):
                 slots[i] = unthunk(t)
-            y, y_dot = pair_of(frule(tuple(slots), *xs, **options), statement, "(y, y_dot)")
+            try:
+                answer = frule(tuple(slots), *xs, **options)
+            except TypeError as error:
+                error.add_note(f"{statement!r} takes a tuple of tangents first, one per operand")
+                raise
+            y, y_dot = pair_of(answer, statement, "(y, y_dot)")
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)

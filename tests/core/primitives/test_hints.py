@@ -81,7 +81,7 @@ def test_the_function_that_the_program_called_is_the_one_advised(library):
         "total TracerError True False False False",
         "mean TracerError False True False False",
         "plain TracerError False False False True",
-        "stride AttributeError False False True False",
+        "stride TracerError False False True False",
     ]
 
 

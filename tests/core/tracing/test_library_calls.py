@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import datetime as dt
+import decimal
+import fractions
 import functools
 import gc
+import json
 import math
 import pickle
 import statistics
+import struct
 import sys
+import types
 import weakref
 
 import numpy as np
@@ -265,16 +271,53 @@ REFUSED = {
     "full": (lambda x: np.full(3, x[0]), "does not become|is written into"),
     "fromiter": (lambda x: np.fromiter(x, float), "does not become"),
     "r_": (lambda x: np.r_[x[0], 1.0], "does not become"),
-    "memoryview": (lambda x: memoryview(x), "bytes-like"),
+    "memoryview": (lambda x: memoryview(x), r"plain numbers alone.*bytes-like.*x\.value"),
+    "Decimal": (lambda x: decimal.Decimal(x[0]), r"plain numbers alone.*x\.value"),
+    "Fraction": (lambda x: fractions.Fraction(x[0]), r"as_integer_ratio.*x\.value"),
+    "mean": (lambda x: statistics.mean([x[0], 2.0]), r"as_integer_ratio.*x\.value"),
+    "json": (lambda x: json.dumps({"x": [x[0]]}), r"plain numbers alone.*JSON.*x\.value"),
+    "struct": (lambda x: struct.pack("d", x[0]), r"plain numbers alone.*x\.value"),
+    "timedelta": (lambda x: dt.timedelta(seconds=x[0]), r"plain numbers alone.*x\.value"),
+    "repr": (lambda x: float(repr(x[0])), "the text .* number"),
+    "is_integer": (lambda x: x[0].is_integer(), r"x\.value\.is_integer"),
+    "flags": (lambda x: x.flags, r"x\.value\.flags"),
+    "an index of a number": (lambda x: np.sin(x[0])[None], "np.reshape"),
+    "a cached function": (lambda x: functools.lru_cache(lambda y: y)(x[0]), "is no key"),
+    "a set": (lambda x: {x[0]}, "is no key"),
     "pickle": (lambda x: pickle.dumps(x), r"pickle x\.value"),
     "pickled with others": (lambda x: pickle.dumps({"x": [x]}), r"pickle x\.value"),
-    "hash": (lambda x: {x[0]: 1}, "unhashable"),
+    "hash": (lambda x: {x[0]: 1}, r"is no key.*x\.value"),
     "pow with a modulus": (lambda x: pow(x[0], 2, 3), r"pow\(x, y\) % z"),
     "deleting": (lambda x: x.__delitem__(0), "__delitem__"),
     "iterating a number": (lambda x: list(x[0]), "not iterable"),
     "length of a number": (lambda x: len(x[0]), "has no len"),
     "truth of several": (lambda x: bool(x), "ambiguous"),
 }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Decimal('1.0') + x.value",
+        "int('no number')",
+        "raise_(TypeError('of the program'))",
+        "x + 'text'",
+        "x + None",
+        "x.nothing",
+        "x()",
+    ],
+)
+def test_errors_of_the_program_stay_what_they_are(line):
+    def raise_(error):
+        raise error
+
+    seen = []
+    scope = {"Decimal": decimal.Decimal, "raise_": raise_}
+    for run in (lambda f: f(types.SimpleNamespace(value=2.0)), lambda f: grad(f)(2.0)):
+        with pytest.raises(Exception) as error:
+            run(lambda x: eval(line, scope, {"x": x}))
+        seen.append(error.type)
+    assert seen[0] is seen[1]
 
 
 @pytest.mark.parametrize("name", REFUSED)

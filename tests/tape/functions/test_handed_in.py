@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from chainrules_py import (
     ProjectionError,
     ZeroTangent,
     frule,
+    primitive,
     rrule,
     vocabulary,
 )
@@ -188,3 +190,37 @@ def test_flags_and_texts_beside_numbers_stay_what_they_are():
     assert grad(f)(model)["w"] == 6.0
     assert grad(lambda x, n: x, argnums=(0, 1))(2.0, "n")[0] == 1.0
     assert grad(lambda empty: 1.0)({}) == {}
+
+
+product = lambda x, y: x * y
+WRONG_CALLS = {
+    "two cotangents of one result": (lambda: vjp(product, 1.0, 2.0)[1](1.0, 2.0), "not a tangent"),
+    "of an rrule": (lambda: rrule(vocabulary.sin, 1.0)[1](1.0, 2.0), "not a tangent"),
+    "an array of positions": (
+        lambda: grad(product, argnums=np.array([0]))(1.0, 2.0),
+        "positions are integers",
+    ),
+    "a tangent alone": (lambda: frule(1.0, vocabulary.sin, 1.0), r"frule\(\(x_dot, ...\)"),
+    "the function first": (lambda: frule(vocabulary.sin, (1.0,), 1.0), r"frule\(\(x_dot, ...\)"),
+    "a tangent for the tuple of them": (lambda: jvp(_of_x_dot(), (2.0,), (1.0,)), "a tuple"),
+}
+
+
+def _of_x_dot():
+    squared = primitive(lambda x: x * x)
+    frule.register(squared)(lambda x_dot, x: (x * x, 2.0 * x * x_dot))
+    return squared
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_wrong_calls_say_what_to_write(name):
+    call, message = WRONG_CALLS[name]
+    with pytest.raises((ProjectionError, NotDifferentiableError, TypeError)) as error:
+        call()
+    said = "\n".join([str(error.value), *getattr(error.value, "__notes__", [])])
+    assert re.search(message, said), said
+
+
+def test_several_cotangents_are_those_of_several_results():
+    _, pull = vjp(lambda x: (x * x, 3.0 * x), 2.0)
+    assert pull(1.0, 10.0) == pull((1.0, 10.0)) == (34.0,)
