@@ -94,11 +94,14 @@ class Captures:
     def _of_function(self, f: Any) -> list[tuple[Any, str]]:
         found = [(x, "default") for x in f.__defaults__ or ()]
         found += [(x, k) for k, x in (f.__kwdefaults__ or {}).items()]
+        ours = (f.__module__ or "").startswith(_OURS)
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # a cell that is still empty
-                self._cells.append((cell, cell.cell_contents))
-                found.append((cell.cell_contents, name))
-        if not (f.__module__ or "").startswith(_OURS):
+                content = cell.cell_contents
+                if not ours and type(content) is not types.ModuleType:
+                    self._cells.append((cell, content))
+                found.append((content, name))
+        if not ours:
             outside = f.__globals__
             for name in global_names(f.__code__):
                 if name in outside and type(outside[name]) is not types.ModuleType:

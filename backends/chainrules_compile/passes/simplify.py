@@ -59,7 +59,7 @@ class _Walk:
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
         self._seen: dict[Any, Call] = {}
-        self._ones = {x for x, array in program.constants.items() if _is_one(array)}
+        self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
@@ -85,7 +85,7 @@ class _Walk:
 
     def _is_one(self, x: Any) -> bool:
         if type(x) is Value:
-            return x in self._ones
+            return self._alike.get(x) == 1
         return type(x) in (int, float, np.float64, np.float32) and x == 1
 
     def _same(self, call: Call) -> Any:
@@ -103,7 +103,10 @@ class _Walk:
             if source is not None and _stays(source.operands[0], result):
                 return source.operands[0]
         elif f in (conj, real):
-            if result.dtype is not None and result.dtype.kind == "f" and _stays(xs[0], result):
+            is_real = result.type is float or (
+                result.dtype is not None and result.dtype.kind == "f"
+            )
+            if is_real and _stays(xs[0], result):
                 return xs[0]
         elif f in (reshape, astype) and _stays(xs[0], result):
             return xs[0] if is_array(xs[0]) and is_contiguous(xs[0]) else None
@@ -111,6 +114,8 @@ class _Walk:
 
     def _cheaper(self, call: Call) -> Call:
         """Return a call that gives the same for less."""
+        if isinstance(call.function, np.ufunc) and is_array(call.results[0]):
+            call = self._unspread(call)
         f, xs = call.function, call.operands
         if f in (np.add, operator.add):
             source = self._source(xs[1], np.negative if f is np.add else operator.neg)
@@ -118,6 +123,36 @@ class _Walk:
                 minus: Any = np.subtract if f is np.add else operator.sub
                 return Call(minus, (xs[0], source.operands[0]), {}, call.results)
         return call
+
+    def _unspread(self, call: Call) -> Call:
+        """Return an elementwise call with the number that an operand is in all its elements."""
+        (result,), xs = call.results, call.operands
+        if call.options or len(xs) != 2 or call.function.signature is not None:
+            return call
+        for i, x in enumerate(xs):
+            other = xs[1 - i]
+            if not is_array(x) or not is_array(other) or not alike(other, result):
+                continue
+            if not is_contiguous(other) or not is_contiguous(result) or x.dtype != result.dtype:
+                continue
+            number = self._number(x)
+            if number is not None:
+                ys = (number, other) if i == 0 else (other, number)
+                return Call(call.function, ys, {}, call.results)
+        return call
+
+    def _number(self, x: Value) -> Any:
+        """Return the number that an array is in all its elements, or None."""
+        if x in self._alike and x.dtype == np.float64:
+            return self._alike[x]
+        source = self.made.get(x)
+        name = getattr(getattr(source, "function", None), "__name__", "")
+        if source is None or name != "sum_transpose_numpy":
+            return None
+        y_bar = source.operands[0]
+        if type(y_bar) is Value and (y_bar.shape != () or y_bar.dtype != x.dtype):
+            return None
+        return y_bar if type(y_bar) in (Value, np.float64) else None
 
 
 def canonical(call: Call) -> Call:
@@ -144,13 +179,15 @@ def _stays(x: Any, result: Value) -> bool:
     return not is_array(x) or x.layout == result.layout
 
 
-def _is_one(array: Any) -> bool:
-    """Tell whether an array that an engine made holds ones alone."""
+def uniform(array: Any) -> float | None:
+    """Return the number that an array, which an engine made, is in all its elements; or None."""
     if type(array) is not np.ndarray or array.dtype.kind != "f" or not array.size:
-        return False
+        return None
     if array.size > 4096 and any(array.strides):
-        return False
-    return array.flat[0] == 1 and bool((array == 1).all())
+        return None
+    first = float(array.flat[0])
+    same = first != 0 and bool((array == first).all())
+    return first if same and np.isfinite(first) else None
 
 
 def key_of(call: Call) -> Any:

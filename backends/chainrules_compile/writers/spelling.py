@@ -229,4 +229,6 @@ def _matmul_right(s: Speller, call: Call) -> str | None:
         return None
     if len(a.shape) == len(b.shape) == 2:
         return f"{s.text(a)}.T.dot({s.text(y_bar)})"
+    if len(a.shape) == 2 and len(b.shape) == 1:
+        return f"{s.text(y_bar)}.dot({s.text(a)})"
     return None
