@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from weakref import ref
 
-from chainrules_py.extend import Bound, annotate, batched, fit
+from chainrules_py.extend import Bound, annotate, batched, fit, type_info
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,
@@ -77,6 +77,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)
     read_rows, read_beside = rows_reader(cls), _reader_beside(own, bound_for, classes)
+    plain = type_info(own).dispatch_type  # which another engine's array may stand for
 
     def read_part(x: Any, where: Any) -> Any:  # noqa: C901
         kind, whole = type(where), False
@@ -105,12 +106,12 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
                     continue
                 elif entry is None or entry is Ellipsis:
                     continue
-                elif kind is own:
+                elif kind is own or kind is plain:
                     return read_beside(x, where)
                 return general(x, where)
         elif where is None or where is Ellipsis:
             whole = True
-        elif kind is own:
+        elif kind is own or kind is plain:
             return read_rows(x, where)
         elif kind is not int:
             return general(x, where)
@@ -156,6 +157,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
 def _reader_beside(own: type, bound_for: Binder, classes: Any) -> Reader:
     """Build the reader by an index with arrays in it."""
     found: dict[int, tuple[Any, Any]] = {}
+    plain = type_info(own).dispatch_type
 
     def find(payload: Any, pattern: Index, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
         """Find the pull of a read by so many arrays, and the pull that adds it in place."""
@@ -170,7 +172,7 @@ def _reader_beside(own: type, bound_for: Binder, classes: Any) -> Reader:
     def read_beside(x: Any, where: Any) -> Any:
         pattern, arrays = Index.split(where)
         for array in arrays:
-            if type(array) is not own:
+            if type(array) is not own and type(array) is not plain:
                 return x._read(pattern, arrays)
         payload, tape = x.payload, x.tape
         y = payload[where]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import space
-from chainrules_py.extend import Space, kind_of
+from chainrules_py.extend import Space, kind_of, type_info
 from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,
@@ -33,9 +33,11 @@ class AddsRows(AddsInPlace):
         """Return what reads variables of its class by an index."""
         cls = type(self)
         own, read_rows = cls.payload_type, rows_reader(cls)
+        plain = type_info(own).dispatch_type
 
         def read_any(x: Any, where: Any) -> Any:
-            return read_rows(x, where) if type(where) is own else x._read(*Index.split(where))
+            mine = type(where) is own or type(where) is plain
+            return read_rows(x, where) if mine else x._read(*Index.split(where))
 
         return read_any
 
@@ -153,7 +155,8 @@ class RowsOf(AddInto):
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Keep what goes to the rows, or add it."""
         link, array = self.parents, record[4]
-        little = type(y_bar) is type(array) and y_bar.size < WAITING and array.ndim == 1
+        own = type(y_bar) is type(array) or type_info(type(y_bar)).dispatch_type is type(array)
+        little = own and y_bar.size < WAITING and array.ndim == 1
         if not little or self.join is None:
             super().pull(bars, index, y_bar, record)
             return
