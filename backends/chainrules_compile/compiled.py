@@ -8,6 +8,7 @@ import linecache
 import threading
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile.calls import name_of
@@ -18,6 +19,7 @@ from chainrules_compile.host import listen
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import PASSES
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
 from chainrules_py.extend import Tracer, flatten
 from chainrules_py.program import Program
@@ -193,6 +195,20 @@ class Compiled(Generic[P, R]):
             steps = "\n".join([f"  {name:12s} {n:6d} calls" for name, n in program.steps])
             texts.append(f"{self.__name__}({facts})\n{steps}")
         return "\n\n".join(texts)
+
+    def save(self, path: Any) -> None:
+        """Write the newest program to a file, as a module that needs NumPy alone.
+
+        Captured arrays are written down as they were when it was recorded.
+
+        Raises
+        ------
+        RecordingError
+            If the program uses what cannot be written down.
+        """
+        program = self._newest()
+        text = module_of(self.__name__, program.source, program.scope)
+        Path(path).write_text(text, encoding="utf-8")
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:

@@ -23,6 +23,13 @@ class Scope(dict[str, Any]):
         super().__init__()
         self._names: dict[Any, str] = {}
         self._kept: list[Any] = []
+        self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+
+    def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
+        """Return the name of what a factory makes, which is remembered by how it is made."""
+        name = self.name(factory(*args), hint, (factory, args))
+        self.recipes[name] = factory, args
+        return name
 
     def name(self, x: Any, hint: str, key: Any = None) -> str:
         """Return the name of an object, by default by its identity."""

@@ -187,7 +187,7 @@ class Recorder:
             return made
         leaves, tree = flatten(y)
         results = [self._value(x, self._name(), self._memory(x, operands)) for x in leaves]
-        if cls is not tuple or len(results) != len(y) or len(results) < 2:
+        if not issubclass(cls, tuple) or len(results) != len(y) or len(results) < 2:
             function = Gathered(function)
         self.calls.append(Call(function, places, keywords, tuple(results)))
         made_all = []

@@ -196,7 +196,7 @@ def _sum_to(s: Speller, call: Call) -> str | None:
     if way is None:
         return None
     result, shape = call.options["result"], call.options["shape"]
-    name = s.scope.name(way(result, shape), "sum_to", ("sum_to", result, shape))
+    name = s.scope.made(way, (result, shape), "sum_to")
     return f"{name}({s.text(x)})"
 
 
@@ -210,7 +210,7 @@ def _dot_to(s: Speller, call: Call) -> str | None:
     if not shape and size(x) <= _LONG and x.dtype == y.dtype and x.dtype in _FLOATS:
         vdot = getattr(np.vdot, "_implementation", np.vdot)
         return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
-    name = s.scope.name(way(result, shape), "dot_to", ("dot_to", result, shape))
+    name = s.scope.made(way, (result, shape), "dot_to")
     return f"{name}({s.text(x)}, {s.text(y)})"
 
 

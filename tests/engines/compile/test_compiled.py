@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import pickle
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -346,6 +350,54 @@ def test_source_has_the_names_of_the_function():
     assert "recorded" in energy.explain()
     assert "weights: float64[6]" in energy.explain()
     assert repr(energy) == "<compiled energy with 1 programs for numpy>"
+
+
+@pytest.mark.parametrize(
+    "name", ["single precision", "value and gradient", "dict", "solve", "svd", "loop", "places"]
+)
+def test_saved_module_needs_numpy_alone(tmp_path, name):
+    f, args = CASES[name]
+    compiled = compile(f)
+    wanted = compiled(*args)
+    path = tmp_path / "saved.py"
+    compiled.save(path)
+    code = (
+        "import sys, pickle, numpy as np\n"
+        "import saved\n"
+        "args = pickle.load(open('args.pickle', 'rb'))\n"
+        f"y = saved.{compiled.__name__}(*args)\n"
+        "assert not [m for m in sys.modules if m.startswith('chainrules')]\n"
+        "pickle.dump(y, open('found.pickle', 'wb'))\n"
+    )
+    (tmp_path / "args.pickle").write_bytes(pickle.dumps(args))
+    environment = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert same(pickle.loads((tmp_path / "found.pickle").read_bytes()), wanted)
+
+
+def test_saved_module_refuses_other_arguments(tmp_path):
+    compiled = compile(CASES["value and gradient"][0])
+    compiled(X)
+    compiled.save(tmp_path / "saved.py")
+    scope: dict[str, object] = {}
+    exec((tmp_path / "saved.py").read_text(encoding="utf-8"), scope)
+    with pytest.raises(ValueError, match="record it anew"):
+        scope[compiled.__name__](X[:3])  # type: ignore[operator]
+
+
+def test_what_cannot_be_saved_is_named(tmp_path):
+    compiled = compile(CASES["dataclass"][0])
+    compiled(*CASES["dataclass"][1])
+    with pytest.raises(RecordingError, match="NumPy alone cannot have"):
+        compiled.save(tmp_path / "saved.py")
 
 
 def test_source_before_the_first_call():
