@@ -365,7 +365,7 @@ def test_a_tape_frees_its_arrays_when_it_is_dropped():
 
 
 def _tape_of(pullback):
-    found = [getattr(c.cell_contents, "tape", None) for c in pullback.__closure__]
+    found = [getattr(c.cell_contents, "tape", None) for c in pullback.func.__closure__]
     return next(tape for tape in found if isinstance(tape, Tape))
 
 
