@@ -160,12 +160,28 @@ def find_misplaced(b: Block) -> Iterator[str]:
         return
     for axis, what in ((0, "operand"), (1, "result")):
         if close(np.sort(b.have, axis=axis), np.sort(b.want, axis=axis), b.digits):
-            if b.y.is_leaf and len(b.y.shape) < len(getattr(b.x, "shape", ())):
-                yield "the right numbers in the wrong places: spread along another axis"
-            else:
-                yield f"the right numbers in the wrong places, for each number of the {what}"
+            yield f"the right numbers in the wrong places, for each number of the {what}"
     if close(np.sort(b.have, axis=None), np.sort(b.want, axis=None), b.digits):
         yield "the right numbers in the wrong places"
+
+
+def find_spread(b: Block) -> Iterator[str]:
+    """Find numbers that meet the result along another axis of the operand than they should."""
+    if not b.stands or len(b.x.shape) < 2 or not b.y.shape:
+        return
+    of, to = (np.indices(side.shape).reshape(len(side.shape), -1) for side in (b.x, b.y))
+    if b.want.shape != (to.shape[1], of.shape[1]):
+        return  # complex numbers have two places each
+    have, want = np.abs(b.have) > b.allowed, np.abs(b.want) > b.allowed
+    for k in range(len(b.y.shape)):
+        meets = [np.equal.outer(to[k], of[j]) for j in range(len(b.x.shape))]
+        right = [j for j, m in enumerate(meets) if not np.any(want & ~m)]
+        given = [j for j, m in enumerate(meets) if not np.any(have & ~m)]
+        if len(right) == len(given) == 1 and right != given:
+            yield (
+                f"spread along the wrong axis: axis {given[0]} of the operand in place of axis "
+                f"{right[0]} (expand_dims or keepdims forgotten?)"
+            )
 
 
 # ------------------------------------------------------------------------------ sums and means

@@ -20,6 +20,7 @@ from chainrules_diagnosis.arrangements import (
     find_reordered,
     find_reversed,
     find_shifted,
+    find_spread,
     find_swapped_fields,
     find_transposed,
 )
@@ -28,6 +29,7 @@ from chainrules_diagnosis.elsewhere import (
     find_dependence,
     find_ignored,
     find_mistaken,
+    find_product,
     find_special,
 )
 from chainrules_diagnosis.places import (
@@ -43,6 +45,7 @@ from chainrules_diagnosis.places import (
 )
 from chainrules_diagnosis.terms import (
     find_factor,
+    find_given,
     find_multiple,
     find_number,
     find_some,
@@ -78,6 +81,7 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_reversed,
     find_shifted,
     find_halves,
+    find_spread,
     find_extra,
     find_mean,
     find_reordered,
@@ -87,8 +91,10 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_some,
     find_term,
     find_mistaken,
+    find_product,
     find_dependence,
     find_ignored,
+    find_given,
     find_rank_one,
     find_special,
     find_other_triangle,
@@ -115,9 +121,10 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
         if find in _GUESSES and not others and not _says_much(first):
             continue
         around: list[list[str]] | None = None
-        for name in filter(None, find(first)):
+        for name in itertools.islice(filter(None, find(first)), _MANY):
             # What is at one point alone may be an accident, as that 1 + r is 21/20.
-            around = [list(find(b)) for b in others] if around is None else around
+            if around is None:
+                around = [list(itertools.islice(find(b), _MANY)) for b in others]
             found = [[n for n in names if _bare(n) == _bare(name)] for names in around]
             if all(found):
                 is_there = all(_kind(name) in map(_kind, names) for names in found)
@@ -125,7 +132,8 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
     return _NOTHING
 
 
-_GUESSES = (find_multiple, find_term, find_mistaken)
+_MANY = 48
+_GUESSES = (find_multiple, find_term, find_mistaken, find_given)
 """Of many possible names one fits few numbers by chance."""
 
 

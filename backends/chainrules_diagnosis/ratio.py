@@ -46,7 +46,8 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
         return "wrong sign"
     if name := name_constant(c, digits):
         return f"factor {name}"
-    return "" if single else f"factor {c:.6g}"
+    inverse = f" (1/{1 / c:.6g})" if abs(c) < 1 else ""
+    return "" if single else f"factor {c:.6g}{inverse}"
 
 
 def name_constant(c: float, digits: float = 1e-6) -> str:

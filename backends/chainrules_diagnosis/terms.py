@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_diagnosis.block import Axes, Block, close, scale_of
+from chainrules_diagnosis.block import Axes, Block, close, scale_of, shape_of
 from chainrules_diagnosis.places import describe_where
 from chainrules_diagnosis.ratio import name_constant, name_ratio
 
@@ -36,6 +36,14 @@ def find_factor(b: Block) -> Iterator[str]:
         yield f"{name}{_lengths_text(b, name)}"
 
 
+def _is_elementwise(b: Block) -> bool:
+    """Tell whether each number of the result is of the one in its place alone."""
+    (up, *_), (left, *_) = shape_of(b.y), shape_of(b.x)
+    n = b.x.size // left
+    uses = np.abs(b.want).reshape(up, n, left, n).sum(axis=(0, 2))
+    return not np.any(uses[~np.eye(n, dtype=bool)])
+
+
 def find_number(b: Block) -> Iterator[str]:
     """Find one number by which all entries are off, which says nothing."""
     single = bool(np.count_nonzero(b.want) < 2)
@@ -45,16 +53,15 @@ def find_number(b: Block) -> Iterator[str]:
 
 def _lengths_text(b: Block, name: str) -> str:
     """Say what lengths of axes a factor may come of, if several numbers come together."""
-    is_square = b.stands and b.x.shape == b.y.shape
-    if is_square and not np.any(b.want[~np.eye(len(b.want), dtype=bool)]):
+    if b.stands and b.x.shape == b.y.shape and _is_elementwise(b):
         return ""
-    lengths = dict.fromkeys([n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 1])
+    lengths = dict.fromkeys([n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 2])
     for n in lengths:
         axes = [k for k, length in enumerate(b.x.shape) if length == n]
         along = f", along axis {axes[0]}" if len(axes) == 1 < len(b.x.shape) else ""
         if name == f"factor 1/{n}":
             return f" (mean instead of sum{along}?)"
-        if name == f"factor {n}" and n > 2:
+        if name == f"factor {n}":
             return f" (sum instead of mean{along}?)"
     if any(
         name == f"factor {Fraction(n, m)}" for n, m in itertools.permutations(b.x.shape, 2) if m
@@ -67,6 +74,18 @@ def find_multiple(b: Block) -> Iterator[str]:
     """Find a factor that is made of what is at hand, as ``"factor 1/y"``."""
     support = np.abs(b.want) > 1e-6 * scale_of(b.want)
     yield from _multiples(b, support)
+
+
+def find_given(b: Block) -> Iterator[str]:
+    """Find that what is given is the result, or another thing at hand, and no derivative of it."""
+    support = np.abs(b.want) > 1e-6 * scale_of(b.want)
+    at = np.flatnonzero(support)[:_ENTRIES]
+    numbers = b.have.reshape(-1)[at]
+    if not len(at) or np.any(b.have[~support]) or len(np.unique(numbers)) < 2:
+        return
+    for text, c, values in _monomials(b, numbers, at, far=2.0):
+        if b.equals(np.where(support, c * np.broadcast_to(values, b.want.shape), 0.0)):
+            yield f"what is given is {text}, not the derivative"
 
 
 def find_some(b: Block) -> Iterator[str]:
@@ -117,7 +136,7 @@ def find_term(b: Block) -> Iterator[str]:
         c = float(difference.mean())
         if (name := name_constant(c, 1e2 * b.digits)) or len(at) > 1:
             yield f"off by the constant {name or f'{c:.5g}'}{where}"
-    for text, c, values in _monomials(b, difference, at):
+    for text, c, values in _monomials(b, difference, at, far=6.0):
         whole = np.where(wrong, c * np.broadcast_to(values, b.want.shape), 0.0)
         if close(b.have - whole, b.want, 1e2 * b.digits):
             yield f"off by the term {text}{where}"
@@ -154,8 +173,12 @@ class _Power(NamedTuple):
     cost: float
 
 
-def _monomials(b: Block, numbers: Any, at: Any) -> Iterator[tuple[str, float, Any]]:
+def _monomials(
+    b: Block, numbers: Any, at: Any, far: float = 7.5
+) -> Iterator[tuple[str, float, Any]]:
     """List the products of powers of what is at hand of which some numbers are a multiple.
+
+    What costs more than ``far`` is too far-fetched.
 
     Yields
     ------
@@ -180,7 +203,9 @@ def _monomials(b: Block, numbers: Any, at: Any) -> Iterator[tuple[str, float, An
                 cost = sum(p.cost for p in factors) + _far_fetched(name)
                 text = _text([(p.name, p.power) for p in factors], name or f"{c:.5g}")
                 found.append((cost, text, c, factors))
-        for _, text, c, factors in sorted(found, key=lambda candidate: candidate[0]):
+        for cost, text, c, factors in sorted(found, key=lambda candidate: candidate[0]):
+            if cost > far + (_UNNAMED if "." in text else 0.0):
+                continue
             yield text, c, functools.reduce(np.multiply, [p.values for p in factors])
 
 
@@ -188,7 +213,10 @@ def _far_fetched(constant: str) -> float:
     """Say what a multiple costs: one costs nothing, and a number without a name most."""
     if constant.lstrip("-") in ("1", "2", "1/2", "3", "4", "1/3", "1/4"):
         return 0.0 if constant == "1" else 0.5
-    return 2.0 if constant and len(constant) < 4 else 4.0
+    return 2.0 if constant and len(constant) < 4 else _UNNAMED
+
+
+_UNNAMED = 4.0
 
 
 def _products(
@@ -207,10 +235,11 @@ def _products(
     pairs = (plain[:, None] & plain) | ((atoms[:, None] == atoms) & ~(is_one & ~plain))
     pairs = np.argwhere(np.triu(pairs, 1))
     found = pairs[fits(rest[pairs[:, 0]] / table[pairs[:, 1]])]
-    found = found[[powers[i].name != powers[k].name for i, k in found]] if len(found) else found
+    order = np.argsort(costs[found].sum(axis=1), kind="stable")
+    found = [f for f in found[order] if powers[f[0]].name != powers[f[1]].name][:_MANY]
     yield from [(int(i), int(k)) for i, k in found]
     alone = np.asarray([i for i in np.flatnonzero(plain) if powers[i].values.size == 1], dtype=int)
-    leads = [*np.flatnonzero(fits(rest))[:, None], *found]
+    leads = [*np.flatnonzero(fits(rest))[:_MANY, None], *found]
     left = np.asarray([numbers[0] / np.prod(table[lead, 0]) for lead in leads])
     if is_one or not len(alone) or np.any(_is_small(left, digits)):
         return
@@ -224,7 +253,7 @@ def _products(
                 yield (*lead, int(alone[i]), int(alone[k]))
 
 
-_LEADS = 8
+_LEADS, _MANY = 8, 32
 
 
 def _is_small(numbers: Any, digits: float) -> Any:
@@ -257,6 +286,8 @@ _EXPRESSIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("(1 - {}**2)", lambda a: 1.0 - a * a),
     ("sin({})", np.sin),
     ("cos({})", np.cos),
+    ("tanh({})", np.tanh),
+    ("logistic({})", lambda a: 1.0 / (1.0 + np.exp(-a))),
 )
 
 
@@ -318,6 +349,7 @@ def _atoms(b: Block) -> list[_Atom]:
             found.append(_Atom(name, laid))
             if np.any(laid < 0) and np.any(laid > 0):
                 found.append(_Atom(f"|{name}|", np.abs(laid)))
+            found += _along_axes(b, of, name, values) if side == 0 else []
             # The same along the other side, as in an outer product.
             if laid.size > 1 and laid.size == b.want.shape[int(laid.shape[1] == 1)] and is_full:
                 found.append(_Atom(f"{name}.T", laid.T))
@@ -331,6 +363,20 @@ def _atoms(b: Block) -> list[_Atom]:
                 _Atom(f"sum({name})", np.asarray([[values.sum()]])),
                 _Atom(f"norm({name})", np.asarray([[np.sqrt(np.sum(values**2))]])),
             ]
+    return found
+
+
+def _along_axes(b: Block, of: Axes, name: str, values: Any) -> list[_Atom]:
+    """Lay a vector along each axis of an operand that has several: one of them may be wrong."""
+    if len(of.shape) != 1 or values.size < 2 or len(b.x.shape) < 2 or not b.stands:
+        return []
+    if b.x.kind != "real":
+        return []
+    found = []
+    for k in [k for k, n in enumerate(b.x.shape) if n == values.size]:
+        shape = [values.size if j == k else 1 for j in range(len(b.x.shape))]
+        laid = np.broadcast_to(values.reshape(shape), b.x.shape).reshape(1, -1)
+        found.append(_Atom(f"({name} along axis {k})", laid))
     return found
 
 

@@ -105,6 +105,7 @@ def test_mistake_is_named(change, says, where):
         (lambda w: w * [2, 1, 1, 2], "factor 2 at both ends of x (2 of 4 entries)"),
         (lambda w: np.where(np.diag(X > 1.2), 0.0, w), "zero where x >= "),
         (lambda w: w + np.diag(np.log(X)), "off by the term log(x)"),
+        (lambda w: np.diag(2.0 * Y), "what is given is 2 y, not the derivative"),
     ],
 )
 def test_places_are_named(change, says):
@@ -116,7 +117,8 @@ def test_what_is_broadcast_along_another_axis():
     weights = RNG.uniform(0.5, 2.0, (3, 3))
     right = np.einsum("ij,ki->kij", weights, np.eye(3)).reshape(3, 9)
     wrong = np.einsum("ij,kj->kij", weights, np.eye(3)).reshape(3, 9)
-    assert "spread along another axis" in named(wrong, right, np.zeros((3, 3)), np.zeros(3))
+    where = np.zeros((3, 3)), np.zeros(3)
+    assert "axis 1 of the operand in place of axis 0" in named(wrong, right, *where)
 
 
 def test_other_operands_and_options_are_at_hand():
@@ -148,6 +150,19 @@ def test_what_is_right_elsewhere_was_mistaken():
         return Evidence(have, want, 1e-9 * np.ones(want.shape), place, at)
 
     assert name_jacobian([at({})]) == "x where y was meant"
+
+
+def test_half_of_a_product_rule():
+    """The derivative of x g(x) is g(x) + x g'(x)."""
+
+    def at(changed, _options=None):
+        x = np.asarray(changed.get(0, X))
+        e = np.exp(-x) + x
+        place = Place([Array(x)], Array(x * e), ["x"])
+        have, want = np.diag(e), np.diag(e + x * (1.0 - np.exp(-x)))
+        return Evidence(have, want, 1e-9 * np.ones(want.shape), place, at)
+
+    assert "half of the product rule is missing" in name_jacobian([at({})])
 
 
 def test_nothing_is_named_where_it_is_not_sure():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,9 +26,10 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
     wrong = {half: table for half, table in tables.items() if not table.is_within}
     if not wrong:
         return "", None
-    points = [(case, tables), *_around(case, tables)]
+    points = [(case, tables, {}), *[(*point, {}) for point in _around(case, tables)]]
     names = {
-        half: name_jacobian([_evidence(c, half, t[half]) for c, t in points]) for half in wrong
+        half: name_jacobian([_evidence(c, half, t[half], found) for c, t, found in points])
+        for half in wrong
     }
     both = case.has_push and case.has_pull
     return join_halves(names, len(tables), both=both), next(iter(wrong.values()))
@@ -39,10 +40,12 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
     found: list[tuple[Case, dict[str, Table]]] = []
     if any(table.want.size > _FEW for table in tables.values()):
         return found
-    for far in (0.25, 0.125):
-        wave = far * np.cos(np.arange(1.0, case.inputs.size + 1) / far)
-        values = case.inputs.vector(case.operands)
+    values = case.inputs.vector(case.operands)
+    for far in (0.25, 0.125, 0.0):
+        wave = far * np.cos(np.arange(1.0, case.inputs.size + 1) / (far or 1.0))
         operands = case.inputs.moved(values * wave)
+        if not far:  # in another order
+            operands = tuple([_backwards(x) for x in case.operands])
         options = {
             name: x * (1.0 + far) if type(x) is float else x for name, x in case.options.items()
         }
@@ -52,6 +55,12 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
             if same == {h: t.want.shape for h, t in tables.items()}:
                 found.append((other, there))
     return found
+
+
+def _backwards(x: Any) -> Any:
+    """Reverse a vector of numbers."""
+    is_vector = type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind in "fc"
+    return x[::-1].copy() if is_vector else x
 
 
 def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> Case | None:
@@ -66,29 +75,40 @@ def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
     return other if np.all(np.isfinite(other.vector_of_values())) else None
 
 
-def _evidence(case: Case, half: str, table: Table) -> Evidence:
-    """Gather what is known of one half at a call, and how to know it elsewhere."""
+_Found: TypeAlias = dict[Any, tuple[Case, dict[str, Table]] | None]
+
+
+def _evidence(case: Case, half: str, table: Table, found: _Found) -> Evidence:
+    """Gather what is known of one half at a call, and how to know it elsewhere, once for both."""
     gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
     place = Place(case.parts, case.raw, case.operand_names(), case.options, gathers)
 
     def elsewhere(changed: Mapping[int, Any], options: Mapping[str, Any]) -> Evidence | None:
-        operands = [
-            _like(x, changed[i]) if i in changed else x for i, x in enumerate(case.operands)
-        ]
-        other = _call(case, tuple(operands), {**case.options, **options})
-        if other is None:
-            return None
-        try:
-            there = jacobian_tables(other).get(half)
-        except Exception:  # the rule itself does not take it
-            return None
-        return None if there is None else _evidence(other, half, there)
+        key = tuple([(i, x.tobytes()) for i, x in changed.items()]), tuple(options.items())
+        if key not in found:
+            found[key] = _tables_at(case, changed, options)
+        there = found[key]
+        return None if there is None else _evidence(there[0], half, there[1][half], {})
 
     few = table.want.size <= _FEW
     digits = max(1e-6, 4 * case.precision)
     return Evidence(
         table.have, table.want, table.allowed, place, elsewhere if few else None, digits
     )
+
+
+def _tables_at(
+    case: Case, changed: Mapping[int, Any], options: Mapping[str, Any]
+) -> tuple[Case, dict[str, Table]] | None:
+    """Make the call with other operands and options, and its Jacobians; None if there is none."""
+    xs = enumerate(case.operands)
+    operands = [_like(x, changed[i]) if i in changed else x for i, x in xs]
+    other = _call(case, tuple(operands), {**case.options, **options})
+    try:
+        tables = {} if other is None else jacobian_tables(other)
+    except Exception:  # the rule itself does not take it
+        return None
+    return None if other is None or not tables else (other, tables)
 
 
 def _like(x: Any, values: Any) -> Any:

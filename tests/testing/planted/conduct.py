@@ -138,7 +138,9 @@ WRONG: dict[str, Plant] = {
     "second order from a table": Plant(
         cube(Memo()), (X,), "second order wrong (a constant was captured)"
     ),
-    "aliased cotangent": Plant(times(scaled, Buffered()), (X, Z), "aliased cotangent"),
+    "aliased cotangent": Plant(
+        times(scaled, Buffered()), (X, Z), "aliased cotangent | what was saved is written to"
+    ),
     "not linear": Plant(
         times(scaled, lambda t, c: t * v.abs(t) * c), (X, Z), "not linear in the cotangent"
     ),
@@ -154,7 +156,7 @@ WRONG: dict[str, Plant] = {
             lambda t, x, n=[0]: n.append(0) or t * v.cos(x) * len(n),
         ),
         (X,),
-        "pulling back twice gives two answers",
+        "pulling back twice gives two answers | what was saved is written to",
     ),
     "overwrites the buffer": Plant(
         with_pull_into(overwriting_into), (X,), "in-place accumulation is not addition"

@@ -113,6 +113,14 @@ WRONG: dict[str, Plant] = {
         (POSITIVE, X),
         "factor 1/log(a) for argument 2",
     ),
+    "product rule, the first half of it": Plant(
+        slope(lambda x: x / (1 + v.exp(-x)), lambda _y, x: 1 / (1 + v.exp(-x))),
+        (X,),
+        "half of the product rule is missing",
+    ),
+    "function for its derivative": Plant(
+        slope(v.digamma, lambda y, _x: y), (POSITIVE,), "what is given is y, not the derivative"
+    ),
     "digamma one place on": Plant(
         slope(v.gammaln, lambda _y, x: v.digamma(x + 1)), (POSITIVE,), "off by the term 1/x"
     ),
@@ -166,7 +174,7 @@ WRONG: dict[str, Plant] = {
     "spread along the wrong axis of a square": Plant(
         numpy_rule(lambda x: np.std(x, axis=1), standard_deviations),
         (SQUARE,),
-        "wrong places: spread along another axis | wrong numbers",
+        "spread along the wrong axis: axis 1 of the operand in place of axis 0",
     ),
     "cumulative products, summed the wrong way": Plant(
         numpy_rule(np.cumprod, lambda t, x: np.cumsum(t * np.cumprod(x)) / x),
