@@ -124,6 +124,8 @@ class Block:
         Of which it is a part.
     of, to : Axes, optional
         What rows and columns stand for, where it is a part of the operand or of the result.
+    kept : dict
+        What was made of it, for who asks again.
     """
 
     have: Any
@@ -133,6 +135,7 @@ class Block:
     evidence: Evidence
     of: Axes | None = None
     to: Axes | None = None
+    kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def x(self) -> Axes:

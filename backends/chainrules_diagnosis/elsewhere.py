@@ -46,16 +46,15 @@ def find_product(b: Block) -> Iterator[str]:
     n = len(b.want)
     if b.evidence.elsewhere is None or not _is_array(x) or x.kind != "real" or x.size != n:
         return
-    diagonal = lambda m: np.diag(m) if m.shape == (n, n) else np.zeros(n)
-    if np.any(b.have - np.diag(diagonal(b.have))):
+    if b.have.shape != (n, n) or np.any(b.have - np.diag(np.diag(b.have))):
         return
     values, h = np.asarray(x.x, dtype=float), 2.0**-12
     there = [_at(b, {b.number: values * (1.0 + s * h)}, {}) for s in (1.0, -1.0, 2.0, -2.0)]
     if None in there:
         return
-    a, c, d, e = (diagonal(t.have) for t in there if t is not None)
+    a, c, d, e = (np.diag(t.have) for t in there if t is not None)
     slope = (8.0 * (a - c) - (d - e)) / (12.0 * h)  # x times that of what is given
-    if close(diagonal(b.have) + slope, diagonal(b.want), 1e2 * b.digits) and np.any(slope):
+    if close(np.diag(b.have) + slope, np.diag(b.want), 1e2 * b.digits) and np.any(slope):
         name = b.evidence.place.names[b.number]
         yield f"half of the product rule is missing: {name} times the slope of what is given"
 

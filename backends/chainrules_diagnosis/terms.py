@@ -187,7 +187,9 @@ def _monomials(
     """
     is_one = len(at) == 1 or close(numbers, np.full_like(numbers, numbers[0]), b.digits)
     with np.errstate(all="ignore"):
-        powers = _powers(b)
+        if "powers" not in b.kept:
+            b.kept["powers"] = _powers(b)
+        powers = b.kept["powers"]
         if not powers:
             return
         table = np.stack([np.broadcast_to(p.values, b.want.shape).reshape(-1)[at] for p in powers])
@@ -241,7 +243,7 @@ def _products(
     alone = np.asarray([i for i in np.flatnonzero(plain) if powers[i].values.size == 1], dtype=int)
     leads = [*np.flatnonzero(fits(rest))[:_MANY, None], *found]
     left = np.asarray([numbers[0] / np.prod(table[lead, 0]) for lead in leads])
-    if is_one or not len(alone) or np.any(_is_small(left, digits)):
+    if is_one or not len(alone):
         return
     # What is the same for all entries may be made of sums, norms, options: one, or two of them.
     values = table[alone, 0]
@@ -253,7 +255,7 @@ def _products(
                 yield (*lead, int(alone[i]), int(alone[k]))
 
 
-_LEADS, _MANY = 8, 32
+_LEADS, _MANY = 4, 16
 
 
 def _is_small(numbers: Any, digits: float) -> Any:

@@ -15,6 +15,8 @@ from chainrules_py.testing.report.report import Table
 _FEW = 4096
 """Up to so many entries a Jacobian is looked at elsewhere as well."""
 
+_Found: TypeAlias = dict[Any, tuple[Case, dict[str, Table]] | None]
+
 
 def diagnose(case: Case) -> tuple[str, Table | None]:
     """Say what is wrong with the derivatives of a rule, in words, and where.
@@ -26,7 +28,8 @@ def diagnose(case: Case) -> tuple[str, Table | None]:
     wrong = {half: table for half, table in tables.items() if not table.is_within}
     if not wrong:
         return "", None
-    points = [(case, tables, {}), *[(*point, {}) for point in _around(case, tables)]]
+    points: list[tuple[Case, dict[str, Table], _Found]] = [(case, tables, {})]
+    points += [(*point, {}) for point in _around(case, tables)]
     names = {
         half: name_jacobian([_evidence(c, half, t[half], found) for c, t, found in points])
         for half in wrong
@@ -73,9 +76,6 @@ def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
         return None
     other.has_push, other.has_pull = case.has_push, case.has_pull
     return other if np.all(np.isfinite(other.vector_of_values())) else None
-
-
-_Found: TypeAlias = dict[Any, tuple[Case, dict[str, Table]] | None]
 
 
 def _evidence(case: Case, half: str, table: Table, found: _Found) -> Evidence:
