@@ -82,6 +82,22 @@ def test_what_cannot_be_traced_is_told():
         check_grads(lambda x: np.asarray([float(x)]), 3.0)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x**2 if type(x) is float else 0.0 * x,
+        lambda x: x * 2.0 if hasattr(x, "__array__") else x * 3.0,
+        lambda x: x * 2.0 if hasattr(x, "value") else x * 3.0,
+        lambda x: x * float(str(x).strip()),
+        lambda x: x * eval("".join(["", str(x)])),
+    ],
+)
+def test_a_branch_that_is_another_one_when_traced_is_found(program):
+    """What no tracer can answer as the number does is found by differences."""
+    with pytest.raises(RuleCheckError, match="is wrong"):
+        check_grads(program, 3.0)
+
+
 def test_kink_is_not_judged():
     report = check_grads(np.abs, np.asarray([0.0, 1.0]), order=1)
     assert report.verdict("forward") == "not judged"
