@@ -217,7 +217,11 @@ def _dot_to(s: Speller, call: Call) -> str | None:
 @spells("matmul_left_numpy")
 def _matmul_left(s: Speller, call: Call) -> str | None:
     y_bar, a, b = call.operands
-    if b.dtype.kind == "c" or len(b.shape) != 2 or len(a.shape) > 2 or not is_array(y_bar):
+    if b.dtype.kind == "c" or len(a.shape) > 2 or not is_array(y_bar):
+        return None
+    if len(b.shape) == 1 and len(a.shape) == 2:
+        return f"{s.text(y_bar)}[..., None] * {s.text(b)}"
+    if len(b.shape) != 2:
         return None
     return f"{s.text(y_bar)}.dot({s.text(b)}.T)"
 

@@ -73,6 +73,12 @@ def through_a_view(x):
     return np.sum(y * y)
 
 
+def beside_constants(x):
+    y = np.sin(np.arange(6.0).reshape(2, 3) * x)[::]
+    y[...] *= x
+    return np.sum(y)
+
+
 def newton(x):
     z = x[0]
     while abs(z * z - 4.0) > 1e-9:
@@ -124,6 +130,10 @@ CASES = {
     "strided": (both(lambda x: np.sum(x * x)), (np.arange(12.0)[::2],)),
     "in place": (both(in_place), (X,)),
     "through a view": (both(through_a_view), (X,)),
+    "parts of what is constant": (
+        lambda x, t: ct.hvp(beside_constants, (x,), (t,)),
+        (np.array(2.0), np.array(1.0)),
+    ),
     "newton": (both(newton), (abs(X) + 1,)),
     "numbers": (both(lambda x, y: (1 - x) ** 2 + 100.0 * (y - x * x) ** 2, (0, 1)), (1.2, 0.7)),
     "division": (both(lambda x, y: np.sum(x / y), (0, 1)), (X, np.array([2.0]))),

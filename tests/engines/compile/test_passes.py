@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers
