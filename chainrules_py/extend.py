@@ -81,8 +81,8 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
-    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders refuse_written",
-    "chainrules_py.engines.export": "Kernel Resolved Support resolved stated",
+    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",
+    "chainrules_py.engines.export": "Kernel Resolved Support is_captured lookups resolved stated",
     "chainrules_py.engines.transform": "Transformation Transformations nestings",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
     "chainrules_py.composites.fallbacks.elementwise": (

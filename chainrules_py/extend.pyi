@@ -60,6 +60,8 @@ from chainrules_py.engines.export import (
     Kernel,
     Resolved,
     Support,
+    is_captured,
+    lookups,
     resolved,
     stated,
 )
@@ -68,6 +70,7 @@ from chainrules_py.engines.guard import (
     Guard,
     GuardMode,
     holders,
+    looking,
     refuse_written,
 )
 from chainrules_py.engines.transform import (
@@ -486,6 +489,7 @@ __all__ = [
     "inner_standard",
     "interp_standard",
     "invalidate",
+    "is_captured",
     "is_mutable_destination",
     "is_static",
     "is_structure_type",
@@ -497,6 +501,8 @@ __all__ = [
     "leaf_cotangents",
     "leaf_tangents",
     "looked_into",
+    "looking",
+    "lookups",
     "makers",
     "manipulation_composites",
     "map_fields",

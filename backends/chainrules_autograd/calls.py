@@ -35,8 +35,11 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     hosted,
+    is_captured,
     is_structure_type,
     looked_into,
+    looking,
+    lookups,
     partition,
     type_info,
     unflatten,
@@ -64,10 +67,14 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
                 f"is static Python data, no derivative is taken in it"
             )
             raise NotDifferentiableError(msg)
+    if word.fixed:
+        is_captured(word, isbox, True, operands)
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
     if looked_into(word, tuple(map(type, operands)), config):
         return word.__wrapped__(*operands, **options)
     moment = Moment(word, operands, options)
+    if lookups(word) and is_captured(word, isbox, bool(moment.leaves)):
+        return boxed(word.__wrapped__(*operands, **options))
     if moment.kind is None:
         return moment.plain()
     return moment.recorded()
@@ -213,10 +220,13 @@ class Moment:
     ) -> Callable[[Any], tuple[Any, ...]]:
         """From autograd's cotangent of the result to those of the leaves that are traced."""
         pull, _, *saved = record
+        guard = looking(bound, pull, *saved)
         wanted, treedef = bound.wanted, self.treedef
         count, around = sum(wanted), self._hosted
 
         def vjp(g: Any) -> tuple[Any, ...]:
+            if guard is not None:
+                guard.check()
             with around():
                 answer = pull(result.cotangent(g), *saved)
             answers = iter((answer,) if count == 1 else answer)

@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     exactly,
     find_rule,
     is_static,
+    lookups,
     name_of,
     number_home,
     resolved,
@@ -189,6 +190,8 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
         return
     bound = bind(rule, tuple(classes), tuple(wanted), mode, config=config)
     if bound is None or bound.may_be_zero or bound.wanted != tuple(wanted):
+        return
+    if bound.later is not None or lookups(word):
         return
     make = _pulled if mode == "reverse" else _pushed
     places = [i for i, w in enumerate(wanted) if w]

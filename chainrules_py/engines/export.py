@@ -22,10 +22,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.config import Config
-from chainrules_py.errors import ContractError, NoRuleError
+from chainrules_py.errors import ContractError, NoRuleError, TracerError
 from chainrules_py.primitives import plugins
+from chainrules_py.primitives.closures.reach import Reach, captured
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, aliases
+from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, looked_into, name_of, primal_of, unbind
 from chainrules_py.values import arrays
 from chainrules_py.values.pytree import flatten
@@ -253,6 +255,61 @@ def _row(f: Any) -> Alias | None:
         return aliases.get(f)
     except TypeError:  # unhashable
         return None
+
+
+# ---------------------------------------------------------------------- what functions look up
+
+
+def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
+    """Return what people wrote of a function, its body first, if any of it looks up values.
+
+    It is empty if none does, or nobody stated a rule of their own.
+    """
+    try:
+        return word._cache.table[lookups]  # type: ignore[no-any-return]
+    except KeyError:
+        table, stated = word._cache.open(), rules_for(word)
+        own = [s for s in stated if s.recipe and not s.source.module.startswith("chainrules_")]
+        found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions])
+        table[lookups] = found = found if own and Reach(found) else ()
+        return found
+
+
+def is_captured(
+    word: Primitive[..., Any],
+    is_traced: Callable[[Any], bool],
+    among: bool,
+    operands: Sequence[Any] = (),
+) -> bool:
+    """Tell whether a function with a rule captured a value that another engine differentiates.
+
+    Parameters
+    ----------
+    word : Primitive
+        The function.
+    is_traced : callable
+        Tells whether a value is one.
+    among : bool
+        Whether there is one among the operands as well. If not, the engine can differentiate
+        through the body.
+    operands : sequence, optional
+        What it is called with: functions that it holds fixed are looked through as well.
+
+    Raises
+    ------
+    TracerError
+        If there is: the rule says nothing of the derivative in what was captured.
+    """
+    given = [x for i, x in enumerate(operands) if i in word.fixed]
+    names = captured((*lookups(word), *given), is_it=is_traced)
+    if names and among:
+        msg = (
+            f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated and "
+            f"is no operand: that gradient would be lost; pass it as an operand, or hold it fixed "
+            f"with ignore_derivatives"
+        )
+        raise TracerError(msg)
+    return bool(names)
 
 
 # ------------------------------------------------------------- for engines that see nothing inside

@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.reach import Reach
+from chainrules_py.registry.bind.bind import Bound
 from chainrules_py.values.library import Memory
 from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
@@ -171,6 +172,18 @@ def watching(
     return guard if guard is not None and guard.held else None
 
 
+def looking(bound: Bound, half: Any, *saved: Any) -> Guard | None:
+    """Return a guard of what a bound rule looks up, for another engine that pulls and pushes."""
+    if bound.later is None:
+        return None
+    guard = Guard()
+    guard.hold_reached((half, None, *saved), None, bound.later)
+    if bound.statement.transposed:  # that engine's own pullback may keep them
+        for x in Reach(bound.statement.recipe.functions).arrays:
+            guard.hold(x, (half,))
+    return guard
+
+
 _PLACES = Memory(id, id, operator.is_, lambda reach, _: reach.changed())
 """Places that a rule looks at are held among the arrays."""
 
@@ -224,5 +237,5 @@ def _role(name: Any, does: str = "saved") -> str:
         return "which is differentiated in"
     if type(name) is not tuple:
         return str(name)
-    statement = getattr(name[0], "statement", None)
-    return f"which {statement.primal.__name__ if statement else 'a rule'} {does}"
+    primal = getattr(getattr(name[0], "statement", name[0]), "primal", None)
+    return f"which {primal.__name__ if primal else 'a rule'} {does}"

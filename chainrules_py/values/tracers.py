@@ -55,7 +55,8 @@ def ignore_derivatives(x: Any) -> Any:
     Returns
     -------
     same as x
-        Without the tracers of any level, so that no derivative flows through it.
+        Without the tracers of any level, so that no derivative flows through it. What another
+        engine traces, as in an exported function, is made constant by that engine.
 
     Examples
     --------
@@ -66,8 +67,10 @@ def ignore_derivatives(x: Any) -> Any:
     cls = type(x)
     if issubclass(cls, Tracer):
         return ignore_derivatives(x.__payload__)
-    if is_structure_type(cls) and find_tracers(x):
+    if is_structure_type(cls) and (find_tracers(x) or find_host((x,))):
         return map_leaves(ignore_derivatives, x)
+    if (host := type_info(cls).constant) is not None:
+        return host(x)
     if not callable(x) or is_structure_type(cls):
         return x
 

@@ -21,6 +21,7 @@ libraries: dict[type, Library] = {}
 """What was stated of arrays and of libraries' scalars, by the class that it was stated of."""
 hosts: dict[type, Host] = {}
 """What other engines registered for their traced values, by the class of these."""
+_constant: dict[type, Callable[[Any], Any]] = {}
 finite_tests: dict[type, Callable[[Any], bool]] = {}
 """What says whether all elements are finite, by the class of an array or scalar."""
 _hidden: set[type] = set()
@@ -76,6 +77,8 @@ class TypeInfo:
         Whether there are no numbers to look at.
     host : callable or None
         The host that an engine registered for its traced values of this very class.
+    constant : callable or None
+        What makes constants of traced values of this very class, for the engine that traces them.
     by_words : bool
         Whether other libraries' functions are left to the words for arrays of this very class.
     memory : Memory or None
@@ -87,6 +90,7 @@ class TypeInfo:
     __slots__ = (
         "base",
         "by_words",
+        "constant",
         "dispatch_type",
         "has_device",
         "home",
@@ -125,6 +129,7 @@ class TypeInfo:
         self.has_device = stated.devices
         self.is_hidden = not _hidden.isdisjoint(payload.__mro__)
         self.host = next((hosts[base] for base in cls.__mro__ if base in hosts), None)
+        self.constant = next((_constant[b] for b in cls.__mro__ if b in _constant), None)
         self.by_words = stated.by_words and payload is cls
         mine = [libraries[base] for base in cls.__mro__ if base in libraries]
         self.memory = next((each.memory for each in mine if each.memory is not None), None)
@@ -221,7 +226,13 @@ def register_scalar_type(cls: type, *, array: type) -> None:
     _enter(libraries, cls, Library(libraries[array].namespace))
 
 
-def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
+def register_host(
+    cls: type,
+    host: Host,
+    *,
+    hidden: bool = False,
+    constant: Callable[[Any], Any] | None = None,
+) -> None:
     """Say that calls with operands of a class are to be seen by another engine than ours.
 
     Parameters
@@ -236,6 +247,8 @@ def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
         operands that are structures with such a value inside, the class is that of the structure.
     hidden : bool
         Whether there are no numbers to look at in such a value.
+    constant : callable, optional
+        ``constant(x)`` is x, taken to be constant: what `ignore_derivatives` gives.
 
     Raises
     ------
@@ -253,6 +266,8 @@ def register_host(cls: type, host: Host, *, hidden: bool = False) -> None:
         raise RuleError(msg)
     if hidden:
         _hidden.add(cls)
+    if constant is not None:
+        _constant[cls] = constant
     _enter(hosts, cls, host)
 
 

@@ -179,23 +179,26 @@ class Made(NamedTuple):
     slope: Callable[[Any], Any]
 
 
-def made(pen: str, way: str, kind: str, change: str) -> Made | None:
+def built(pen: str, way: str, w: Any, new: Any = None) -> Any:
+    """Make a function around w, and what puts another value in its place."""
+    how = WAYS[way]
+    program = (
+        f"{_HEAD}\ndef build(w, new):\n    {how.setup}\n{PENS[pen].replace('READ', how.read)}\n"
+        f"    def change():\n        {how.replace or 'pass'}\n    return g, change\n"
+    ).replace("class A: w = W0", "A = type('A', (), {'w': w})")
+    names: dict[str, Any] = {"__name__": "a_program"}
+    exec(compile(program, "<a program>", "exec"), names)
+    return names["build"](w, new)
+
+
+def made(pen: str, way: str, kind: str, change: str, asarray: Any = np.array) -> Made | None:
     """Make a draw; None where there is nothing to be changed so."""
     how = WAYS[way]
     if (change == "write" and kind == "number") or (change == "replace" and not how.replace):
         return None
-    w: Any = OLD.copy() if kind == "array" else 2.0
-    new: Any = NEW.copy() if kind == "array" else 50.0
-    body = PENS[pen].replace("READ", how.read)
-    program = (
-        f"{_HEAD}\ndef build(w, new):\n    {how.setup.replace('W0', 'w')}\n{body}\n"
-        f"    def change():\n        {how.replace or 'pass'}\n    return g, change\n"
-    )
-    if "class A: w = w" in program:
-        program = program.replace("class A: w = w", "A = type('A', (), {'w': w})")
-    names: dict[str, Any] = {"__name__": "a_program"}
-    exec(compile(program, "<a program>", "exec"), names)
-    f, replace = names["build"](w, new)
+    w: Any = asarray(OLD) if kind == "array" else 2.0
+    new: Any = asarray(NEW) if kind == "array" else 50.0
+    f, replace = built(pen, way, w, new)
 
     def written() -> None:
         w[...] = new
@@ -387,6 +390,83 @@ DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
 }
 
 
+# ---------------------------------------------------------------------- what is being traced
+# The gradient in w of the sum of w sin(z), or the refusal; with an operand that is traced as well,
+# or none. Zero it is in no case.
+
+
+def _traced_by_torch(loss: Any, door: str) -> Any:
+    torch: Any = importlib.import_module("torch")
+    w = torch.tensor(OLD)
+    if door == "backward":
+        w.requires_grad_()
+        y = loss(w)
+        return torch.autograd.grad(y, w)[0] if y.requires_grad else np.zeros(3)
+    if door == "jvp":
+        basis = torch.eye(3, dtype=w.dtype)
+        return torch.stack([torch.func.jvp(loss, (w,), (v,))[1] for v in basis])
+    if door == "vmap":
+        return torch.func.vmap(torch.func.grad(loss))(torch.stack([w, w]))[1]
+    return getattr(torch.func, door)(loss)(w)
+
+
+def _traced_by_jax(loss: Any, door: str) -> Any:
+    jax: Any = importlib.import_module("jax")
+    w, basis = jax.numpy.asarray(OLD), jax.numpy.eye(3)
+    if door == "jvp":
+        return jax.numpy.stack([jax.jvp(loss, (w,), (v,))[1] for v in basis])
+    if door == "jit":
+        return jax.jit(jax.grad(loss))(w)
+    if door == "vmap":
+        return jax.vmap(jax.grad(loss))(jax.numpy.stack([w, w]))[1]
+    return getattr(jax, door)(loss)(w)
+
+
+def _traced_by_autograd(loss: Any, door: str) -> Any:
+    autograd: Any = importlib.import_module("autograd")
+    if door == "jvp":
+        return np.stack([autograd.make_jvp(loss)(OLD)(v)[1] for v in np.eye(3)])
+    return getattr(autograd, door)(loss)(OLD)
+
+
+TRACING = {
+    (engine, door): functools.partial(run, door=door)
+    for engine, run, doors in (
+        ("torch", _traced_by_torch, "backward grad jacfwd jacrev jvp vmap"),
+        ("jax", _traced_by_jax, "grad jacfwd jvp jit vmap"),
+        ("autograd", _traced_by_autograd, "grad jvp"),
+    )
+    for door in doors.split()
+}
+
+
+def everything_traced() -> list[Any]:
+    """List all draws: pen, way, whether an operand is traced as well, and door."""
+    return list(itertools.product(PENS, WAYS, (False, True), TRACING))
+
+
+def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> str:
+    """Tell what is given for the gradient in w: "right", "refused", or what is wrong."""
+    engine, _ = door
+    asarray = {"torch": "tensor", "jax": "numpy.asarray", "autograd": "numpy.asarray"}[engine]
+    of: Any = importlib.import_module(f"{engine}.numpy" if "." in asarray else engine)
+    make = getattr(of, asarray.rpartition(".")[2])
+
+    def loss(w: Any) -> Any:
+        f, _ = built(pen, way, w)
+        z = make(X) + 0.0 * w if among else make(X)
+        return of.sum(export(f, to=engine)(z))
+
+    try:
+        found = np.asarray(TRACING[door](loss))
+    except ChainRulesError:
+        return "refused"
+    except Exception as error:
+        return f"wrong: {type(error).__name__}: {error}"
+    due = X if pen in ("linear_rule", "scalar_rule, w itself") else np.sin(X)
+    return "right" if np.allclose(found, due) else f"wrong: {found} for {due}"
+
+
 # ------------------------------------------------------------------------------------ the judge
 
 
@@ -403,7 +483,8 @@ def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[
 
 def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -> str:
     """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
-    draw = made(pen, way, kind, change)
+    tensors = importlib.import_module("torch").tensor if door[0] == "torch" else np.array
+    draw = made(pen, way, kind, change, tensors)
     if draw is None or (pen in ("user_grad", "bilinear_rule") and door[1] == "rrule"):
         return "nothing to do"
     try:
@@ -413,6 +494,7 @@ def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -
     except ChainRulesError as error:
         return f"wrong: {type(error).__name__}: {error}"
     except Exception as error:
-        return f"wrong: {type(error).__name__}: {error}"
+        own = "modified by an inplace operation" in str(error)  # PyTorch watches over tensors
+        return "refused" if own else f"wrong: {type(error).__name__}: {error}"
     due = draw.slope(X)
     return "right" if np.allclose(found, due) else f"wrong: {found} for {due}"

@@ -31,8 +31,7 @@ from chainrules_jax.engine.linear_pairs import (
     no_tangent,
 )
 from chainrules_jax.engine.pytrees import split
-from chainrules_py import TracerError
-from chainrules_py.extend import Cache, TreeDef, closed, exactly
+from chainrules_py.extend import Cache, TreeDef, closed, exactly, is_captured, lookups
 
 
 @final
@@ -241,6 +240,8 @@ _KEPT = 2048
 
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation."""
+    if word.fixed:
+        is_captured(word, is_traced, True, operands)
     leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))
     program = _program(word, treedef, options)
     if not any(map(is_traced, leaves)):
@@ -250,7 +251,8 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return found[2]
     if program.is_looked_into(program.operands(leaves)):
         return program.closed(program.value(*leaves))  # JAX differentiates through the body
-    _refuse_captured(word)
+    if lookups(word):
+        is_captured(word, is_traced, True)
     return program.closed(call_p.bind(*leaves, program=program))
 
 
@@ -274,19 +276,3 @@ def _program(word: Word, treedef: TreeDef, options: dict[str, Any]) -> Program:
             table.clear()
         made = table[key] = Program(word, treedef, options)
         return made
-
-
-def _refuse_captured(word: Word) -> None:
-    """Raise where the body of a function captured a value that JAX traces, and no operand is."""
-    cells = getattr(word.__wrapped__, "__closure__", None) or ()
-    for cell in cells:
-        try:
-            traced = is_traced(cell.cell_contents)
-        except ValueError:  # not yet filled
-            continue
-        if traced:
-            msg = (
-                f"{word.__name__} captured a value that JAX traces: its derivative would be lost; "
-                f"pass it as an operand, or hold it fixed with jax.lax.stop_gradient"
-            )
-            raise TracerError(msg)

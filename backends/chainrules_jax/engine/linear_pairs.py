@@ -19,6 +19,7 @@ from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, 
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import NoTangent, NotDifferentiableError, RuleError, ZeroTangent, unthunk
 from chainrules_py.extend import (
+    Guard,
     HigherOrder,
     Rule,
     TreeDef,
@@ -29,6 +30,7 @@ from chainrules_py.extend import (
     flatten_tangent,
     hosted,
     looked_into,
+    looking,
     shares_a_run,
     unflatten,
     unflatten_tangent,
@@ -218,13 +220,16 @@ class Program:
         outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
         # JAX remembers each pair that it has seen: of equal calls it sees one.
         key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating)
+        guard = looking(bound, pull, *kept.functions())
+        if guard is not None:
+            return ys, self._pair(push, pull, kept, key[3:], guard), kept.taken()
         try:
             pair = self._pairs.get(key)
         except TypeError:  # the rule saved something without a hash
-            pair = self._pair(push, pull, kept, key[3:])
+            pair = self._pair(push, pull, kept, key[3:], None)
         else:
             if pair is None:
-                pair = self._pair(push, pull, kept, key[3:])
+                pair = self._pair(push, pull, kept, key[3:], None)
                 if len(self._pairs) >= _MOST:
                     self._pairs.clear()
                 self._pairs[key] = pair
@@ -241,12 +246,15 @@ class Program:
         pull: Any,
         kept: Kept,
         of: tuple[Any, ...],
+        guard: Guard | None,
     ) -> LinearPair:
         out = self._out
         moves, wanted, ins, outs, floating = of
         assert out is not None
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
+            if guard is not None:
+                guard.check()
             rest = iter(ts)
             tangents = self._tangents([next(rest) if m else ZeroTangent() for m in moves], wanted)
             y_dot = self._run(push, tangents, *kept.filled(res))
@@ -255,6 +263,8 @@ class Program:
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
 
         def backward(res: Leaves, cts: Leaves) -> list[Any]:
+            if guard is not None:
+                guard.check()
             rest = iter(cts)
             y_bar = unflatten_tangent(
                 out, [conjugate(next(rest)) if f else NoTangent() for f in floating]

@@ -8,6 +8,7 @@ from typing import Any, final
 from chainrules_py import TracerError, is_zero, project, space, unthunk
 from chainrules_py.extend import (
     deliver,
+    describe,
     find_tracers,
     flatten,
     flatten_tangent,
@@ -118,7 +119,8 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
     Parameters
     ----------
     x : Variable
-        A value on a tape, input or intermediate; nothing happens for what is on none.
+        A value on a tape, input or intermediate; nothing happens for what is on none, but what
+        another engine traces, as in an exported function, is refused.
     f : callable
         ``f(x_bar)`` gives the cotangent to go on with, which is projected onto x: a clipped one,
         ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is given cannot be
@@ -136,6 +138,12 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
     12.0
     """
     if not isinstance(x, BareVariable):
+        if type_info(type(x)).constant is not None:
+            msg = (
+                f"hook hangs on values of a tape, and {describe(x)} is another engine's: state the "
+                f"identity under custom_vjp, with the hook for its backward function"
+            )
+            raise TracerError(msg)
         return
     of = space(x.payload)
 

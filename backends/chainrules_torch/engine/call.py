@@ -23,6 +23,7 @@ from chainrules_py.extend import (
     flatten_tangent,
     hosted,
     is_structure_type,
+    lookups,
     see,
     type_info,
     unflatten,
@@ -149,6 +150,8 @@ class Plan(AnyCall):
         What gives the value of plain tensors.
     flat : bool
         Whether it is its own call.
+    lookups : tuple of callable
+        Functions that people wrote of it, if these look up values.
     short : dict
         What `chainrules_torch.engine.functions` remembers of shorter ways, by the operands wanted.
     solves : bool
@@ -163,6 +166,7 @@ class Plan(AnyCall):
         "classes",
         "compute",
         "flat",
+        "lookups",
         "options",
         "plan",
         "primal",
@@ -182,6 +186,7 @@ class Plan(AnyCall):
         self.solves = isinstance(primal, HigherOrder)
         self.takes_functions = any(map(_is_called, classes))
         self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
+        self.lookups = lookups(primal)
         self._bound: dict[Any, Bound | None] = {}
         self.short: dict[Any, Any] = {}
 

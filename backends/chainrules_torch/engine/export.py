@@ -17,6 +17,7 @@ from chainrules_py.extend import (
     Cache,
     closed,
     flatten,
+    is_captured,
     looked_into,
     partition,
     resolved,
@@ -154,7 +155,8 @@ class Exported:
             return y
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
-            unchanged = not (options or call.after) and len(operands) == len(values)
+            unchanged = not (options or call.after or plan.lookups)
+            unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
             y = applied(plan, plan, values)
@@ -245,6 +247,8 @@ def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict
 
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     """Open a call with structures among the operands: its leaves, and those functions captured."""
+    if plan.primal.fixed:
+        is_captured(plan.primal, varies, True, operands)
     if plan.takes_functions or plan.solves:
         found = [closed(x, _is_captured) if callable(x) else x for x in operands]
         like = next(filter(floats, flatten(found)[0]), None)
@@ -279,6 +283,8 @@ def _is_captured(x: Any) -> bool:
 
 def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
+    if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
+        return unwrap(call.value(leaves))  # PyTorch differentiates through the body
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
     if _transforms_active() or forward_ad._current_level >= 0:

@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     Unbroadcast,
     fit,
     flatten,
+    looking,
     map_leaves,
 )
 from chainrules_py.vocabulary.indexing import Index
@@ -37,9 +38,9 @@ from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
 from chainrules_torch.engine.config import computing, in_forward_mode, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import below
 from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.outputs import cotangent, split, wrap, written
+from chainrules_torch.engine.outputs import cotangent, owned, split, wrap, written
 from chainrules_torch.engine.solve import pulling, pushing
-from chainrules_torch.engine.vmap import Mapped
+from chainrules_torch.engine.vmap import Mapped, looking_again
 
 Tensor = torch.Tensor
 
@@ -145,7 +146,9 @@ class _Record:
         "again",
         "bound",
         "call",
+        "guard",
         "half",
+        "run_again",
         "saved",
         "spaces",
         "tensors",
@@ -192,6 +195,8 @@ class _Record:
         if not exact:
             self.again = _Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+        self.guard = looking(bound, self.half, *saved)
+        self.run_again = None if exact else looking_again(call, leaves)
 
     def _without(self, x: Any) -> tuple[Any, bool]:
         """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
@@ -211,7 +216,11 @@ class _Record:
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
         again, call = self.again, self.call
+        if self.guard is not None:
+            self.guard.check()
         if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
+            if self.run_again is not None:
+                self.run_again.check()
             return again.pull(tensors[len(tensors) - again.count :], bars, needs)
         y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
         rest = iter(tensors)
@@ -252,7 +261,7 @@ def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         bound = plan.bound("reverse", needs[1:], again=False)
     except NoRuleError:
         return None
-    if bound is None or bound.wanted != needs[1:] or plan.solves:
+    if bound is None or bound.wanted != needs[1:] or plan.solves or bound.later is not None:
         return None
     if bound.gives_maps:
         return _by_maps(plan, bound)
@@ -352,17 +361,12 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
             y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
         else:
             y, record = bound.run(None, *operands, **plan.options)
-        return _kept(ctx, call, bound, record, leaves, _outside(y))
+        return _kept(ctx, call, bound, record, leaves, map_leaves(outside, y))
     y = plan.run(plan.compute, *operands, **plan.options)
     ctx.half = None
     ctx.record = _Constant(spaces_of(leaves, needs), error)
     ctx.set_materialize_grads(False)
     return wrap(y)
-
-
-def _outside(y: Any) -> Any:
-    """Take a result out of the level at which a rule had its own function differentiated."""
-    return map_leaves(outside, y)
 
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
@@ -456,8 +460,8 @@ class Transformed(Function):
             computing.set(before)
         # A derivative of a view would have to be a view as well.
         if is_tensor(out):
-            return _owned(out, leaves)
-        return tuple([_owned(x, leaves) for x in out])
+            return owned(out, leaves)
+        return tuple([owned(x, leaves) for x in out])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -466,6 +470,7 @@ class Transformed(Function):
         outputs, treedef = split(output)
         tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
         ctx.record = _Again(call, leaves, outputs, treedef)
+        ctx.guard = looking_again(call, leaves)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
         ctx.set_materialize_grads(False)
@@ -476,6 +481,8 @@ class Transformed(Function):
         needs = ctx.needs_input_grad[1:]
         if all([bar is None for bar in bars]):
             return (None,) * (1 + len(needs))
+        if ctx.guard is not None:
+            ctx.guard.check()
         tensors, bars = list(map(outside, ctx.saved_tensors)), tuple(map(outside, bars))
         return None, *ctx.record.pull(tensors, bars, needs)
 
@@ -491,10 +498,3 @@ class Transformed(Function):
         if is_tensor(out):
             return out, 0
         return out, tuple([0 if is_tensor(x) else None for x in out])
-
-
-def _owned(x: Any, leaves: Sequence[Any]) -> Any:
-    """Copy a tensor that is a view or one of the operands; return anything else as it is."""
-    if is_tensor(x) and (x._is_view() or any([x is leaf for leaf in leaves])):
-        return x.clone()
-    return x

@@ -82,4 +82,4 @@ def host(
     return call
 
 
-register_host(torch.Tensor, host)
+register_host(torch.Tensor, host, constant=torch.Tensor.detach)

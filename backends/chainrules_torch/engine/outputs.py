@@ -74,3 +74,10 @@ def written(bar: Any, of: Any) -> Any:
     if bar is None or is_zero(bar):
         return of.zeros() if type(of) is Space else None
     return torch.full(of.shape, bar, dtype=of.dtype, device=of.device)
+
+
+def owned(x: Any, leaves: Sequence[Any]) -> Any:
+    """Copy a tensor that is a view or one of the operands; return anything else as it is."""
+    if isinstance(x, Tensor) and (x._is_view() or any([x is leaf for leaf in leaves])):
+        return x.clone()
+    return x

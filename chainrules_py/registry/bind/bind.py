@@ -355,9 +355,11 @@ def _separately(
     annotate(push, request)
     annotate(pull, request)
     bound = Bound(request, run, may_be_zero=True)
-    found = [_later(s, "both", operands) for s in (rule.reverse, rule.forward) if s is not None]
-    if any([later is not None for later in found]):
-        bound.later = tuple([f for later in found for f in later or ()])
+    stated = [s for s in (rule.reverse, rule.forward) if s is not None]
+    if any([_later(s, "both", operands) is not None for s in stated]):
+        # A push is one more run of the forward rule.
+        again = () if rule.forward is None else rule.forward.recipe.functions
+        bound.later = (*again, *stated[0].recipe.later(rule.primal, "both"))
     return bound
 
 
