@@ -83,7 +83,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",
     "chainrules_py.engines.export": "Kernel Resolved Support is_captured lookups resolved stated",
-    "chainrules_py.engines.transform": "Transformation Transformations nestings",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
     "chainrules_py.composites.fallbacks.elementwise": (
         "choose_standard nan_to_num_standard unwrap_standard"

@@ -73,11 +73,6 @@ from chainrules_py.engines.guard import (
     looking,
     refuse_written,
 )
-from chainrules_py.engines.transform import (
-    Transformation,
-    Transformations,
-    nestings,
-)
 from chainrules_py.errors import (
     ContractError,
     advisers,
@@ -410,8 +405,6 @@ __all__ = [
     "Thunk",
     "Trace",
     "Tracer",
-    "Transformation",
-    "Transformations",
     "Tree",
     "TreeDef",
     "Types",
@@ -518,7 +511,6 @@ __all__ = [
     "nan_to_num_standard",
     "nanmax_standard",
     "nanmin_standard",
-    "nestings",
     "new_level",
     "note_rule",
     "number_home",

@@ -2,7 +2,7 @@
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), and what an engine made of a function is pickled as the call that made
-it (`made`).
+it (`made`). What an engine transforms is listed as data (`Transformations`).
 """
 
 from chainrules_bridge.again import Made, check_same, made, samples
@@ -15,9 +15,12 @@ from chainrules_bridge.entries import (
     flat,
     opened,
 )
+from chainrules_bridge.transform import Transformation, Transformations, nestings
 
 __all__ = [
     "Made",
+    "Transformation",
+    "Transformations",
     "assembled",
     "canonical",
     "check_same",
@@ -26,6 +29,7 @@ __all__ = [
     "densely",
     "flat",
     "made",
+    "nestings",
     "opened",
     "samples",
 ]

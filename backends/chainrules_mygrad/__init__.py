@@ -9,12 +9,10 @@ import numpy as np
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
-from chainrules_bridge import made
+from chainrules_bridge import Transformation, Transformations, made
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Support,
-    Transformation,
-    Transformations,
     default_engine,
     describe,
     is_structure_type,

@@ -15,16 +15,9 @@ from thunder.core.proxies import TensorProxy  # pyright: ignore[reportMissingImp
 from thunder.core.transforms import register_augmented_forward, register_backward  # pyright: ignore[reportMissingImports]
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
+from chainrules_bridge import Transformation, Transformations
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    Kernel,
-    Support,
-    Transformation,
-    Transformations,
-    describe,
-    name_of,
-    stated,
-)
+from chainrules_py.extend import Kernel, Support, describe, name_of, stated
 
 __all__ = ["executor", "export", "supports", "transformations"]
 

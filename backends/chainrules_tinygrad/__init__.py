@@ -15,18 +15,15 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_bridge import made
+from chainrules_bridge import Transformation, Transformations, made, nestings
 from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.extend import (
     Library,
     Support,
-    Transformation,
-    Transformations,
     bind,
     demand_rule,
     describe,
     name_of,
-    nestings,
     register_array_type,
     resolved,
     stated,

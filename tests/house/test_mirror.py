@@ -108,6 +108,11 @@ ELSEWHERE = (
         "by what is made in another process",
     ),
     (
+        "backends/chainrules_bridge/transform.py",
+        "tests/core/engines/test_transform.py",
+        "the nestings of an engine",
+    ),
+    (
         "backends/chainrules_bridge/*",
         "tests/core/engines/test_export.py",
         "exported functions have entries",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from chainrules_bridge import nestings
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.transform import nestings
 from chainrules_tape import grad, jvp
 
 Z, U = np.array([1.0, 2.0]), np.array([1.0, -1.0])
