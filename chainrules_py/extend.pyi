@@ -131,11 +131,8 @@ from chainrules_py.primitives.rows.alias import (
     alias,
     aliases,
 )
-from chainrules_py.primitives.rows.derive import (
-    derive,
-    rows_of,
-)
 from chainrules_py.primitives.signature import (
+    REQUIRED,
     parameters_of,
 )
 from chainrules_py.registry.bind.batch import (
@@ -358,6 +355,7 @@ from chainrules_py.values.type_info import (
 
 __all__ = [
     "PLAIN",
+    "REQUIRED",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -452,7 +450,6 @@ __all__ = [
     "default_engine",
     "deliver",
     "demand_rule",
-    "derive",
     "describe",
     "direction",
     "dot_standard",
@@ -550,7 +547,6 @@ __all__ = [
     "resolved",
     "roots_standard",
     "row",
-    "rows_of",
     "scalar_at_home",
     "scale",
     "see",

@@ -14,14 +14,9 @@ from autograd.tracer import notrace_primitives
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
+from chainrules_bridge import rows_of
 from chainrules_compat.install import ABSENT, Installed, chosen, found_below, native_of, original
-from chainrules_py.extend import (
-    aliases,
-    flatten,
-    is_structure_type,
-    rows_of,
-    see,
-)
+from chainrules_py.extend import aliases, flatten, is_structure_type, see
 
 LEFT = frozenset(
     {

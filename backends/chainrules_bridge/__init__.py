@@ -1,11 +1,13 @@
-"""What engines share besides the core: entries of tangents, and functions that are made again.
+"""What backends share besides the core: entries of tangents, functions that are made again, rows.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), and what an engine made of a function is pickled as the call that made
-it (`made`). What an engine transforms is listed as data (`Transformations`).
+it (`made`). What an engine transforms is listed as data (`Transformations`). Rows of one
+library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import Made, check_same, made, samples
+from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.entries import (
     assembled,
     canonical,
@@ -27,9 +29,11 @@ __all__ = [
     "conjugated",
     "dense",
     "densely",
+    "derive",
     "flat",
     "made",
     "nestings",
     "opened",
+    "rows_of",
     "samples",
 ]

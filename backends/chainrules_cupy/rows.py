@@ -10,18 +10,9 @@ from typing import Any
 import cupy
 import numpy as np
 
+from chainrules_bridge import derive, rows_of
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import (
-    Alias,
-    advisers,
-    alias,
-    derive,
-    find_tracers,
-    later,
-    rows_of,
-    see,
-    see_roots,
-)
+from chainrules_py.extend import Alias, advisers, alias, find_tracers, later, see, see_roots
 
 left_out: dict[str, str] = {}
 """The functions of NumPy with a row that have none here, with the reason."""

@@ -13,15 +13,14 @@ import dask.array as da
 import numpy as np
 from dask.tokenize import normalize_token
 
+from chainrules_bridge import derive, rows_of
 from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py.extend import (
     Tracer,
     advisers,
     alias,
-    derive,
     describe,
     find_tracers,
-    rows_of,
     see,
     see_all,
     static_types,

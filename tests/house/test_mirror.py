@@ -16,7 +16,7 @@ PLACES = {
     "chainrules_py/rules": "tests/rules",
     "chainrules_py/testing": "tests/testing",
     "backends/chainrules_autograd": "tests/engines/autograd",
-    "backends/chainrules_bridge": "tests/faults",
+    "backends/chainrules_bridge": "tests/engines/bridge",
     "backends/chainrules_compat": "tests/engines/compat",
     "backends/chainrules_compile": "tests/engines/compile",
     "backends/chainrules_cupy": "tests/libraries/cupy",
@@ -106,11 +106,6 @@ ELSEWHERE = (
         "backends/chainrules_bridge/again.py",
         "tests/faults/test_pickles.py",
         "by what is made in another process",
-    ),
-    (
-        "backends/chainrules_bridge/transform.py",
-        "tests/core/engines/test_transform.py",
-        "the nestings of an engine",
     ),
     (
         "backends/chainrules_bridge/*",

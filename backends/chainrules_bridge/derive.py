@@ -10,10 +10,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py.errors import RuleError
-from chainrules_py.primitives.plugins import see_all
-from chainrules_py.primitives.rows.alias import Alias, alias, aliases
-from chainrules_py.primitives.signature import REQUIRED, parameters_of
+from chainrules_py import RuleError
+from chainrules_py.extend import REQUIRED, Alias, alias, aliases, parameters_of, see_all
 
 
 def rows_of(root: str) -> dict[str, Alias]:

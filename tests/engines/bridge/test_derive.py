@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chainrules_numpy  # noqa: F401
+from chainrules_bridge import derive, rows_of
 from chainrules_py import UnsupportedKeywordError, vocabulary
-from chainrules_py.primitives.rows.derive import derive, rows_of
 from chainrules_py.primitives.signature import _documented, parameters_of
 from chainrules_tape import grad
 
