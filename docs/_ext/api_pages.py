@@ -21,6 +21,7 @@ from sphinx.pycode import ModuleAnalyzer
 PACKAGES = (
     "chainrules_py",
     "chainrules_diagnosis",
+    "chainrules_pictures",
     "chainrules_everywhere",
     "chainrules_hypothesis",
     "chainrules_pytest",

@@ -22,6 +22,7 @@ PLACES = {
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
     "backends/chainrules_diagnosis": "tests/testing",
+    "backends/chainrules_pictures": "tests/tape/inspect",
     "backends/chainrules_everywhere": "tests/testing",
     "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
@@ -397,11 +398,6 @@ ELSEWHERE = (
         "backends/chainrules_tape/functions/*",
         "tests/tape/functions/test_grad.py",
         "by the functions that are called",
-    ),
-    (
-        "backends/chainrules_tape/inspect/graph.py",
-        "tests/tape/inspect/test_text.py",
-        "text and picture of one tape",
     ),
     (
         "backends/chainrules_tape/inspect/kept_calls.py",

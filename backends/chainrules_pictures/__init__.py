@@ -1,0 +1,8 @@
+"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG.
+
+Nothing here knows what a tape or a program is: nodes go in, and text comes out.
+"""
+
+from chainrules_pictures.graph import Node, graphviz, svg
+
+__all__ = ["Node", "graphviz", "svg"]
