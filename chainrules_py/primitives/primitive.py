@@ -29,7 +29,7 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
-from chainrules_py.primitives.signature import REQUIRED, parameters_of
+from chainrules_py.primitives.signature import REQUIRED, bind_call, parameters_of
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
 from chainrules_py.values.structure import is_structure_type
@@ -163,9 +163,7 @@ class Primitive(Generic[P, R]):
         n = len(operands)
         fits = n >= len(self.operands) if self.variadic else n == self._n_operands
         if not fits or not options.keys() <= self.options.keys():
-            bound = self.signature.bind(*operands, **options)
-            bound.apply_defaults()
-            operands, options = bound.args, bound.kwargs
+            operands, options = bind_call(self.__name__, self.signature, operands, options)
         else:
             options = {**self.options, **options}
             if self._required and any(options[n] is REQUIRED for n in self._required):
@@ -411,7 +409,9 @@ class _Unary(Primitive[P, R]):
 class _WithOptions(_Unary[P, R]):
     """Primitive of one operand, with options."""
 
-    def __call__(self, x: Any, /, **options: Any) -> R:  # type: ignore[override]
+    def __call__(self, x: Any, /, *more: Any, **options: Any) -> R:  # type: ignore[override]
+        if more:
+            self.normalise((x, *more), options)  # raises
         try:
             implementation = self._cache.table[type(x)]
         except KeyError:

@@ -195,3 +195,26 @@ def _documented(function: Callable[..., Any]) -> Any:
 
     documented.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return documented
+
+
+def bind_call(
+    name: str, signature: Any, operands: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Bring a call to the signature of a word: its operands, and its options with defaults.
+
+    Raises
+    ------
+    TypeError
+        If it does not fit; options that were given as operands are named.
+    """
+    try:
+        bound = signature.bind(*operands, **options)
+    except TypeError as error:
+        kinds = {p.name: p.kind is p.KEYWORD_ONLY for p in signature.parameters.values()}
+        names = [n for n, by_name in kinds.items() if not by_name]
+        given = [n for n, by_name in kinds.items() if by_name][: max(len(operands) - len(names), 0)]
+        call = ", ".join([*names, *[f"{option}=..." for option in given]])
+        told = f"; options are given by name: {name}({call})" if given else ""
+        raise TypeError(f"{name}{signature}: {error}{told}") from None
+    bound.apply_defaults()
+    return bound.args, bound.kwargs

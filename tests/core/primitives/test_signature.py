@@ -122,3 +122,17 @@ def test_the_core_reads_signatures_without_inspect():
         env={"PYTHONPATH": ":".join(sys.path)},
     )
     assert done.stdout.strip() == "False"
+
+
+def test_options_that_are_given_as_operands_are_named():
+    @primitive
+    def rolled(x, /, *, shift, axis=None):
+        return x
+
+    with pytest.raises(TypeError, match=r"rolled\(.*given by name: rolled\(x, shift=\.\.\.\)"):
+        rolled(1.0, 2)
+    with pytest.raises(TypeError, match=r"rolled\(x, shift=\.\.\., axis=\.\.\.\)"):
+        rolled(1.0, 2, 0)
+    with pytest.raises(TypeError, match=r"rolled\(.*missing") as missing:
+        rolled.normalise((), {"shift": 1})
+    assert "by name" not in str(missing.value)
