@@ -6,6 +6,7 @@ here knows what a rule is: matrices go in, and words come out.
 """
 
 from chainrules_diagnosis.block import Axes, Evidence, Place
+from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.ratio import name_ratio
 
@@ -13,6 +14,7 @@ __all__ = [
     "Axes",
     "Evidence",
     "Place",
+    "heat_map",
     "join_halves",
     "join_operands",
     "name_jacobian",

@@ -15,7 +15,7 @@ from chainrules_everywhere.trial import Trial
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
 from chainrules_py.primitives import plugins
-from chainrules_py.testing import check
+from chainrules_py.testing import calls, check
 from chainrules_py.testing.data.backends import KNOWN, Backend
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import NotJudgedError, WrongError
@@ -68,9 +68,9 @@ def check_everywhere(
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        operands, options = check.filled(f, operands, options)
+        operands, options = calls.filled(f, operands, options)
         only = (only,) if isinstance(only, str) else only
-        call = check.shown_call(f, operands, options)
+        call = calls.shown_call(f, operands, options)
         trial = Trial(f, operands, options, gauge, seed=seed)
         if not trial.z.size:
             msg = f"nothing in {call} can be perturbed; give floating numbers"

@@ -16,12 +16,11 @@ from chainrules_py.errors import (
     ProjectionError,
     RuleError,
     TracerError,
-    describe,
 )
-from chainrules_py.primitives.dispatch import signature_text, where_defined
+from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
-from chainrules_py.registry.statement import Statement
-from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
+from chainrules_py.registry.table import find_rule, name_of, unbind
+from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
 from chainrules_py.testing.checks.batches import check_batched
 from chainrules_py.testing.checks.contract import (
     check_accumulation,
@@ -42,12 +41,12 @@ from chainrules_py.testing.checks.derivatives import (
     check_third_order,
     check_value,
 )
+from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
 from chainrules_py.testing.checks.layouts import check_layouts
 from chainrules_py.testing.checks.repeat import check_nan_entries, check_random, check_state
 from chainrules_py.testing.checks.variants import (
     check_complex,
     check_further_shapes,
-    check_hostile,
     check_nearby,
     check_options,
     check_other_options,
@@ -59,7 +58,7 @@ from chainrules_py.testing.checks.variants import (
 )
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.directions import name_by_directions
@@ -107,6 +106,9 @@ _CONDUCT = ("types", "zeros", "unmodified", "owned", "realness")
 DERIVED = ("nearby", "other shapes", "other options", "points", "whole numbers", "NaN entries")
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
+
+HIGHER = ("nested values", "second order", "third order")
+"""The checks of derivatives of derivatives: rules for NumPy's arrays alone may have none."""
 
 THOROUGH = ("third order", "further shapes")
 """The checks that run where somebody asks for them."""
@@ -284,7 +286,7 @@ def _judge(
             case = Case(f, operands, options, *how)
         except Exception as error:
             g, given = unbind(f, operands)
-            own = any(_is_own(cls) for s in rules_for(g) for cls in s.signature)
+            own = any(is_own(cls) for s in rules_for(g) for cls in s.signature)
             if own and find_rule(g, tuple(map(type, given))) is None:
                 msg = f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
                 raise RuleError(msg) from error
@@ -302,8 +304,9 @@ def _judge(
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
                 judged = case if small is None or name in _LARGE else small
-                derived = judged is small
-                finding, met = run_check(judged, name, check, pen, report, derived=derived)
+                soft = settings.checks is None and not settings.thorough
+                how_run = {"derived": judged is small, "softly": soft}
+                finding, met = run_check(judged, name, check, pen, report, **how_run)
                 report.findings.append(finding)
                 cause = cause or met
     if report.failures:
@@ -318,55 +321,6 @@ def place_of_rule(case: Case) -> str:
     return "none" if statement is None else where_defined(statement)
 
 
-def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
-    """Say at what a rule of a function is to be judged, in a sentence with the line to write.
-
-    Examples
-    --------
-    >>> from chainrules_py.vocabulary import sin
-    >>> samples_wanted(sin)
-    'write enter_samples(sin, Sample(Draw((3,)))), from chainrules_py.testing'
-    """
-    stated = [s for s in rules_for(f) if s.recipe is not None] if rule is None else [rule]
-    types = [s.signature for s in stated]
-    own = next((classes for classes in types if any(map(_is_own, classes))), types[0])
-    drawn = [f"<a {t.__qualname__}>" if _is_own(t) else "Draw((3,))" for t in own]
-    line = f"enter_samples({name_of(f)}, Sample({', '.join(drawn)})), from chainrules_py.testing"
-    if not any(map(_is_own, own)):
-        return f"write {line}"
-    return f"its rule is for {signature_text(own)}, which nobody else can draw: give one, or {line}"
-
-
-def _is_own(cls: Any) -> bool:
-    """Tell whether values of a class can only come from whoever wrote it."""
-    root = getattr(cls, "__module__", "").partition(".")[0]
-    return isinstance(cls, type) and root not in ("builtins", "numpy", "chainrules_py")
-
-
-def filled(
-    f: Any, operands: tuple[Any, ...], options: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Add the operands that were left to their defaults, or given by name."""
-    g, given = unbind(f, operands)
-    word = primal_of(g)
-    if word is None or (word is not g and word.__wrapped__ is not g):
-        return operands, options
-    parameters = [word.signature.parameters[name] for name in word.operands[len(given) :]]
-    missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
-    if missing:
-        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}, without default"
-        raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
-    more = [options.get(p.name, p.default) for p in parameters]
-    named = {p.name for p in parameters}
-    return (*operands, *more), {k: x for k, x in options.items() if k not in named}
-
-
-def shown_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
-    """Show a call by the types of its operands."""
-    given = [f"{name}={value!r}" for name, value in options.items()]
-    return f"{name_of(f)}({', '.join([*map(describe, operands), *given])})"
-
-
 def run_check(
     case: Case,
     name: str,
@@ -375,8 +329,12 @@ def run_check(
     report: Report,
     *,
     derived: bool = False,
+    softly: bool = False,
 ) -> tuple[Finding, BaseException | None]:
-    """Run a check, and return what it finds, with the error that it met."""
+    """Run a check, and return what it finds, with the error that it met.
+
+    With ``softly``, an error in what nobody has to state is no mistake.
+    """
     try:
         check(case)
     except NotJudgedError as reason:
@@ -391,8 +349,11 @@ def run_check(
                 report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
+        if softly and name in HIGHER and (why := why_no_higher(case, error)):
+            return Finding(name, "not judged", why), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
-        text = f"raised {type(error).__name__}: {error}{notes}"
+        place = f"\n  at {line_of(error)}" if line_of(error) else ""
+        text = f"raised {type(error).__name__}: {error}{notes}{place}"
         kind = type(error).__name__
         return Finding(name, "failed", text, _named(error) or f"raises {kind}"), error
     return Finding(name, "passed"), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any, final
 
 
@@ -39,3 +40,22 @@ class WrongError(Exception):
         self.pattern = pattern
         self.derivative = derivative
         self.call = call
+
+
+def line_of(error: BaseException) -> str:
+    """Return the last line of a person's own that an error came through, as ``file:line``."""
+    own = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if _is_of_a_person(frame.f_globals.get("__name__", ""))
+    ]
+    if own:
+        return f"{own[-1][0]}:{own[-1][1]}"
+    before = error.__cause__ or error.__context__
+    return line_of(before) if before is not None else ""
+
+
+def _is_of_a_person(module: str) -> bool:
+    root = module.partition(".")[0]
+    ours = root.startswith("chainrules_") and not module.startswith("chainrules_py.rules.")
+    return not ours and root not in ("numpy", "scipy", "functools", "contextlib")

@@ -223,6 +223,11 @@ ELSEWHERE = (
         "tests/testing/planted/test_wrong.py",
         "each check finds what it is for",
     ),
+    (
+        "chainrules_py/testing/calls.py",
+        "tests/testing/test_check.py",
+        "operands are filled in before a check",
+    ),
     ("chainrules_py/testing/errors.py", "tests/testing/test_check.py", "the answers of checks"),
     # ---------------------------------------------------------------------------- the libraries
     ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),

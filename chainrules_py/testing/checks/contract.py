@@ -115,8 +115,11 @@ def check_realness(case: Case) -> None:
     and complex operands, of which the real part is meant.
     """
     parts = [p for p in (*case.parts, case.raw) if p.is_leaf]
-    if any(p.kind == "complex" for p in parts) or case.raw.kind != "real":
+    if any(p.kind == "complex" for p in parts):
         msg = "some operand or the result is complex: its real part is what counts"
+        raise NotJudgedError(msg)
+    if case.raw.kind != "real":
+        msg = "the result is neither an array nor a number of real ones"
         raise NotJudgedError(msg)
     bars = _raw_bars(case)
     if bars is None:
@@ -227,11 +230,21 @@ def _check_zero_cotangents(case: Case) -> None:
     keys = [key for key, _ in fields_of(case.y)]
     for key in keys:
         entries = {key: y_bar[key]}
-        absent = Tangent.of(type(case.y), entries, y_bar._length)
+        partial = Tangent.of(type(case.y), entries, y_bar._length)
         zeros = Tangent.of(
             type(case.y), {k: entries.get(k, ZeroTangent()) for k in keys}, y_bar._length
         )
-        part = case.bars_vector(pullback(absent))
+        try:
+            part = case.bars_vector(pullback(partial))
+        except Exception as error:
+            absent = next(k for k in keys if k != key)
+            entry = f"y_bar.{absent}" if isinstance(absent, str) else f"y_bar[{absent}]"
+            msg = (
+                f"where only {key} of the result is used, the pull raises {type(error).__name__}: "
+                f"{error}\n  {entry} is ZeroTangent() then: it adds and scales, and has no shape; "
+                f"write zeros_like(...) in its place where is_zero({entry})"
+            )
+            raise WrongError(msg, "fails where a result is not used") from error
         same = case.bars_vector(pullback(zeros))
         _same(
             case,

@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.values import value_vector
+from chainrules_py.testing.data.values import differs, fingerprint, value_vector
 from chainrules_py.testing.modes import recipes
 
 
@@ -92,7 +92,8 @@ def point_calls(case: Case) -> Iterator[Call]:
     # What iterates may not come there, or not soon.
     both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
-        for factor in (30.0, 1000.0, -30.0, -1000.0, 1e-3, 1e-9):
+        wide = 30.0, 1000.0, -30.0, -1000.0, 1e-3, 1e-9
+        for factor in wide if case.precision < 1e-10 else (30.0, -30.0, 1e-3):
             name = "large operands" if abs(factor) > 1.0 else "small operands"
             if factor > 0.0 or both_signs:
                 yield _call(case, name, functools.partial(np.multiply, factor), places)
@@ -181,14 +182,13 @@ def shape_calls(case: Case) -> Iterator[Call]:
             made = _call(case, name, lambda x: _stacked(x, count), chosen)
             if _is_stack(case, made.operands, count):
                 yield made
-        for name, cut in (
-            ("one element fewer", lambda x: x[..., :-1]),
-            ("one row fewer", lambda x: x[:-1]),
-            ("one element more", lambda x: np.concatenate([x, _next(x[..., -1:])], axis=-1)),
-            ("one row more", lambda x: np.concatenate([x, _next(x[-1:])], axis=0)),
-        ):
-            if all(xs[i].size for i in arrays):
-                yield _call(case, f"another shape: {name}", cut, arrays)
+        for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
+            fewer = _call(case, f"another shape: one {what} fewer", _cut(axis), arrays)
+            yield fewer
+            # What takes no shorter ones reads a fixed number of them.
+            longer = all(xs[i].shape[axis] > 1 for i in arrays)
+            if not longer or value_at(case, fewer.operands) is not None:
+                yield _call(case, f"another shape: one {what} more", _extended(axis), arrays)
         for i in arrays if len(xs) > 1 else ():
             if xs[i].shape[-1] > 2:
                 name = f"another length of argument {i + 1}"
@@ -207,6 +207,14 @@ def shape_calls(case: Case) -> Iterator[Call]:
 
 
 _FEW = 4
+
+
+def _cut(axis: int) -> Callable[[Any], Any]:
+    return lambda x: x[:-1] if axis == 0 else x[..., :-1]
+
+
+def _extended(axis: int) -> Callable[[Any], Any]:
+    return lambda x: np.concatenate([x, _next(x[-1:] if axis == 0 else x[..., -1:])], axis=axis)
 
 
 def _next(last: Any) -> Any:
@@ -235,11 +243,9 @@ def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call
 def _is_stack(case: Case, operands: tuple[Any, ...], count: int) -> bool:
     """Tell whether a call with a leading axis computes the calls without it."""
     y, shape = value_at(case, operands), getattr(case.y, "shape", None)
-    return (
-        shape is not None
-        and getattr(y, "shape", None) == (count, *shape)
-        and np.allclose(np.asarray(y[0]), np.asarray(case.y), rtol=1e-6, equal_nan=True)
-    )
+    if shape is None or getattr(y, "shape", None) != (count, *shape):
+        return False
+    return differs(np.asarray(y[0]), np.asarray(case.y), max(1e-8, case.precision)) is None
 
 
 def _index_calls(case: Case) -> Iterator[Call]:
@@ -304,6 +310,8 @@ def option_calls(case: Case) -> Iterator[Call]:
         given = case.options.get(name, default)
         for value in _other_values(case, name, given):
             options = {**case.options, name: value}
+            if type(value) is int and value < 0 and _is_count(case, name, value):
+                continue
             yield Call(f"{name}={value!r}", case.operands, options)
 
 
@@ -342,6 +350,17 @@ def _words(case: Case) -> list[str]:
 
 
 _FEW_WORDS = 12
+
+
+def _is_count(case: Case, name: str, value: int) -> bool:
+    """Tell whether a function takes a negative number for none, as a count of steps."""
+    values = []
+    for n in (value, value - 1, 0):
+        try:
+            values.append(fingerprint(case.f(*case.operands, **{**case.options, name: n})))
+        except Exception:
+            return False
+    return bool(values[0] == values[1] == values[2])
 
 
 def _literals(f: Any, name: str) -> list[Any]:

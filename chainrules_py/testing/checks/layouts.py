@@ -78,8 +78,7 @@ def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
     """Compute both halves along the last directions, as vectors, with changed arrays."""
     push = pull = None
     operands = tuple(map(change, case.operands))
-    varied = Case.__new__(Case)
-    varied.__dict__.update(vars(case), operands=operands, _pullback=None)
+    varied = case.beside(operands)
     if case.has_push:
         tangents = tuple(map(change, case.tangents(case.u[:, -1])))
         push = case.raw.vector(varied.frule(tangents)[1])

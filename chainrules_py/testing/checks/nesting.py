@@ -7,7 +7,7 @@ where the function is linear. It is written in words, and so runs under any numb
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class Loss:
         Applied to the result first.
     rng : numpy.random.Generator
         Where the weights come from.
+    held : sequence of int
+        Which operands are not perturbed.
 
     Attributes
     ----------
@@ -59,10 +61,12 @@ class Loss:
         operands: tuple[Any, ...],
         gauge: Callable[..., Any] | None,
         rng: Any,
+        held: Sequence[int] = (),
     ) -> None:
         self.f: Callable[..., Any] = f if gauge is None else lambda *xs: gauge(f(*xs))
         self.operands = operands
-        self.active = [i for i, x in enumerate(operands) if Coordinates(x).size]
+        sizes = [0 if i in held else Coordinates(x).size for i, x in enumerate(operands)]
+        self.active = [i for i, size in enumerate(sizes) if size]
         self.at = [operands[i] for i in self.active]
         self.numbers = tuple(range(len(self.at)))
         self.inputs = Coordinates(tuple(self.at))
@@ -171,14 +175,17 @@ def _number(x: Any) -> Any:
 
 def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:
     """Compute the Hessian times w by differences of the gradient, with the error of that."""
-    return _by_differences(loss, lambda at: loss.gradient(engine, at), w)
+    heights = loss.size / loss.sizes
+    return _by_differences(loss, lambda at: loss.gradient(engine, at), w, heights)
 
 
-def _by_differences(loss: Loss, f: Callable[..., Any], w: Any) -> tuple[Any, Any]:
+def _by_differences(
+    loss: Loss, f: Callable[..., Any], w: Any, heights: Any = 0.0
+) -> tuple[Any, Any]:
     def moved(t: float) -> Any:
         try:
             return f(loss.moved(t * np.asarray(w)))
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
             return np.full_like(f(tuple(loss.at)), np.nan)  # outside the domain
 
-    return derivative(moved)
+    return derivative(moved, heights=heights)

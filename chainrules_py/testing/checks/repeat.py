@@ -58,8 +58,7 @@ def check_random(case: Case) -> None:
 
 def _elsewhere(case: Case, moved: Any) -> None:
     """Call the rule at another point, and use what it gives."""
-    other = Case.__new__(Case)
-    other.__dict__.update(vars(case), operands=tuple(moved), _pullback=None)
+    other = case.beside(tuple(moved))
     try:
         if case.has_push:
             other.push(case.u[:, -1])

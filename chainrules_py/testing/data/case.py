@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, final
 
@@ -12,9 +13,10 @@ from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.coordinates import Coordinates, Names, sizes_of
-from chainrules_py.testing.data.differences import derivative, power_of_two, slopes
+from chainrules_py.testing.data.differences import derivative, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
+from chainrules_py.values.structure import is_structure_type
 
 # Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
 SMALL = 48
@@ -58,6 +60,8 @@ class Case:
         What numbers may differ by that are equal but for rounding, relative to the largest of them.
     jointly : bool
         Whether a number of the result is judged only where it is smooth in a random direction too.
+    is_distance : bool
+        Whether derivatives were NaN where two operands are equal.
     halves : tuple of callable
         Who gives the derivatives, called as `frule` and `rrule`: these two, or an engine.
     u, w : matrix
@@ -86,9 +90,14 @@ class Case:
         self.rng = np.random.default_rng(seed)
         self.print = fingerprint(self.operands)
         self.y = self.call(*self.operands)
+        self.halves: tuple[Callable[..., Any], Callable[..., Any]] = frule, rrule
         self.parts = [Coordinates(x) for x in self.operands]
         self.inputs = Coordinates(self.operands)
         self.raw = Coordinates(self.y)
+        self.held = [i for i, x in enumerate(self.operands) if _is_opaque(x) and self.is_held(i)]
+        for i in self.held:
+            self.parts[i].hold()
+            self.inputs.hold(i)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
         # A call that nobody chose may lie where a function is badly conditioned.
         self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
@@ -106,8 +115,7 @@ class Case:
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
         self.w = self._directions(1.0 / self.sizes, 2 if self.is_large else _RANDOM)
-        self.jointly = False
-        self.halves: tuple[Callable[..., Any], Callable[..., Any]] = frule, rrule
+        self.jointly = self.is_distance = False
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
@@ -138,6 +146,25 @@ class Case:
         rows = self.sizes if half == "push" else 1.0 / self.steps
         columns = np.ones(np.shape(want)[1:])
         return self.allowed(want, rows, columns, tolerance)
+
+    @property
+    def has_singles(self) -> bool:
+        """Whether each coordinate has a direction of its own, before the random one."""
+        return self.u.shape[1] > len(self.steps) and not self.few
+
+    def beside(self, operands: tuple[Any, ...]) -> Case:
+        """Return the same call with the same directions at other operands of the same types."""
+        other = Case.__new__(Case)
+        other.__dict__.update(vars(self), operands=operands)
+        other._pushed = other._pulled = other._pullback = None
+        return other
+
+    def wide(self) -> Coordinates:
+        """Return the coordinates of the operands in double precision."""
+        of = Coordinates(tuple(map(widened, self.operands)))
+        for i in self.held:
+            of.hold(i)
+        return of
 
     def call(self, *operands: Any) -> Any:
         """Call the function with its options."""
@@ -198,10 +225,9 @@ class Case:
 
     def seen(self, y: Any) -> Any:
         """Return the part of a result that is determined, as a vector."""
-        seen = y if self.gauge is None else self.gauge(y)
-        return value_vector(seen)
+        return value_vector(y if self.gauge is None else self.gauge(y))
 
-    def _there(self, operands: Any) -> Any:
+    def value_there(self, operands: Any) -> Any:
         """Return what is seen of the result elsewhere; NaN if it is none, or of another shape."""
         try:
             seen = self.seen(self.call(*operands))
@@ -230,6 +256,14 @@ class Case:
         if self._pullback is None:
             self._pullback = self.pullback()
         return self._pullback  # type: ignore[no-any-return]
+
+    def is_held(self, i: int) -> bool:
+        """Tell whether the rule says of an operand by `NoTangent` that it cannot be perturbed."""
+        try:
+            bar = self.pullback()[1](self.raw.tangent(np.ones(self.raw.size)))[i]
+        except Exception:  # checks say so
+            return False
+        return isinstance(bar, NoTangent) and self.parts[i].size > 0
 
     def bars(self) -> tuple[Any, ...]:
         """Pull back along the last output direction, anew at each call."""
@@ -280,55 +314,33 @@ class Case:
             self._pulled = np.stack(columns, axis=1)
         return self._pulled
 
+    def entries_pulled(self) -> Any:
+        """Return what is pulled of each number of the result, as pushed tangents of them."""
+        return self.pulled()[:, : len(self.sizes)].T @ self.u
+
     def differences(self, u: Any = None) -> tuple[Any, Any]:
         """Compute a column per input direction by differences in double precision, and errors."""
         u = self.u if u is None else u
-        wide = Coordinates(tuple([widened(x) for x in self.operands]))
         names = self.output_names()
         if not u.shape[1]:
             return np.zeros((len(names), 0)), np.zeros((len(names), 0))
         lengths = np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
-        want, error = self._columns(u, wide, lengths, 0.0)
+        want, error = self._columns(u, lengths, 0.0)
         # What an operand's last digit changes no algorithm computes more exactly.
         slope = np.abs(want) / lengths
         known = np.isfinite(slope) & (50 * error <= np.abs(want))
         conditioned = np.max(slope, axis=1, initial=0.0, where=known)
         if np.any(conditioned > _ILL * np.maximum(np.abs(self.seen(self.y)), self.sizes)):
-            want, error = self._columns(u, wide, lengths, conditioned)
+            want, error = self._columns(u, lengths, conditioned)
         return want, error
 
-    def _columns(self, u: Any, wide: Coordinates, lengths: Any, heights: Any) -> tuple[Any, Any]:
+    def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
+        wide = self.wide()
         columns = [
-            self._along(d, wide, self._there, 1.0 / n, heights)
+            self._along(d, wide, self.value_there, 1.0 / n, heights)
             for d, n in zip(u.T, lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
-
-    def slopes(self, j: int, digits: int) -> tuple[Any, Any, Any]:
-        """Compute the quotients to both sides along an input direction, and their slack."""
-        wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        size = 1.0 / max(_lengths(self.u, 1.0 / self.steps)[j], 1e-300)
-        f = lambda t: self._there(wide.moved(t * self.u[:, j]))
-        return slopes(f, size, digits)
-
-    def is_vertical(self, j: int) -> Any:
-        """Tell for each number of the result if its quotients have no limit.
-
-        They have none at a jump, at a vertical tangent, and at the edge of a domain.
-        """
-        near, nearer = self.slopes(j, 20), self.slopes(j, 30)
-        lost = np.zeros(len(self.sizes), bool)
-        for there, closer in zip(near[:2], nearer[:2], strict=True):
-            slack = 0.05 * np.abs(closer) + near[2] + nearer[2]
-            lost |= ~(np.isfinite(there) & np.isfinite(closer)) | (np.abs(closer - there) > slack)
-        return lost
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether the result a very small step away is nearly the same."""
-        wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        near = self._there(wide.moved(2.0**-30 * self.u[:, -1]))
-        return bool(np.all(np.abs(near - self.seen(self.y)) <= 1e-4 * self.sizes))
 
     def judged(self) -> tuple[Any, Any, str]:
         """Differences, what they may be off by, and which of them say nothing, if any.
@@ -355,24 +367,10 @@ class Case:
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
 
-    def judged_again(self, have: Any) -> tuple[Any, Any]:
-        """Look once more, with much shorter steps, at differences that a push does not agree with.
-
-        Among a million numbers, some that have no derivative look by chance as if they had one.
-        """
-        want, allowed, _ = self.judged()
-        wide = Coordinates(tuple([widened(x) for x in self.operands]))
-        lengths = np.maximum(_lengths(self.u, 1.0 / self.steps), 1e-300)
-        want, allowed = want.copy(), allowed.copy()
-        for j, d in enumerate(self.u.T):
-            places = np.flatnonzero(~(np.abs(have[:, j] - want[:, j]) <= allowed[:, j]))
-            if len(places):
-                there = lambda t, d=d, places=places: self._there(wide.moved(t * d))[places]
-                found, error = derivative(there, 2.0**-13 / lengths[j])
-                lost = 50 * error > self.settling * np.abs(found)
-                far = np.maximum(allowed[places, j], 50 * error)
-                want[places, j], allowed[places, j] = found, np.where(lost, np.inf, far)
-        return want, allowed
+    def say_fine_structure(self) -> None:
+        """Say that the first differences are none: nothing else is judged by them."""
+        text = "jumps or far smaller numbers are closer by than the steps"
+        self._judged = *self.judged()[:2], text
 
     def _is_linear(self, want: Any, allowed: Any) -> Any:
         """Tell for each number of the result if the differences are those of a linear map."""
@@ -483,6 +481,12 @@ class Case:
         n = len(self.operands)
         variadic = getattr(self.f, "variadic", None) or "x"
         return [names[i] if i < len(names) else f"{variadic}{i - len(names)}" for i in range(n)]
+
+
+def _is_opaque(x: Any) -> bool:
+    """Tell whether it has numbers, and a library made it, as a sparse matrix."""
+    plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
+    return is_structure_type(type(x)) and not plain
 
 
 def _lengths(directions: Any, sizes: Any) -> Any:

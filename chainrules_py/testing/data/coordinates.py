@@ -113,6 +113,14 @@ class Coordinates:
             self.fields = {key: Coordinates(field) for key, field in fields_of(x)}
             self.size = sum(field.size for field in self.fields.values())
 
+    def hold(self, key: Any = None) -> None:
+        """Take a field, or all of the value, for what cannot be perturbed."""
+        if key is None:
+            self.is_leaf, self.fields, self.kind, self.size = True, {}, "none", 0
+        else:
+            self.size -= self.fields[key].size
+            self.fields[key].hold()
+
     def vector(self, t: Any) -> Any:
         """Return a tangent as a vector; zeros where it is zero, or is not there."""
         t = unthunk(t)

@@ -46,6 +46,8 @@ def _refusing(name: str, pattern: str) -> Callable[..., NoReturn]:
 _METHODS = ("sum", "any", "all", "max", "min", "mean", "prod", "amax", "amin", "astype", "reshape")
 leaked: list[str] = []
 """The functions of NumPy that were called on distant arrays."""
+worded: list[str] = []
+"""The words that were: whoever writes them means arrays of every library."""
 
 _BRANCH, _LEAK = "branches on a value", "leaks NumPy"
 
@@ -148,6 +150,7 @@ def as_distant(x: Any) -> Any:
 def _borrowed(word: Primitive[..., Any]) -> Callable[..., Any]:
     @functools.wraps(word)
     def borrowed(*operands: Any, **options: Any) -> Any:
+        worded.append(word.__name__)
         return _wrapped(word(*[getattr(x, "_array", x) for x in operands], **options))
 
     return borrowed

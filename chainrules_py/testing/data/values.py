@@ -97,7 +97,8 @@ def differs(y: Any, want: Any, precision: float) -> str | None:
     a, b = to_numpy(y), to_numpy(want)
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"{describe(y)}, not {describe(want)}"
-    if not np.allclose(a, b, rtol=100 * precision, atol=100 * precision, equal_nan=True):
+    near = 100 * precision * min(1.0, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))))
+    if not np.allclose(a, b, rtol=100 * precision, atol=near, equal_nan=True):
         return f"it differs by {float(np.max(np.abs(a - b))):.3g}"
     return None
 

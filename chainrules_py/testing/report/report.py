@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.testing.report.heat_map import heat_map
+from chainrules_diagnosis import heat_map
 
 _ROWS = 6
 

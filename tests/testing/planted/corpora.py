@@ -22,6 +22,7 @@ from tests.testing.planted import (
     right_kinds,
     right_magnitudes,
     right_ordinary,
+    right_others,
     structures,
     waves,
 )
@@ -51,6 +52,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "kinds": right_kinds.RIGHT,
     "formulas": right_formulas.RIGHT,
     "arrangements": right_arrangement.RIGHT,
+    "others": right_others.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

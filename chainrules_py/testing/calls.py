@@ -1,0 +1,61 @@
+"""The call that is to be judged: its operands filled in, in words, and what to write without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.errors import RuleError, describe
+from chainrules_py.primitives.dispatch import signature_text
+from chainrules_py.registry.explain import rules_for
+from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.table import name_of, primal_of, unbind
+
+
+def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
+    """Say at what a rule of a function is to be judged, in a sentence with the line to write.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> samples_wanted(sin)
+    'write enter_samples(sin, Sample(Draw((3,)))), from chainrules_py.testing'
+    """
+    stated = [s for s in rules_for(f) if s.recipe is not None] if rule is None else [rule]
+    types = [s.signature for s in stated]
+    own = next((classes for classes in types if any(map(is_own, classes))), types[0])
+    drawn = [f"<a {t.__qualname__}>" if is_own(t) else "Draw((3,))" for t in own]
+    line = f"enter_samples({name_of(f)}, Sample({', '.join(drawn)})), from chainrules_py.testing"
+    if not any(map(is_own, own)):
+        return f"write {line}"
+    return f"its rule is for {signature_text(own)}, which nobody else can draw: give one, or {line}"
+
+
+def is_own(cls: Any) -> bool:
+    """Tell whether values of a class can only come from whoever wrote it."""
+    root = getattr(cls, "__module__", "").partition(".")[0]
+    return isinstance(cls, type) and root not in ("builtins", "numpy", "chainrules_py")
+
+
+def filled(
+    f: Any, operands: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Add the operands that were left to their defaults, or given by name."""
+    g, given = unbind(f, operands)
+    word = primal_of(g)
+    if word is None or (word is not g and word.__wrapped__ is not g):
+        return operands, options
+    parameters = [word.signature.parameters[name] for name in word.operands[len(given) :]]
+    missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
+    if missing:
+        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}, without default"
+        raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
+    more = [options.get(p.name, p.default) for p in parameters]
+    named = {p.name for p in parameters}
+    return (*operands, *more), {k: x for k, x in options.items() if k not in named}
+
+
+def shown_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """Show a call by the types of its operands."""
+    given = [f"{name}={value!r}" for name, value in options.items()]
+    return f"{name_of(f)}({', '.join([*map(describe, operands), *given])})"

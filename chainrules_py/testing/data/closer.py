@@ -1,0 +1,165 @@
+"""Differences once more where a rule does not agree with them: closer by, and number by number.
+
+At first one step serves all numbers of an operand. It is too long where there are jumps nearer by,
+and for a number that is far smaller than those beside it; and rounding of operands may make more of
+a derivative than can be told from values alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.differences import derivative, slopes
+
+_CLOSER = (0, 11, 22, 33)
+Images: TypeAlias = Callable[[Case], Any]
+
+
+def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any, Any]:
+    """Return what is to be compared with a rule after all, and what that may be off by.
+
+    Parameters
+    ----------
+    case : Case
+        The call.
+    images : callable
+        Gives the derivatives of a case, as a matrix with a column for each input direction.
+    want, allowed : matrix
+        The differences, and what they may be off by, as `Case.judged` has them.
+    """
+    have = images(case)
+    with np.errstate(all="ignore"):
+        want, allowed = _with_small_numbers(case, want, allowed)
+        if not np.any(_is_wrong(have, want, allowed)):
+            return want, allowed
+        want, allowed = want.copy(), allowed.copy()
+        for j in range(want.shape[1]):
+            _look_at_column(case, j, have[:, j], want, allowed)
+        wrong = _is_wrong(have, want, allowed)
+        if np.any(wrong) and not case.is_large:
+            rounding = _rounding_of_rule(case, images)
+            allowed[wrong] = np.fmax(allowed, rounding)[wrong]
+    case.say_fine_structure()
+    return want, allowed
+
+
+def _is_wrong(have: Any, want: Any, allowed: Any) -> Any:
+    same = (have == want) | (np.isnan(have) & np.isnan(want)) | np.isinf(allowed)
+    return ~(same | (np.abs(have - want) <= allowed))
+
+
+def _with_small_numbers(case: Case, want: Any, allowed: Any) -> tuple[Any, Any]:
+    """Judge by steps of their own the numbers that are far smaller than what is beside them."""
+    if not (case.has_singles and np.any(np.isinf(allowed))):
+        return want, allowed
+    want, allowed, wide = want.copy(), allowed.copy(), case.wide()
+    numbers = np.abs(case.bars_vector(case.operands))
+    for j in np.flatnonzero((numbers > 0) & (numbers < case.steps / 64)):
+        places, d = np.flatnonzero(np.isinf(allowed[:, j])), case.u[:, j]
+        there = lambda t, d=d, places=places: case.value_there(wide.moved(t * d))[places]
+        found, error = derivative(there, numbers[j])
+        known = 50 * error <= case.settling * np.abs(found)
+        slack = np.maximum(case.tolerance * np.abs(found), 50 * error)
+        want[places[known], j], allowed[places[known], j] = found[known], slack[known]
+    return want, allowed
+
+
+def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> None:
+    want, allowed = wants[:, j], slacks[:, j]
+    places = np.flatnonzero(_is_wrong(have, want, allowed))
+    if not len(places):
+        return
+    d, n = case.u[:, j], len(case.steps)
+    is_single = np.count_nonzero(d) <= 1
+    if not is_single and case.has_singles:
+        # A derivative is linear: along a mixture there is nothing that its parts do not say. Where
+        # one of them was judged by shorter steps, differences along it say nothing.
+        parts, first = wants[places, :n], [a[places, :n] for a in case.judged()[:2]]
+        near = np.abs(parts @ d - have[places]) <= 1e-6 * np.abs(parts) @ np.abs(d)
+        near &= np.all(np.isfinite(first[1]), axis=1)
+        closer = (parts != first[0]) | (slacks[places, :n] != first[1])
+        allowed[places[near | closer.any(axis=1)]] = np.inf
+        return
+    wide, gap = case.wide(), np.abs(have - want)[places]
+    there = lambda t: case.value_there(wide.moved(t * d))[places]
+    size = 1.0 / np.max(np.abs(d) / case.steps)
+    number = np.abs(case.bars_vector(case.operands)) @ np.abs(d)
+    size = number / np.sum(d * d) if is_single and number else size
+    found = error = np.full(len(places), np.inf)
+    for digits in _CLOSER if is_single else (13,):
+        found, error = derivative(there, size * 2.0**-digits)
+        near = np.abs(have[places] - found) <= np.maximum(allowed[places], 10 * error)
+        taken = near & (10 * error < 0.1 * gap)
+        want[places[taken]] = have[places[taken]]
+        gap[taken] = 0.0
+    lost = _jumps(there, size)
+    if not is_single:  # some have no derivative, and looked by chance as if they had
+        lost |= 50 * error > case.settling * np.abs(found)
+        want[places], allowed[places] = found, np.maximum(allowed[places], 10 * error)
+    allowed[places[lost & (gap != 0.0)]] = np.inf
+
+
+def _jumps(there: Callable[[float], Any], size: float) -> Any:
+    """Tell which values a very small step changes by as much as a smaller one does."""
+    here = there(0.0)
+    found = np.zeros(here.shape, bool)
+    for step in (size, -size):
+        apart = np.abs([there(step * 2.0**-k) - here for k in (41, 44, 47)])
+        most = apart.max(axis=0)
+        found |= (apart.min(axis=0) > 0.9 * most) & (most > 64 * 2.0**-52 * np.abs(here))
+    return found
+
+
+def _rounding_of_rule(case: Case, images: Images) -> Any:
+    """Measure what the last digits of operands make of derivatives, and those of the value."""
+    numbers = np.maximum(np.abs(case.bars_vector(case.operands)), 1e-6 * case.steps)
+    lengths = np.max(np.abs(case.u) / numbers[:, None], axis=0, initial=0.0)
+    values = np.multiply.outer(np.abs(case.seen(case.y)), lengths)
+    apart = np.minimum(8 * jitter(case, images, case.precision), 1e-2 * np.abs(images(case)))
+    return apart + 16 * case.precision * values
+
+
+def jitter(case: Case, images: Images, digits: float) -> Any:
+    """Measure how far derivatives are from those at operands that differ in the last digits."""
+    rng = np.random.default_rng(3)
+    numbers, here = digits * np.abs(case.bars_vector(case.operands)), images(case)
+    apart = np.zeros(here.shape)
+    for _ in range(4):
+        steps = rng.choice([-2.0, -1.0, 1.0, 2.0], len(numbers)) * numbers
+        with contextlib.suppress(Exception):  # the rule raises there
+            there = images(case.beside(tuple(case.inputs.moved(steps))))
+            apart = np.fmax(apart, np.abs(there - here))
+    return apart
+
+
+def slopes_at(case: Case, j: int, digits: int) -> tuple[Any, Any, Any]:
+    """Compute the quotients to both sides along an input direction, and their slack."""
+    wide, d = case.wide(), case.u[:, j]
+    size = 1.0 / max(float(np.max(np.abs(d) / case.steps, initial=0.0)), 1e-300)
+    return slopes(lambda t: case.value_there(wide.moved(t * d)), size, digits)
+
+
+def is_vertical(case: Case, j: int) -> Any:
+    """Tell for each number of the result if its quotients have no limit.
+
+    They have none at a jump, at a vertical tangent, and at the edge of a domain.
+    """
+    near, nearer = slopes_at(case, j, 20), slopes_at(case, j, 30)
+    lost = np.zeros(len(case.sizes), bool)
+    for there, closer in zip(near[:2], nearer[:2], strict=True):
+        slack = 0.05 * np.abs(closer) + near[2] + nearer[2]
+        lost |= ~(np.isfinite(there) & np.isfinite(closer)) | (np.abs(closer - there) > slack)
+    return lost
+
+
+def is_continuous(case: Case) -> bool:
+    """Tell whether the result a very small step away, to both sides, is nearly the same."""
+    wide, d = case.wide(), 2.0**-30 * case.u[:, -1]
+    near = [case.value_there(wide.moved(t * d)) for t in (1.0, -1.0)]
+    far = [np.abs(y - case.seen(case.y)) > 1e-4 * case.sizes for y in near]
+    return not np.any(far) and not np.any(np.isnan(near[0]) & np.isnan(near[1]))

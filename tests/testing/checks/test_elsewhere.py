@@ -1,0 +1,76 @@
+"""Rules for NumPy's arrays alone: right to first order, and that is all that they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainrules_py import Array, LinearMap, linear_rule, primitive, rule
+from chainrules_py import vocabulary as v
+from chainrules_py.testing import RuleCheckError, check_rule
+from tests.testing.planted.build import halves
+
+X = np.asarray([0.5, -1.0, 2.0])
+
+
+def through_a_buffer(t, x):
+    given = np.zeros(3)
+    for i in range(3):
+        given[i] = t[i] * np.cos(x[i])
+    return given
+
+
+def through_asarray(t, x):
+    return t * np.cos(np.asarray(x))
+
+
+def by_a_branch(t, x):
+    return t * np.cos(x) if float(x[0]) < 10.0 else t
+
+
+@pytest.mark.parametrize("half", [through_a_buffer, through_asarray, by_a_branch])
+def test_second_order_of_a_rule_for_numpy_is_not_judged(half):
+    f = halves(np.sin, half, half)
+    report = check_rule(f, X, vary=False)
+    assert report.verdict("second order") == "not judged"
+    line = half.__code__.co_firstlineno
+    told = next(found.text for found in report.findings if found.check == "second order")
+    assert "the rule is NumPy's alone" in told
+    assert any(f"test_elsewhere.py:{line + k}" in told for k in range(1, 5))
+
+
+def test_second_order_that_is_asked_for_by_name_is_judged():
+    f = halves(np.sin, through_asarray, through_asarray)
+    with pytest.raises(RuleCheckError, match="leaks NumPy"):
+        check_rule(f, X, checks=("push", "second order"))
+
+
+@pytest.mark.parametrize("half", [through_asarray, by_a_branch])
+def test_a_function_in_words_says_that_it_is_for_every_library(half):
+    with pytest.raises(RuleCheckError, match=r"leaks NumPy|branches on a value"):
+        check_rule(halves(v.sin, half, half), X)
+
+
+def test_an_entry_that_nothing_flows_from_is_told_of():
+    @primitive
+    def moments(x, /):
+        return np.mean(x), np.sum(x * x)
+
+    @rule(moments)
+    def moments_rule(x: Array):
+        push = lambda t: (v.mean(t), v.sum(2 * x * t))
+        pull = lambda t: t[0][None] / x.size + 2 * x * t[1][None]
+        return moments(x), (LinearMap(push, pull),)
+
+    with pytest.raises(RuleCheckError, match=r"y_bar\[1\] is ZeroTangent\(\) then") as caught:
+        check_rule(moments, X)
+    assert "fails where a result is not used" in caught.value.report.patterns
+
+
+def test_lengths_that_are_not_meant_are_told_of():
+    @primitive
+    def pairs(x, /):
+        return x[: x.size // 2] + x[x.size // 2 : 2 * (x.size // 2)]
+
+    linear_rule(pairs, lambda t, x: v.concat(t, t))
+    assert check_rule(pairs, np.arange(1.0, 7.0)).passed
