@@ -74,7 +74,7 @@ def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
         )
     except Exception:
         return None
-    other.has_push, other.has_pull = case.has_push, case.has_pull
+    other.halves, other.has_push, other.has_pull = case.halves, case.has_push, case.has_pull
     return other if np.all(np.isfinite(other.vector_of_values())) else None
 
 
