@@ -108,7 +108,7 @@ def svg(nodes: Sequence[Node]) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def place(nodes: list[Node]) -> list[list[Node]]:
+def place(nodes: Sequence[Node]) -> list[list[Node]]:
     """Put nodes into rows by how far they are from the inputs, near to what they are made of."""
     depth: list[int] = []
     for node in nodes:

@@ -1,5 +1,7 @@
 """What is taken to be constant is so in every engine; a hook is never passed over."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def test_a_hook_is_not_passed_over(engines, engine):
     import jax
     import torch
 
-    grad = {"torch": torch.func.grad, "jax": jax.grad, "autograd": autograd.grad}[engine]
+    grad: Any = {"torch": torch.func.grad, "jax": jax.grad, "autograd": autograd.grad}[engine]
     x = torch.tensor(X) if engine == "torch" else np.array(X)
     of = export(hooked, to=engine)
     with pytest.raises(TracerError, match="hook hangs on values of a tape"):

@@ -69,7 +69,7 @@ class AddInto:
         if type(where) is dict:
             pattern = where.get("index")
             where = pattern.join(()) if pattern is not None and pattern.is_basic else None
-        if where is not None and is_small_part(bars, link, y_bar):
+        if total is not None and where is not None and is_small_part(bars, link, y_bar):
             total[where] += y_bar
             return False
         bar = record[0](y_bar, *record[2:])
