@@ -185,7 +185,7 @@ def test_no_rule_waits_for_the_device(on):
                 warnings.simplefilter("ignore")
                 operands, options = instance.build(on)
                 y = word(*operands, **options)
-                y_bar, x_dots = ones(y), [ones(x) for x in operands]
+                y_bar, x_dots = ones(y), tuple([ones(x) for x in operands])
                 with count_syncs() as seen:
                     _, pullback = rrule(word, *operands, **options)
                     pullback(y_bar)
