@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import TracerError, export
-from chainrules_tape import hook
+from chainrules_tape import hook, stop_gradient
 from tests.fuzz.constants import X, sample, verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
@@ -51,3 +51,15 @@ def test_a_hook_is_not_passed_over(engines, engine):
     of = export(hooked, to=engine)
     with pytest.raises(TracerError, match="hook hangs on values of a tape"):
         grad(lambda x: of(x).sum())(x)
+
+
+@pytest.mark.parametrize("engine", ["torch", "jax", "autograd"])
+def test_what_is_stopped_is_stopped_in_every_engine(engines, engine):
+    import autograd
+    import jax
+    import torch
+
+    grad: Any = {"torch": torch.func.grad, "jax": jax.grad, "autograd": autograd.grad}[engine]
+    x = torch.tensor(X) if engine == "torch" else np.array(X)
+    of = export(lambda x: stop_gradient(x * x) * x, to=engine)
+    assert np.asarray(grad(lambda x: of(x).sum())(x)) == pytest.approx(np.square(X))

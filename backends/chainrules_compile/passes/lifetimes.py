@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.passes.values import alike, ends, is_array, is_contiguous
+from chainrules_compile.passes.values import alike, ends, is_array, is_contiguous, roots
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
 from chainrules_py.vocabulary.views import store
@@ -34,18 +34,21 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
-    last, calls = ends(program), list(program.calls)
-    foreign = {*program.inputs, *program.constants}
+    of, calls = roots(program), list(program.calls)
+    last = ends(program, of)
+    foreign = {of[x] for x in (*program.inputs, *program.constants)}
     for i, call in enumerate(calls):
         if len(call.results) != 1 or not is_array(call.results[0]):
             continue
-        place = _place(call, i, last, foreign)
+        place = _place(call, i, last, foreign, of)
         if place is not None:
             calls[i] = Call(Into(call.function, place), call.operands, call.options, call.results)
     return dataclasses.replace(program, calls=tuple(calls))
 
 
-def _place(call: Call, i: int, last: dict[Value, int], foreign: set[Value]) -> int | None:
+def _place(
+    call: Call, i: int, last: dict[Value, int], foreign: set[Value], of: dict[Value, Value]
+) -> int | None:
     result = call.results[0]
     if call.function in WRITES:
         places: Any = (0,)
@@ -57,13 +60,13 @@ def _place(call: Call, i: int, last: dict[Value, int], foreign: set[Value]) -> i
         return None
     for place in places:
         x = call.operands[place]
-        if not is_array(x) or x in foreign or x.memory is not None or last[x] != i:
+        if not is_array(x) or of[x] in foreign or x.memory is not None or last[of[x]] != i:
             continue
         if not alike(x, result) or (places != (0,) and not is_contiguous(x)):
             continue
         if call.function not in WRITES and x.dtype.kind not in "fiub":
             continue  # NumPy multiplies one complex number otherwise where it writes it over
-        others = [y for y in call.values if y is not x and y.memory is x]
+        others = [y for y in call.values if y is not x and of[y] is of[x]]
         twice = call.function in WRITES and sum([y is x for y in call.values]) > 1
         if not others and not twice:
             return int(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from chainrules_compile.passes.values import roots
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import duplicate
@@ -11,15 +12,16 @@ from chainrules_py.vocabulary.views import duplicate
 
 def with_own_outputs(program: Program) -> Program:
     """Return the program with copies of those outputs whose memory somebody else has."""
-    shared: set[Value] = {*program.inputs, *program.constants}
+    of = roots(program)
+    shared = {of[x] for x in (*program.inputs, *program.constants)}
     calls = list(program.calls)
     outputs: list[object] = []
     for i, x in enumerate(program.outputs):
         if type(x) is not Value or type_info(x.type or object).memory is None:
             outputs.append(x)
             continue
-        root = x.memory or x
-        if root in shared or _is_part(x, root):
+        root = of[x]
+        if root in shared or (x.memory is not None and _is_part(x, x.memory)):
             own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype)
             calls.append(Call(duplicate, (x,), {}, (own,)))
             outputs.append(own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,36 @@ def size(x: Value) -> int:
     return n
 
 
-def ends(program: Program) -> dict[Value, int]:
-    """Return, for each value that owns memory, the last call that uses it or a view of it."""
+def roots(program: Program) -> dict[Value, Value]:
+    """Return, for each value, one that stands for all that may share its memory.
+
+    A view may be one of any array that its call was given: passes put other values in the place of
+    those that it was recorded with.
+    """
+    found: dict[Value, Value] = {}
+
+    def root(x: Value) -> Value:
+        while (of := found.setdefault(x, x)) is not x:
+            x = of
+        return x
+
+    for x in (*program.inputs, *program.constants):
+        root(x)
+    for call in program.calls:
+        for y in call.results:
+            root(y)
+            if y.memory is not None:
+                for x in call.values:
+                    if is_array(x):
+                        found[root(x)] = root(y)
+    return {x: root(x) for x in tuple(found)}
+
+
+def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
+    """Return, for each root, the last call that uses it or what may share its memory."""
     last: dict[Value, int] = {}
     for x, places in program.uses().items():
-        root = x.memory or x
+        root = of.get(x, x)
         at = places[-1] if places else -1
         last[root] = max(last.get(root, -1), at)
     return last

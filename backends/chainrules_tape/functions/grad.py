@@ -288,7 +288,8 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
     6.0
     """
-    return map_leaves(lambda leaf: ignore_derivatives(leaf) if find_tracers(leaf) else leaf, x)
+    constant = ignore_derivatives  # of a function it would make another
+    return map_leaves(lambda y: y if callable(y) and not find_tracers(y) else constant(y), x)
 
 
 config.vjp, config.jvp = vjp, jvp  # what rules call back into
