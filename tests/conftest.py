@@ -10,6 +10,8 @@ from collections import defaultdict
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
 
+os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
+
 # `make test` on two cores is to stay below this, in seconds.
 BUDGET = 12 * 60
 

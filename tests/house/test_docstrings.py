@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
-import os
 import pkgutil
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from tests.fake_gpu.backend import is_importable
 
 ROOT = Path(__file__).resolve().parents[2]
-os.environ.setdefault("DEV", "PYTHON")  # tinygrad needs no compiler of C then
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -1,7 +1,5 @@
 """The thin adapters to MyGrad, PyTensor and tinygrad: each does what its engine can."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -163,8 +161,6 @@ SEEN = (
 class TestTinygrad:
     @pytest.fixture(autouse=True)
     def library(self):
-        # Without a compiler of C it computes in Python.
-        os.environ.setdefault("DEV", "PYTHON")
         self.tinygrad = pytest.importorskip("tinygrad")
         self.adapter = pytest.importorskip("chainrules_tinygrad")
 
