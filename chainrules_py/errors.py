@@ -16,16 +16,19 @@ from typing import Any
 advisers: list[Callable[[BaseException], str | None]] = []
 """Functions that look at errors of another library which a traced program raises.
 
-``adviser(error)`` gives what to write instead, as a note on the error, or None; or it raises an
-error in its place.
+``adviser(error)`` gives what to write instead, as a note on the error, or None.
 """
+refusers: list[Callable[[BaseException], None]] = []
+"""Functions that raise an error in place of one of which no adviser knows what to write instead."""
 
 
 def advise(error: BaseException) -> None:
     """Note on an error of another library what to write instead, if anybody knows."""
-    for adviser in advisers:
-        if (note := adviser(error)) is not None:
-            error.add_note(note)
+    notes = [note for adviser in advisers if (note := adviser(error)) is not None]
+    for note in notes:
+        error.add_note(note)
+    for refuse in () if notes else refusers:
+        refuse(error)
 
 
 class ChainRulesError(Exception):

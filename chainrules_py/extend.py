@@ -12,7 +12,7 @@ import importlib
 from typing import Any
 
 _HOMES: dict[str, str] = {
-    "chainrules_py.errors": "ContractError advisers describe too_deep",
+    "chainrules_py.errors": "ContractError advisers describe refusers too_deep",
     "chainrules_py.config": "Capability",
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"

@@ -77,6 +77,7 @@ from chainrules_py.errors import (
     ContractError,
     advisers,
     describe,
+    refusers,
     too_deep,
 )
 from chainrules_py.primitives.closures.convert import (
@@ -538,6 +539,7 @@ __all__ = [
     "refuse_traced",
     "refuse_type",
     "refuse_written",
+    "refusers",
     "register_array_type",
     "register_frule",
     "register_host",

@@ -31,14 +31,6 @@ def test_on_the_tape():
     judge(sample(0, 400))
 
 
-@pytest.fixture
-def engines():
-    pytest.importorskip("torch")
-    pytest.importorskip("autograd")
-    with pytest.importorskip("jax").enable_x64(True):
-        yield
-
-
 def test_in_other_engines(engines):
     judge(sample(1, 60, ("torch", "jax", "autograd")))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from chainrules_compile.passes.values import roots
+from chainrules_compile.passes.values import roots, size
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import duplicate
@@ -35,12 +35,5 @@ def _is_part(x: Value, root: Value) -> bool:
     """Tell whether a view would keep memory that is much larger alive, or cannot be written to."""
     if x is root:
         return False
-    size, whole = _size(x), _size(root)
-    return 2 * size <= whole or size > whole
-
-
-def _size(x: Value) -> int:
-    n = 1
-    for length in x.shape or ():
-        n *= length
-    return n
+    part, whole = size(x), size(root)
+    return 2 * part <= whole or part > whole
