@@ -10,6 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
+import numpy as np
+
 from chainrules_py.extend import TreeDef, flatten, type_info, unflatten
 
 Shape = tuple[int, ...]
@@ -57,6 +59,44 @@ def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
     """Sum a product of arrays, as `sum_to`."""
     cls: Any = type(t)
     return _dots(cls, result, shape)(t, p)
+
+
+def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
+    """Copy an array to memory where the axes have this order, the outermost first."""
+    inverse = sorted(range(len(axes)), key=axes.__getitem__)
+    return np.array(x.transpose(axes), order="C").transpose(inverse)
+
+
+@final
+class Through:
+    """Function that gives an array with other elements where a view of it lies.
+
+    It takes the array, the elements, and what else the function takes that gives the view.
+    """
+
+    __slots__ = ("function", "index", "place")
+
+    def __init__(self, function: Any, place: int, index: int | None) -> None:
+        self.function = function
+        self.place = place
+        self.index = index
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return f"{name_of(self.function)}_through"
+
+    def operands(self, x: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return what the function is given that gives the view."""
+        return (*rest[: self.place], x, *rest[self.place :])
+
+    def __call__(self, x: Any, y: Any, *rest: Any, **options: Any) -> Any:
+        """Copy the array, and write to the view of the copy."""
+        z = np.array(x)
+        view = self.function(*self.operands(z, rest), **options)
+        view = view if self.index is None else view[self.index]
+        view[...] = y
+        return z
 
 
 @final

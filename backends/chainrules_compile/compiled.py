@@ -143,7 +143,7 @@ class Compiled(Generic[P, R]):
         if not same(y, expected):
             msg = (
                 f"{self.__name__} gives another result than the program that was recorded of it, "
-                f"so it runs as it is: it writes through a view, or computes otherwise each time"
+                f"so it runs as it is: it computes otherwise each time"
             )
             self._as_it_is = True
             warnings.warn(msg, RecordingWarning, stacklevel=3)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.errors import MISS
-from chainrules_compile.recorder import Recorder, recordable
+from chainrules_compile.notes import Notes, recordable
 from chainrules_py.extend import LEAF, TreeDef, describe, fields_of, flatten, unflatten
 from chainrules_py.program import Value
 
@@ -74,7 +74,7 @@ class Entry:
         args: tuple[Any, ...],
         keywords: dict[str, Any],
         static: frozenset[int | str],
-        recorder: Recorder,
+        recorder: Notes,
         scope: Scope,
     ) -> None:
         self.parameters = parameters_of(f, len(args), tuple(keywords))

@@ -14,7 +14,7 @@ import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
 from chainrules_compile.noted import Noted, Subscripts
-from chainrules_py.extend import Library, register_array_type, see, type_info
+from chainrules_py.extend import Library, Memory, register_array_type, see, type_info
 
 METADATA: frozenset[Any] = frozenset(
     (
@@ -94,10 +94,24 @@ class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
         return len(self.functions)
 
 
+def memory_of(stated: Memory) -> Memory:
+    """Return what a library states of memory, for its arrays that are noted."""
+    overlap = stated.overlap
+    return Memory(
+        owner=lambda x: x.recorder.owner(stated.owner(x.payload)),
+        layout=lambda x: stated.layout(x.payload),
+        laid_out=lambda x, like: x.recorder.laid_out(x, like),
+        fingerprint=lambda x, full: stated.fingerprint(x.payload, full),
+        lock=None if stated.lock is None else lambda x: stated.lock(x.payload),  # type: ignore[misc]
+        read_only=None if stated.read_only is None else lambda x: x.recorder.read_only(x),
+        overlap=None if overlap is None else lambda x, y: overlap(x.payload, y.payload),
+    )
+
+
 def library_of(cls: type, floats: tuple[type, ...]) -> Library:
     """Return what a library states of its arrays, for those that are noted."""
     stated = type_info(cls).library
-    sums, dots, mutable = stated.sums, stated.dots, stated.mutable
+    sums, dots, mutable, own = stated.sums, stated.dots, stated.mutable, stated.own
 
     test: Any = stated.finite
 
@@ -120,8 +134,8 @@ def library_of(cls: type, floats: tuple[type, ...]) -> Library:
         return noting
 
     return stated._replace(
-        memory=None,
-        own=lambda x, theirs: x,
+        memory=None if stated.memory is None else memory_of(stated.memory),
+        own=None if own is None else lambda x, theirs: x.recorder.own(own, x, theirs),
         scalar=None if stated.scalar is None else lambda x: x[()],
         finite=None if stated.finite is None else finite,
         mutable=None if mutable is None else lambda x: mutable(x.payload),

@@ -170,18 +170,40 @@ class Subscripts:
 
 
 class Reading:
-    """How a view was read: ``function(parent, *rest, **options)``; ``where`` if by subscripting."""
+    """How a view was read: by a call of which it is a result.
 
-    __slots__ = ("function", "options", "parent", "rest", "where")
+    Attributes
+    ----------
+    parent : Noted
+        What it is a view of.
+    function, operands, options
+        The call.
+    results, index : int
+        How many results the call has, and which of them it is.
+    where : Index or None
+        By what it was read, if it was by subscripting without arrays.
+    """
+
+    __slots__ = ("function", "index", "operands", "options", "parent", "results", "where")
 
     def __init__(
-        self, parent: Noted, function: Any, rest: tuple[Any, ...], options: Any, where: Any = None
+        self,
+        parent: Noted,
+        call: tuple[Any, tuple[Any, ...], Any],
+        results: int = 1,
+        index: int = 0,
     ) -> None:
         self.parent = parent
-        self.function = function
-        self.rest = rest
-        self.options = options
-        self.where = where
+        self.function, self.operands, self.options = call
+        self.results = results
+        self.index = index
+        self.where: Any = None
+
+    @property
+    def place(self) -> int | None:
+        """The place of the parent among the operands; None where it stands in one of them."""
+        places = [i for i, x in enumerate(self.operands) if x is self.parent]
+        return places[0] if len(places) == 1 else None
 
 
 OPERATORS: dict[Any, Any] = {

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_compile.calls import Through
 from chainrules_compile.passes.values import alike, ends, is_array, is_contiguous, roots
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
@@ -14,6 +15,11 @@ from chainrules_py.vocabulary.views import store
 
 WRITES = (store, scatter_add, add_at, add_along_axis)
 """Words whose result is their first operand, and something else in some places."""
+
+
+def writes(function: Any) -> bool:
+    """Tell whether the result of a function is its first operand, written to."""
+    return function in WRITES or type(function) is Through
 
 
 @final
@@ -50,7 +56,7 @@ def _place(
     call: Call, i: int, last: dict[Value, int], foreign: set[Value], of: dict[Value, Value]
 ) -> int | None:
     result = call.results[0]
-    if call.function in WRITES:
+    if writes(call.function):
         places: Any = (0,)
     elif isinstance(call.function, np.ufunc) and is_contiguous(result) and not call.options:
         if call.function.nout != 1 or call.function.signature is not None:
@@ -64,10 +70,10 @@ def _place(
             continue
         if not alike(x, result) or (places != (0,) and not is_contiguous(x)):
             continue
-        if call.function not in WRITES and x.dtype.kind not in "fiub":
+        if not writes(call.function) and x.dtype.kind not in "fiub":
             continue  # NumPy multiplies one complex number otherwise where it writes it over
         others = [y for y in call.values if y is not x and of[y] is of[x]]
-        twice = call.function in WRITES and sum([y is x for y in call.values]) > 1
+        twice = writes(call.function) and sum([y is x for y in call.values]) > 1
         if not others and not twice:
             return int(place)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from chainrules_compile.passes.values import roots, size
+from chainrules_compile.passes.values import contiguous, roots, size
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import duplicate
@@ -22,7 +22,7 @@ def with_own_outputs(program: Program) -> Program:
             continue
         root = of[x]
         if root in shared or (x.memory is not None and _is_part(x, x.memory)):
-            own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype)
+            own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, contiguous(x))
             calls.append(Call(duplicate, (x,), {}, (own,)))
             outputs.append(own)
         else:

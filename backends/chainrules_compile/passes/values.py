@@ -20,16 +20,19 @@ def alike(x: Value, y: Value) -> bool:
     return x.type is y.type and x.shape == y.shape and x.dtype == y.dtype
 
 
-def is_contiguous(x: Value) -> bool:
-    """Tell whether the elements of an array lie in C order, without gaps."""
-    if x.layout is None or x.shape is None:
-        return False
+def contiguous(x: Value) -> tuple[int, ...]:
+    """Return the layout of an array of the same shape and dtype, in C order and without gaps."""
     step, expected = x.dtype.itemsize, []
-    for n in reversed(x.shape):
+    for n in reversed(x.shape or ()):
         if n > 1:
             expected.append(step)
         step *= n
-    return list(x.layout) == expected[::-1]
+    return tuple(expected[::-1])
+
+
+def is_contiguous(x: Value) -> bool:
+    """Tell whether the elements of an array lie in C order, without gaps."""
+    return x.layout is not None and x.shape is not None and x.layout == contiguous(x)
 
 
 def size(x: Value) -> int:

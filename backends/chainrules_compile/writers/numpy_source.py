@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import MissError, expect, expect_form, name_of
+from chainrules_compile.calls import MissError, Through, expect, expect_form, name_of
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
-from chainrules_compile.passes.lifetimes import WRITES, Into
+from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
@@ -29,10 +29,20 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return _Writing(program, names, scope).body()
+    return NumpyWriting(program, names, scope).body()
 
 
-class _Writing(Speller):
+class NumpyWriting(Speller):
+    """Writing of one program.
+
+    Attributes
+    ----------
+    lines : list of str
+        The statements so far.
+    names : dict
+        The name that each value has, or had last.
+    """
+
     def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
         self.program = program
         self.scope = scope
@@ -60,6 +70,7 @@ class _Writing(Speller):
                 self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
             else:
                 self._one(call)
+            self.wrote(i, call)
             gone = dying.get(i, [])
             for x in gone:
                 name = self.names[x]
@@ -72,6 +83,9 @@ class _Writing(Speller):
                 if x in self.names and not uses[x]:
                     self._free.append(self.names[x])
         return Body(self.lines, [self.text(x) for x in self.program.outputs])
+
+    def wrote(self, i: int, call: Call) -> None:
+        """Be told that the statements of a call are written."""
 
     def _new(self, x: Value) -> str:
         if self._free:
@@ -110,7 +124,7 @@ class _Writing(Speller):
         into = type(function) is Into
         place = function.place if into else 0
         function = function.function if into else function
-        if function in WRITES:
+        if writes(function):
             self._write(function, call, result, into)
         elif into:
             name = self.names[call.operands[place]]
@@ -135,7 +149,15 @@ class _Writing(Speller):
                 copy = f"{self.bound(np.array)}({text}, {self.constant(result.dtype)})"
             name = self._new(result)
             self.lines.append(f"{name} = {copy}")
-        if word is store:
+        if type(word) is Through:
+            array = Value(name, result.type, result.shape, result.dtype, None, result.layout)
+            self.names[array] = name
+            view = Value("view")
+            operands = word.operands(array, tuple(arrays))
+            text = self.call(Call(word.function, operands, call.options, (view,)))
+            part = "" if word.index is None else f"[{word.index}]"
+            self.lines.append(f"{text}{part}[...] = {self.text(y)}")
+        elif word is store:
             where = self.index(call.options["index"], arrays)
             self.lines.append(f"{name}[{where}] = {self.text(y)}")
         elif word is not add_along_axis and not arrays:

@@ -13,7 +13,7 @@ from chainrules_compile.passes.values import is_array, is_contiguous, size
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Value
-from chainrules_py.vocabulary.views import read
+from chainrules_py.vocabulary.views import duplicate, read
 
 
 class Speller(Protocol):
@@ -130,7 +130,7 @@ def _permute(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}.transpose({s.text(tuple(axes))})"
 
 
-@spells(v.copy)
+@spells(v.copy, duplicate)
 def _copy(s: Speller, call: Call) -> str | None:
     return f"{s.text(call.operands[0])}.copy()"
 

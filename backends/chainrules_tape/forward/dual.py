@@ -104,8 +104,8 @@ class Dual(SettledCalls, Writable):
         if not (
             alone(self)
             and alone(self, "tangent")
-            and fits(self.payload, y)
-            and fits(self.tangent, y_dot)
+            and fits(self.payload, y, *arrays)
+            and fits(self.tangent, y_dot, *arrays)
         ):
             return False
         where = pattern.join(arrays)

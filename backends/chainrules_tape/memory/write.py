@@ -173,11 +173,12 @@ def refuse_inner(x: Any, value: Any) -> None:
             raise TracerError(msg)
 
 
-def fits(array: Any, value: Any) -> bool:
-    """Tell whether an array, or its tracer, can itself hold an array, a number or a tracer."""
-    if not issubclass(type(value), Tracer):
-        return True
-    return issubclass(type(array), Tracer) and bool(value.level <= array.level)
+def fits(array: Any, *given: Any) -> bool:
+    """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
+    host, level = type_info(type(array)).host, getattr(array, "level", 0)
+    hosts = [None if issubclass(type(x), Tracer) else type_info(type(x)).host for x in given]
+    levels = [x.level for x in given if issubclass(type(x), Tracer)]
+    return max(levels, default=0) <= level and all([each in (None, host) for each in hosts])
 
 
 # ------------------------------------------------------------- tracers that can be written to
@@ -281,9 +282,7 @@ class WritableOnTape(Writable, BareVariable):
         traced = issubclass(type(value), Tracer)
         mine = traced and getattr(value, "tape", None) is tape
         y = value.payload if mine else value
-        if not alone(self) or (traced and not fits(self.payload, y)):
-            return False
-        if type_info(type(y)).host is not None:  # another engine has to see it being written
+        if not alone(self) or not fits(self.payload, y, *arrays):
             return False
         if type(tape).append is not list.append:  # it is closed, and says so when it records
             return False

@@ -477,60 +477,6 @@ def test_many_random_programs():
     _run(2000)
 
 
-def written_through_a_view(x):
-    b = x * 1.0
-    b.reshape(-1)[0] = 5.0
-    return np.sum(b**2)
-
-
-def read_through_a_view_after_a_write(x):
-    b = x * 1.0
-    r = b.reshape(-1)
-    b *= 3.0
-    return np.sum(r**2)
-
-
-def reversed_and_divided(x):
-    s = x / (1 + np.sum(x**2))
-    return np.sum(np.flip(x) * s)
-
-
-def determinant(x):
-    return np.linalg.det(np.outer(x, x**2) + np.diag(x))
-
-
-def parts_multiplied(x):
-    w = -x * 1.0
-    w[1:3] *= x[2:]
-    return np.sum(w * w)
-
-
-def element_replaced(x):
-    b = x * 1.0
-    b[0] = x[0] * x[1]
-    return np.sum(b**2)
-
-
-@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
-@pytest.mark.parametrize("transform", [ct.grad, ct.hessian], ids=["grad", "hessian"])
-@pytest.mark.parametrize(
-    "f",
-    [
-        written_through_a_view,
-        read_through_a_view_after_a_write,
-        reversed_and_divided,
-        determinant,
-        parts_multiplied,
-        element_replaced,
-    ],
-)
-def test_memory_is_used_again_where_nobody_looks_at_it(f, transform):
-    for x in (np.array([0.7, -1.3, 2.1, 0.4]), np.array([1.7, 0.3, -2.1, 0.9])):
-        compiled = compile(transform(f))
-        for _ in range(2):
-            assert np.array_equal(compiled(x), transform(f)(x))
-
-
 def test_a_program_that_differs_is_not_used():
     numbers = itertools.count()
 

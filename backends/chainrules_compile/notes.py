@@ -1,0 +1,330 @@
+"""Notes: a function is called once on noted values, and each call on these is noted.
+
+What is noted are functions as they were called: words, NumPy's functions and ufuncs, operators.
+Each is computed as it would be without the recorder, so shapes, dtypes and memory are known, and
+the payloads of a run are dropped as its own arrays would be.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_compile.calls import Apart, Gathered, expect, expect_form
+from chainrules_compile.errors import RecordingError
+from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
+from chainrules_compile.noted import Noted, Reading
+from chainrules_py import Primitive
+from chainrules_py.extend import (
+    flatten,
+    is_mutable_destination,
+    is_structure_type,
+    kind_of,
+    type_info,
+    unflatten,
+)
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import read
+
+PLAIN = (tuple, list, dict)
+NUMBERS = (float, complex)
+
+
+class Notes:
+    """Record of one run of a function.
+
+    Attributes
+    ----------
+    calls : list of Call
+        What was noted so far.
+    constants : dict
+        The arrays that calls were given and that nobody noted: what the function captured, and
+        what it made of constants.
+    """
+
+    def __init__(self, outside: Mapping[int, str] | None = None) -> None:
+        self.captured: dict[Value, Any] = {}
+        self._outside = outside or {}
+        self._prints: list[tuple[Any, Any, Any]] = []
+        self.calls: list[Call] = []
+        self.constants: dict[Value, Any] = {}
+        self.inputs: list[Value] = []
+        self._by_id: dict[int, Value] = {}
+        self._asked: dict[tuple[Any, int], Any] = {}
+        self._owners: dict[int, weakref.ref[Noted]] = {}
+        self._count = 0
+
+    # ---------------------------------------------------------------------------- what is noted
+
+    def input(self, x: Any, name: str) -> Any:
+        """Return an argument, noted under a name."""
+        value = self._value(x, name, None)
+        self.inputs.append(value)
+        return self._noted(x, value, None, None)
+
+    def _value(self, x: Any, name: str, memory: Value | None) -> Value:
+        shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
+        return Value(name, type(x), shape, dtype, memory, layout_of(x))
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def constant(self, x: Any) -> Value:
+        """Return the value that an array is which nobody noted."""
+        found = self._by_id.get(id(x))
+        if found is None:
+            return self._first(x)
+        return found
+
+    def _first(self, x: Any) -> Value:
+        """Note an array that nobody noted, and whether the function saw it from outside."""
+        memory = type_info(type(x)).memory
+        assert memory is not None
+        owner = memory.owner(x)
+        name = self._outside.get(id(x)) or self._outside.get(id(owner))
+        n = len(self._by_id)
+        value = self._value(x, f"c{n}" if name is None else f"{name}_c{n}", None)
+        self._by_id[id(x)] = value
+        if name is None:
+            self.constants[value] = x
+        else:
+            self.captured[value] = x
+            self.inputs.append(value)
+        self._prints.append((x, memory.fingerprint, memory.fingerprint(x, True)))
+        return value
+
+    def check(self) -> None:
+        """Raise if a plain array was written to while the function ran.
+
+        Raises
+        ------
+        RecordingError
+            The program would see it as it was in the end.
+        """
+        for x, fingerprint, before in self._prints:
+            if fingerprint(x, True) != before:
+                msg = (
+                    "a plain array is written to by a function that is being compiled, after it "
+                    "was computed with; make it like an argument, as np.zeros(n, like=x), or "
+                    "write to a copy"
+                )
+                raise RecordingError(msg)
+
+    def operand(self, x: Any) -> Any:
+        """Return what stands for a value among the operands of a call."""
+        cls = type(x)
+        if issubclass(cls, Noted):
+            return self.mine(x).current
+        if cls in PLAIN:
+            if cls is dict:
+                return {key: self.operand(y) for key, y in x.items()}
+            return cls([self.operand(y) for y in x])
+        return self.constant(x) if type_info(cls).memory is not None else x
+
+    def mine(self, x: Noted) -> Noted:
+        """Return a noted value of this run; raise for one of another."""
+        if x.recorder is not self:
+            msg = (
+                "a value of one compiled function is used while another is recorded; pass it as an "
+                "argument, and return what is wanted of it"
+            )
+            raise RecordingError(msg)
+        return x
+
+    def call(self, function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Compute a call, note it, and return its result as a noted value."""
+        return self.compute(function, function, operands, options)
+
+    def compute(
+        self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Compute a call by a function of its own, and note it."""
+        y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
+        return self.note(function, operands, options, y)
+
+    def mark(self) -> Any:
+        """Return where the record is, to go back to."""
+        return len(self.calls), dict(self._asked)
+
+    def go_back(self, mark: Any) -> None:
+        """Forget what was noted since."""
+        n, self._asked = mark
+        del self.calls[n:]
+
+    def note(
+        self, function: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
+    ) -> Any:
+        """Note a call that gave y, and return y as a noted value."""
+        cls = type(y)
+        given = function
+        if y is None or y is NotImplemented:
+            if y is None:
+                refuse_nothing(function)
+            return y
+        if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
+            leaves, tree = flatten((operands, options))
+            function, args, keywords = Apart(function, tree), tuple(leaves), {}
+        else:
+            args, keywords = operands, options
+        places = tuple([self.operand(x) for x in args])
+        if cls is bool or cls is int:
+            value = self._value(y, self._name(), None)
+            self.calls.append(Call(function, places, keywords, (value,)))
+            return self._guard(cls, value, y)
+        if not is_structure_type(cls):
+            if not recordable(cls):
+                refuse_result(given, y)
+            value, parent = self._made(y, operands)
+            self.calls.append(Call(function, places, keywords, (value,)))
+            self._check_form(given, operands, value)
+            return self._noted(y, value, parent, (function, args, keywords))
+        leaves, tree = flatten(y)
+        found = [self._made(x, operands) for x in leaves]
+        results = tuple([value for value, _ in found])
+        if not issubclass(cls, tuple) or len(results) != len(y) or len(results) < 2:
+            function = Gathered(function)
+        self.calls.append(Call(function, places, keywords, results))
+        made_all = []
+        for i, (x, (value, parent)) in enumerate(zip(leaves, found, strict=True)):
+            if type(x) in (int, bool):
+                made_all.append(self._guard(type(x), value, x))
+            elif recordable(type(x)):
+                self._check_form(given, operands, value)
+                call = function, args, keywords
+                made_all.append(self._noted(x, value, parent, call, len(leaves), i))
+            else:
+                made_all.append(x)
+        return unflatten(tree, made_all)
+
+    def _made(self, y: Any, operands: tuple[Any, ...]) -> tuple[Value, Noted | None]:
+        """Return the value that a result is, and the noted array that it is a view of."""
+        memory = type_info(type(y)).memory
+        if memory is None:
+            return self._value(y, self._name(), None), None
+        owner = memory.owner(y)
+        if owner is y and not any([plain(x) is y for x in operands]):
+            return self._value(y, self._name(), None), None
+        for x in flatten(operands)[0]:
+            of = x.payload if isinstance(x, Noted) else x
+            found = type_info(type(of)).memory
+            if found is not None and found.owner(of) is owner:
+                value: Value = self.operand(x)
+                parent = x if isinstance(x, Noted) else None
+                return self._value(y, self._name(), value.memory or value), parent
+        mine = is_mutable_destination(y) and is_compact(y)
+        return self._value(y, self._name(), None if mine else ELSEWHERE), None
+
+    def _noted(
+        self, y: Any, value: Value, parent: Noted | None, call: Any, results: int = 1, i: int = 0
+    ) -> Noted:
+        """Return a result as a noted value, which remembers what it is a view of."""
+        made = classes[type(y)](y, self, value)
+        if parent is not None:
+            made.reading = Reading(parent, call, results, i)
+            parent.views = parent.views or []
+            parent.views.append(weakref.ref(made))
+        elif type_info(type(y)).memory is not None:
+            self._owners[id(y)] = weakref.ref(made)
+        return made
+
+    def _check_form(self, function: Any, operands: tuple[Any, ...], value: Value) -> None:
+        """Guard the shape and dtype of a result where they hang on numbers."""
+        masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
+        known = isinstance(function, Primitive) and not function.shape_from_data
+        if masked or not (known or function in METADATA or function not in SHAPED_BY_DATA):
+            form = (value.shape, value.dtype)
+            self.calls.append(Call(expect_form, (value, form), {}, ()))
+
+    # -------------------------------------------------------------------------------- questions
+
+    def ask(self, kind: Callable[[Any], Any], x: Noted) -> Any:
+        """Return the answer to a question about a value, which the program will ask again."""
+        return self._guard(kind, self.mine(x).current, kind(x.payload))
+
+    def _guard(self, kind: Any, value: Value, answer: Any) -> Any:
+        key = (kind, id(value))
+        if key not in self._asked:
+            answer = self._asked[key] = kind(answer)
+            self.calls.append(Call(expect, (value, answer), {"kind": kind}, ()))
+        return self._asked[key]
+
+    # ------------------------------------------------------------------------------- the program
+
+    def program(self, name: str, outputs: tuple[Any, ...]) -> Program:
+        """Return what was noted as a program."""
+        return Program(name, tuple(self.inputs), tuple(self.calls), outputs, dict(self.constants))
+
+
+ELSEWHERE = Value("elsewhere")
+"""Whose memory an array has that cannot be written to, and is no view of anything noted."""
+
+
+def layout_of(x: Any) -> tuple[Any, ...] | None:
+    """Return how the elements of an array lie, as its library says; None for what is no array."""
+    memory = type_info(type(x)).memory
+    return None if memory is None else tuple(memory.layout(x))
+
+
+def is_compact(x: Any) -> bool:
+    """Tell whether the elements lie without gaps, in any order of the axes: as those of a copy."""
+    step = x.itemsize
+    for stride, n in sorted([(s, n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1]):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
+def plain(x: Any) -> Any:
+    """Return a value with the payloads of what is noted in it."""
+    cls = type(x)
+    if issubclass(cls, Noted):
+        return x.payload
+    if is_structure_type(cls) and holds_noted(x):
+        leaves, tree = flatten(x)
+        return unflatten(tree, map(plain, leaves))
+    return x
+
+
+def holds_noted(x: Any) -> bool:
+    """Tell whether a value is noted, or holds what is."""
+    cls = type(x)
+    if issubclass(cls, Noted):
+        return True
+    return is_structure_type(cls) and any(map(holds_noted, flatten(x)[0]))
+
+
+def simple(x: Any) -> bool:
+    """Tell whether an operand may stand in a call as it is: in no structure but Python's own."""
+    cls = type(x)
+    if cls in PLAIN:
+        return all(map(simple, x.values() if cls is dict else x))
+    return not is_structure_type(cls) or not holds_noted(x)
+
+
+def recordable(cls: type) -> bool:
+    """Tell whether a value of a class can be noted: an array or a number, and no bool or int."""
+    info = type_info(cls)
+    return (info.is_array or info.is_number) and cls not in (bool, int)
+
+
+def refuse_nothing(function: Any) -> None:
+    """Raise for a function that gives nothing: it writes somewhere."""
+    name = getattr(function, "__name__", function)
+    msg = (
+        f"{name} gives nothing, so it writes somewhere, and a program would not: use what a "
+        f"function gives"
+    )
+    raise RecordingError(msg)
+
+
+def refuse_result(function: Any, y: Any) -> None:
+    """Raise for a result that is no array, number, or structure of them."""
+    name = getattr(function, "__name__", function)
+    msg = (
+        f"{name} gives a {type(y).__name__}, which is another at the next call and which no "
+        f"program has; call it outside, and name what it gives in static="
+    )
+    raise RecordingError(msg)

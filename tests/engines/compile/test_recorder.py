@@ -1,0 +1,129 @@
+"""Memory that noted arrays share: writes through views, and programs that write over the dead."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import pytest
+
+import chainrules_tape as ct
+from chainrules_compile import RecordingError
+from tests.engines.compile.checked import compile_checked
+from tests.engines.compile.test_compiled import CASES, X, same
+from tests.engines.compile.views import judge
+
+pytestmark = pytest.mark.filterwarnings("error::chainrules_compile.RecordingWarning")
+
+
+def written_through_a_view(x):
+    b = x * 1.0
+    b.reshape(-1)[0] = 5.0
+    return np.sum(b**2)
+
+
+def read_through_a_view_after_a_write(x):
+    b = x * 1.0
+    r = b.reshape(-1)
+    b *= 3.0
+    return np.sum(r**2)
+
+
+def reversed_and_divided(x):
+    s = x / (1 + np.sum(x**2))
+    return np.sum(np.flip(x) * s)
+
+
+def determinant(x):
+    return np.linalg.det(np.outer(x, x**2) + np.diag(x))
+
+
+def parts_multiplied(x):
+    w = -x * 1.0
+    w[1:3] *= x[2:]
+    return np.sum(w * w)
+
+
+def element_replaced(x):
+    b = x * 1.0
+    b[0] = x[0] * x[1]
+    return np.sum(b**2)
+
+
+@pytest.mark.parametrize("transform", [ct.grad, ct.hessian], ids=["grad", "hessian"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        written_through_a_view,
+        read_through_a_view_after_a_write,
+        reversed_and_divided,
+        determinant,
+        parts_multiplied,
+        element_replaced,
+    ],
+)
+def test_memory_is_used_again_where_nobody_looks_at_it(f, transform):
+    for x in (np.array([0.7, -1.3, 2.1, 0.4]), np.array([1.7, 0.3, -2.1, 0.9])):
+        compiled = compile_checked(transform(f))
+        for _ in range(2):
+            assert np.array_equal(compiled(x), transform(f)(x))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_noted_of_values_holds(name):
+    f, args = CASES[name]
+    with np.errstate(all="ignore"):
+        compile_checked(f)(*args)
+
+
+def counted(seeds):
+    found: collections.Counter[str] = collections.Counter()
+    for seed in seeds:
+        found.update([said.split(":")[0] for said in judge(seed, same).values()])
+    return found
+
+
+def test_random_views():
+    found = counted(range(12))
+    assert found["equal"] > 40
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("start", range(0, 5000, 500))
+def test_many_random_views(start):
+    found = counted(range(start, start + 500))
+    assert found["equal"] > 1800
+    assert found["refused"] < 20
+
+
+def test_results_written_into_arrays():
+    def f(x):
+        y = x * 1.0
+        np.add(y, 1.0, out=y, where=x > 0)
+        np.multiply(y, x, y[::-1])
+        return y
+
+    assert same(compile_checked(f)(X), f(X))
+    assert same(compile_checked(f)(-X), f(-X))
+    with pytest.raises(TypeError, match="Cannot cast"):
+        compile_checked(lambda x: np.add(x, 1.5, out=np.zeros(6, int, like=x)))(X)
+
+
+def test_writes_that_nobody_can_follow_are_refused():
+    def rows_of_one(x):
+        y = np.broadcast_arrays(x * 1.0, np.zeros((2, 6)))[0]
+        y[0] *= 2.0
+        return y
+
+    with np.errstate(all="ignore"), pytest.raises((RecordingError, ValueError)):
+        compile_checked(rows_of_one)(X)
+
+
+def test_mask_of_what_is_compiled_beside_a_plain_tangent():
+    f = lambda x: ct.jvp(lambda y: store(y * 1.0, x > 0), (np.ones(6),), (np.ones(6),))
+
+    def store(y, mask):
+        y[mask] = 0.5
+        return y
+
+    assert same(compile_checked(f)(X), f(X))
