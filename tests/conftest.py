@@ -48,5 +48,9 @@ def pytest_configure(config):
         from tests.plain import unplug_as_asked
 
         unplug_as_asked()
+    if os.environ.get("CHAINRULES_COMPILED"):
+        from tests.engines.compile.shadow import Shadow
+
+        config.pluginmanager.register(Shadow(), "compiled")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Suites(), "suites")

@@ -99,13 +99,18 @@ def memory_of(stated: Memory) -> Memory:
     overlap = stated.overlap
     return Memory(
         owner=lambda x: x.recorder.owner(stated.owner(x.payload)),
-        layout=lambda x: stated.layout(x.payload),
+        layout=lambda x: stated.layout(_payload(x)),
         laid_out=lambda x, like: x.recorder.laid_out(x, like),
         fingerprint=lambda x, full: stated.fingerprint(x.payload, full),
         lock=None if stated.lock is None else lambda x: stated.lock(x.payload),  # type: ignore[misc]
         read_only=None if stated.read_only is None else lambda x: x.recorder.read_only(x),
         overlap=None if overlap is None else lambda x, y: overlap(x.payload, y.payload),
     )
+
+
+def _payload(x: Any) -> Any:
+    """Return the array that a noted one stands for, beside which a plain one may stand."""
+    return x.payload if isinstance(x, Noted) else x
 
 
 def library_of(cls: type, floats: tuple[type, ...]) -> Library:

@@ -282,7 +282,8 @@ class WritableOnTape(Writable, BareVariable):
         traced = issubclass(type(value), Tracer)
         mine = traced and getattr(value, "tape", None) is tape
         y = value.payload if mine else value
-        if not alone(self) or not fits(self.payload, y, *arrays):
+        asks = arrays or issubclass(type(y), Tracer) or type_info(type(y)).host is not None
+        if not alone(self) or (asks and not fits(self.payload, y, *arrays)):
             return False
         if type(tape).append is not list.append:  # it is closed, and says so when it records
             return False

@@ -1,0 +1,156 @@
+"""Whatever the tests of a suite differentiate, compiled as well: ``CHAINRULES_COMPILED=1 pytest``.
+
+After a test has passed, each call of `grad` and its like in it is made again: twice without
+`compile`, to see that it says the same each time, and three times with. The answers have equal
+bits, or a `RecordingError` says why there are none.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainrules_tape as ct
+from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_py.extend import Tracer, flatten, unflatten
+
+MOST = 20
+"""So many calls of one test are made again."""
+
+
+def _copied(args: Any) -> Any:
+    leaves, tree = flatten(args)
+    return unflatten(tree, [x.copy() if isinstance(x, np.ndarray) else x for x in leaves])
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two answers have the same structure, classes and bits."""
+    (xs, tree), (ys, of) = flatten(a), flatten(b)
+    return tree == of and all(map(_same, xs, ys))
+
+
+def _same(x: Any, y: Any) -> bool:
+    if type(x) is not type(y) or np.shape(x) != np.shape(y):
+        return False
+    if not isinstance(x, (np.ndarray, np.generic, float, complex, int)):
+        return True
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype != y.dtype:
+        return False
+    signs = np.array_equal(np.signbit(x), np.signbit(y)) if x.dtype.kind == "f" else True
+    return signs and np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
+
+
+class Shadow:
+    """Plugin of pytest: what a test differentiates is noted, and asked again when it is over."""
+
+    def __init__(self) -> None:
+        self.said: collections.Counter[str] = collections.Counter()
+        self.calls: list[tuple[Any, Any, Any]] = []
+        self._inside = threading.local()
+        for name in ("grad", "value_and_grad", "hessian", "jacobian"):
+            setattr(ct, name, self._transforming(getattr(ct, name)))
+        for name in ("jvp", "hvp"):
+            setattr(ct, name, self._calling(getattr(ct, name)))
+
+    def _noted(self, g: Any, args: Any, keywords: Any) -> Any:
+        if getattr(self._inside, "depth", 0) or len(self.calls) >= MOST:
+            return g(*args, **keywords)
+        leaves = flatten((args, keywords))[0]
+        plain = not any([isinstance(x, Tracer) or hasattr(x, "recorder") for x in leaves])
+        given = _copied((args, keywords)) if plain else None
+        self._inside.depth = 1
+        try:
+            y = g(*args, **keywords)
+        finally:
+            self._inside.depth = 0
+        if given is not None:
+            self.calls.append((g, *given))
+        return y
+
+    def _transforming(self, transform: Any) -> Any:
+        @functools.wraps(transform)
+        def transformed(*given: Any, **options: Any) -> Any:
+            g = transform(*given, **options)
+            if not given:  # a decorator
+                return lambda f: self._wrapped(g(f))
+            return self._wrapped(g)
+
+        return transformed
+
+    def _wrapped(self, g: Any) -> Any:
+        @functools.wraps(g)
+        def noted(*args: Any, **keywords: Any) -> Any:
+            return self._noted(g, args, keywords)
+
+        return noted
+
+    def _calling(self, door: Any) -> Any:
+        @functools.wraps(door)
+        def called(f: Any, xs: Any, ts: Any, *rest: Any, **options: Any) -> Any:
+            g = lambda xs, ts: door(f, xs, ts, *rest, **options)
+            return self._noted(g, (xs, ts), {})
+
+        return called
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: Any) -> Any:
+        """Ask again what the test has asked, if it has passed."""
+        self.calls.clear()
+        outcome = yield
+        if outcome.excinfo is not None:
+            return
+        calls, self._inside.depth = [*self.calls], 1
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                for call in calls:
+                    said = self.ask(*call)
+                    self.said[said.partition(":")[0]] += 1
+                    if said.startswith("refused"):
+                        self.said[said[:110]] += 1
+                    if said.startswith("wrong"):
+                        raise AssertionError(said)
+        except BaseException as error:
+            outcome.force_exception(error)
+        finally:
+            self._inside.depth = 0
+
+    def ask(self, g: Any, args: Any, keywords: Any) -> str:
+        """Return what is said of a call."""
+        said = []
+        for _ in range(2):
+            try:
+                said.append(g(*(given := _copied((args, keywords)))[0], **given[1]))
+            except Exception as error:
+                return f"raises {type(error).__name__}"
+        if not same(*said):
+            return "another each time"
+        compiled = compile(g)
+        for turn in range(3):
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("error", RecordingWarning)
+                try:
+                    given = _copied((args, keywords))
+                    found = compiled(*given[0], **given[1])
+                except RecordingError as error:
+                    return f"refused: {error}"
+                except Exception as error:
+                    return f"wrong: turn {turn} raises {type(error).__name__}: {error}"
+            if not same(found, said[0]):
+                return f"wrong: turn {turn}: {found} for {said[0]}\n{compiled.source}"
+        return "equal" if len(compiled.programs) == 1 else "equal, in programs"
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how many were equal."""
+        terminalreporter.section("compiled")
+        for what, n in self.said.most_common():
+            terminalreporter.write_line(f"{n:6} {what}")
