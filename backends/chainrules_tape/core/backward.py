@@ -78,7 +78,11 @@ def backward(
 
 # One loop: a call of our own for each record would be much of what playing it back costs.
 def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> None:  # noqa: C901
-    """Play records backwards from the one at ``start`` to the one before ``stop``."""
+    """Play records backwards from the one at ``start`` to the one before ``stop``.
+
+    What nobody reads any more is let go at once, for it may be large: cotangents that were added,
+    before the next pull, and the one that was pulled, before a sum is made.
+    """
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
@@ -102,28 +106,34 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     bars[links] = bar
                 elif links in plain and type(bar) is type(total):
                     total += bar  # a sum of our own; projection has made shape and dtype agree
+                    bar = None
                 elif type(bar) is float is type(total):
                     bars[links] = total + bar
                 else:
+                    y_bar = total = None
                     bars.add(links, bar)
+                    bar = None
             elif type(links) is tuple:
                 bars[index] = None
                 if n == 4:
-                    left, right = record[0](y_bar, record[2], record[3])
+                    bar, right = record[0](y_bar, record[2], record[3])
                 elif n == 2:
-                    left, right = record[0](y_bar)
+                    bar, right = record[0](y_bar)
                 else:
-                    left, right = record[0](y_bar, *record[2:])
+                    bar, right = record[0](y_bar, *record[2:])
                 link, other = links
                 total = bars[link]
                 if total is None:
-                    bars[link] = left
-                elif link in plain and type(left) is type(total):
-                    total += left
-                elif type(left) is float is type(total):
-                    bars[link] = total + left
+                    bars[link] = bar
+                elif link in plain and type(bar) is type(total):
+                    total += bar
+                    bar = None
+                elif type(bar) is float is type(total):
+                    bars[link] = total + bar
                 else:
-                    bars.add(link, left)
+                    y_bar = total = None
+                    bars.add(link, bar)
+                    bar = None
                 total = bars[other]
                 if total is None:
                     bars[other] = right
@@ -132,13 +142,15 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 elif type(right) is float is type(total):
                     bars[other] = total + right
                 else:
+                    y_bar = total = None
                     bars.add(other, right)
+                right = None
             elif links is not LEAF:
+                bar = total = None
                 links.pull(bars, index, y_bar, record)
     except Exception as error:
         if record:
+            doing = "adding what came" if y_bar is None else f"pulling back {describe(y_bar)}"
             saved = ", ".join(map(describe, record[2:]))
-            note_rule(
-                error, record[0], f"pulling back {describe(y_bar)}", f", which saved ({saved})"
-            )
+            note_rule(error, record[0], doing, f", which saved ({saved})")
         raise
