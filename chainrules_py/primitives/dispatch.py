@@ -50,11 +50,11 @@ class Cache:
         """Return the dict that ``table`` is until the next registration."""
         News.entered = True
         with lock:
-            if self.table is _EMPTY:
-                key = weakref.ref(self, _opened.discard)
-                while key not in _opened:  # a signal handler may have registered something
-                    _opened.add(key)
-                    self.table = {}
+            key = weakref.ref(self, _opened.discard)
+            # A signal handler may register something between the two, an interrupt leave one out.
+            while self.table is _EMPTY or key not in _opened:
+                _opened.add(key)
+                self.table = {}
             return self.table  # type: ignore[return-value]
 
 
@@ -72,7 +72,8 @@ on_registration(invalidate)
 
 @forgets
 def _tables() -> list[Mapping[Any, Any]]:
-    return [cache.table for key in tuple(_opened) if (cache := key()) is not None]
+    caches = [cache for key in tuple(_opened) if (cache := key()) is not None]
+    return [table for cache in caches if (table := cache.table) is not _EMPTY]
 
 
 class MethodTable(Generic[T]):

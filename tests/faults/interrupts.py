@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dis
+import functools
+import itertools
 import random
 import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from chainrules_py.values.forgetting import forget
 from tests.faults.programs import PROGRAMS, answer, left_behind, quiet
 
 
@@ -61,6 +66,88 @@ def by_exception(program: Any, delay: float) -> bool:
     return True
 
 
+@functools.cache
+def points(code: Any) -> frozenset[int]:
+    """Where in a function of ours the interpreter asks whether something came: behind calls, at
+    its beginning, and where a loop begins again.
+    """
+    if "/chainrules_" not in code.co_filename.replace("\\", "/"):
+        return frozenset()
+    steps = list(dis.get_instructions(code))
+    after = {
+        then.offset
+        for step, then in itertools.pairwise(steps)
+        if step.opname == "RESUME" or step.opname.startswith("CALL")
+    }
+    return frozenset(after | {s.offset for s in steps if s.opname == "JUMP_BACKWARD"})
+
+
+class AtPoint:
+    """Interrupt at the n-th such point, whatever the clock says; ``passed`` counts them."""
+
+    def __init__(self, n: int = 0) -> None:
+        self.n, self.passed = n, 0
+
+    def __call__(self, frame: Any, event: str, _: Any) -> Any:
+        if event == "call":
+            if not points(frame.f_code):
+                return None
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif event == "opcode" and frame.f_lasti in points(frame.f_code):
+            self.passed += 1
+            if self.passed == self.n:
+                raise Interrupt
+        return self
+
+    def run(self, program: Any) -> bool:
+        """Run a program up to there; tell whether it got there."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            answer(program)
+        except Interrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        return 0 < self.n <= self.passed
+
+
+def at_points(program: Any, step: int) -> tuple[int, list[str]]:
+    """Interrupt at every so manieth point of a program; return how often, and what was wrong."""
+    expected = quiet()
+    whole = AtPoint()
+    whole.run(program)
+    came, faults = 0, []
+    with unheard():
+        for n in range(1 + whole.passed % step, whole.passed + 1, step):
+            came += AtPoint(n).run(program)
+            faults += wrong_after(program, expected)
+    return came, faults
+
+
+def wrong_after(program: Any, expected: dict[Any, bytes]) -> list[str]:
+    """Tell what is wrong after a program was interrupted."""
+    faults = left_behind()
+    try:
+        forget()  # as before every full collection
+        if answer(program) != expected[program]:
+            faults.append("another answer")
+    except Exception as error:
+        faults.append(repr(error))
+    return [f"{program.__name__}: {what}" for what in faults]
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Say nothing of interrupts that met a finaliser, or a thread that was to be interrupted."""
+    hooks = threading.excepthook, sys.unraisablehook
+    threading.excepthook = sys.unraisablehook = lambda _: None
+    try:
+        yield
+    finally:
+        threading.excepthook, sys.unraisablehook = hooks
+
+
 def interrupted(how: Any, trials: int, seed: int) -> tuple[int, list[str]]:
     """Interrupt programs at random instants; return how often, and what was wrong afterwards."""
     expected, rng = quiet(), random.Random(seed)
@@ -70,18 +157,9 @@ def interrupted(how: Any, trials: int, seed: int) -> tuple[int, list[str]]:
         answer(program)
         took[program] = time.perf_counter() - start
     came, faults = 0, []
-    hooks = threading.excepthook, sys.unraisablehook
-    threading.excepthook = sys.unraisablehook = lambda _: None
-    try:
+    with unheard():
         for trial in range(trials):
             program = PROGRAMS[trial % len(PROGRAMS)]
             came += how(program, max(1e-5, rng.uniform(0, 1.1 * took[program])))
-            faults += [f"{program.__name__}: {what}" for what in left_behind()]
-            try:
-                if answer(program) != expected[program]:
-                    faults.append(f"{program.__name__}: another answer")
-            except Exception as error:
-                faults.append(f"{program.__name__}: {error!r}")
-    finally:
-        threading.excepthook, sys.unraisablehook = hooks
+            faults += wrong_after(program, expected)
     return came, faults

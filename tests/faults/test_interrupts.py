@@ -6,7 +6,9 @@ import signal
 
 import pytest
 
-from tests.faults.interrupts import by_exception, by_signal, interrupted
+from chainrules_py.primitives.dispatch import Cache, invalidate
+from chainrules_py.values.forgetting import forget
+from tests.faults.interrupts import AtPoint, at_points, by_exception, by_signal, interrupted
 from tests.faults.programs import PROGRAMS, answer, left_behind, quiet
 
 TIMER = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
@@ -26,6 +28,32 @@ def test_20000_interrupts(how, trials):
     came, faults = interrupted(how, 20_000, seed=18)
     assert came > 10_000
     assert faults == []
+
+
+@pytest.mark.parametrize("step", [150, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_interrupt_at_any_point(program, step):
+    came, faults = at_points(program, step)
+    assert came
+    assert faults == []
+
+
+@pytest.mark.parametrize("change", [lambda cache: cache.open, lambda cache: invalidate])
+def test_an_interrupt_while_a_table_is_opened_or_emptied(change):
+    for n in range(1, 100):
+        cache = Cache()
+        call = change(cache)
+        if call is invalidate:
+            cache.open()
+        came = AtPoint(n).run(lambda call=call: call() and 1.0)
+        forget()
+        cache.open()["key"] = n
+        assert cache.table == {"key": n}
+        invalidate()
+        assert not cache.table
+        if not came:
+            break
+    assert 3 < n < 99
 
 
 @TIMER
