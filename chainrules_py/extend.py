@@ -19,7 +19,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.forgetting": "forgets",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "alone at_once",
+    "chainrules_py.values.locks": "alone at_once under_way",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),

@@ -312,6 +312,7 @@ from chainrules_py.values.library import (
 from chainrules_py.values.locks import (
     alone,
     at_once,
+    under_way,
 )
 from chainrules_py.values.memory import (
     has_known_layout,
@@ -571,6 +572,7 @@ __all__ = [
     "type_info",
     "unbind",
     "undecided",
+    "under_way",
     "unflatten",
     "unflatten_tangent",
     "unwrap_standard",

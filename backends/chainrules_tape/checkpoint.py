@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     find_tracers,
     flatten,
     highest_tracer,
+    under_way,
     unflatten,
 )
 from chainrules_py.extend import frozen as frozen_function
@@ -208,8 +209,10 @@ class Segment:
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         tail = functools.partial(tape.__setitem__, after, tape[after])
         cells = [functools.partial(setattr, cell, "cell_contents", None) for cell, _ in self.cells]
-        restore = at_once([*state, tail, *cells])
+        begun = threading.get_ident(), at_once([*state, tail, *cells])
+        restore = begun[1]
         try:
+            under_way.append(begun)
             del tape[after]
             # What it uses is watched over already, and hooks are hung where they were.
             tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
@@ -222,6 +225,7 @@ class Segment:
             records = tape[after]
         finally:
             restore()
+            under_way.remove(begun)
         check_same(self.function, y if len(records) == self.stop - self.start else None, self.seen)
         return records
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 _held: list[Any] = []
+under_way: list[tuple[int, Callable[[], object]]] = []
+"""What has to be undone, and in which thread it was begun: in a child, that will not come to it."""
 
 
 def lock_of_a_table() -> Any:
@@ -46,6 +48,9 @@ def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
 
 
 def _free() -> None:
+    for thread, undo in tuple(under_way):
+        if thread != threading.get_ident():
+            undo()
     for lock in tuple(_held):
         if lock.acquire(blocking=False):  # it was ours, or nobody's
             lock.release()

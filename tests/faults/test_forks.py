@@ -9,11 +9,13 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_py.values.locks import alone, at_once
-from tests.faults.programs import PROGRAMS, answer, own_rule, pulled_again, quiet
+from chainrules_tape import checkpoint, grad, vjp
+from tests.faults.programs import PROGRAMS, X, answer, own_rule, quiet
 
 if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
@@ -111,5 +113,44 @@ def test_what_is_undone_at_once_is_undone_once():
 
 
 def test_a_pullback_that_another_thread_was_playing_back():
-    expected = quiet()[pulled_again]
-    assert in_child(lambda: answer(pulled_again) == expected)
+    """What it had changed of the tape, to make records again, is undone in a child."""
+    reached, over, runs = threading.Event(), threading.Event(), []
+
+    @checkpoint
+    def slow(x):
+        runs.append(x)
+        if len(runs) == 2:
+            reached.set()
+            over.wait(20)
+        return np.sin(x) * x
+
+    pullback = vjp(lambda x: slow(x) * x, X)[1]
+    expected = vjp(lambda x: np.sin(x) * x * x, X)[1](X)[0]
+    found = []
+    thread = threading.Thread(target=lambda: found.append(pullback(X)[0]))
+    thread.start()
+    assert reached.wait(20)
+    right = in_child(lambda: np.array_equal(pullback(X)[0], expected))
+    over.set()
+    thread.join(20)
+    assert right
+    np.testing.assert_array_equal(found[0], expected)
+
+
+def test_who_forks_while_it_makes_records_again():
+    """It is itself in the middle of that, in the child too, and comes to its end there."""
+    children = []
+
+    @checkpoint
+    def forks(x):
+        children.append(os.fork() if len(children) == 1 else 1)
+        return np.sin(x) * x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = grad(lambda x: np.sum(forks(x) * x))(X)
+    right = np.array_equal(found, vjp(lambda x: np.sin(x) * x * x, X)[1](np.ones_like(X))[0])
+    if children[1] == 0:
+        os._exit(0 if right else 1)
+    assert right
+    assert os.waitpid(children[1], 0)[1] == 0
