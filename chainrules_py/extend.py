@@ -75,7 +75,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
-    "chainrules_py.tracing.foreign_errors": "DEEP explain_error",
+    "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",

@@ -275,7 +275,6 @@ from chainrules_py.tracing.creation import (
     full,
 )
 from chainrules_py.tracing.foreign_errors import (
-    DEEP,
     explain_error,
 )
 from chainrules_py.tracing.library_calls import (
@@ -371,7 +370,6 @@ __all__ = [
     "Classes",
     "Closure",
     "ContractError",
-    "DEEP",
     "FruleRecipe",
     "Gradient",
     "Guard",

@@ -5,14 +5,25 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
+import traceback
 from typing import Any
 
 import cupy
 import numpy as np
 
 from chainrules_bridge import derive, rows_of
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Alias, advisers, alias, find_tracers, later, see, see_roots
+from chainrules_py.extend import (
+    Alias,
+    advisers,
+    alias,
+    find_tracers,
+    later,
+    refusers,
+    see,
+    see_roots,
+)
 
 left_out: dict[str, str] = {}
 """The functions of NumPy with a row that have none here, with the reason."""
@@ -114,3 +125,25 @@ def _instead(name: str) -> str:
 
 
 advisers.append(_advice)
+
+
+def _refuse(error: BaseException) -> None:
+    """Raise in place of what CuPy says where it finds no device, or no library of CUDA's."""
+    if isinstance(error, ImportError):
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        names = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+        missing = any([name.startswith("cupy") for name in names])
+    else:
+        missing = isinstance(error, cupy.cuda.runtime.CUDARuntimeError) and any(
+            [reason in str(error) for reason in ("InsufficientDriver", "NoDevice")]
+        )
+    if missing:
+        msg = (
+            f"CuPy finds no device here, or no library of CUDA's ({str(error).splitlines()[0]}); "
+            f"write NumPy's functions, which take arrays of CuPy's and of NumPy's, or run this "
+            f"where there is a GPU"
+        )
+        raise NotDifferentiableError(msg) from error
+
+
+refusers.append(_refuse)

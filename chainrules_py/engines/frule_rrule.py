@@ -8,7 +8,7 @@ from typing import Any, final
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import watching
-from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.errors import ProjectionError, advise, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.normal_form import normalise_call
@@ -84,14 +84,14 @@ class _Frule:
         wanted = tuple(not is_zero(t) for t in tangents)
         rule, config = demand(f, classes, config, "forward")
         bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
-        if bound is not None and _unchanged(called, f, native, operands):
-            plan = plans.setdefault((native or f, classes, "forward"), {})
-            plan[wanted] = (bound.run, bound.wanted, options)
         if bound is None:
-            y = (native or f)(*operands, **options)
+            y = _told(native or f, *operands, **options)
             return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
         given = tuple(t for t, w in zip(tangents, bound.wanted, strict=True) if w)
-        y, y_dot = bound.run(given, *operands, **options)
+        y, y_dot = _told(bound.run, given, *operands, **options)
+        if _unchanged(called, f, native, operands):
+            plan = plans.setdefault((native or f, classes, "forward"), {})
+            plan[wanted] = (bound.run, bound.wanted, options)
         return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
 
     def __repr__(self) -> str:
@@ -144,13 +144,13 @@ class _Rrule:
         classes = tuple(map(type, operands))
         rule, config = demand(f, classes, config, "reverse")
         bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
-        if bound is not None and _unchanged(called, f, native, operands):
+        if bound is None:
+            y = _told(native or f, *operands, **options)
+            return y, Pullback(name_of(f), y, operands, None, (), call=made_by, options=options)
+        y, record = _told(bound.run, None, *operands, **options)
+        if _unchanged(called, f, native, operands):
             plan = (bound.run, _slots(bound), name_of(f), options, bound.later)
             plans[native or f, classes] = plan
-        if bound is None:
-            y = (native or f)(*operands, **options)
-            return y, Pullback(name_of(f), y, operands, None, (), call=made_by, options=options)
-        y, record = bound.run(None, *operands, **options)
         some = record, _slots(bound), bound.later, made_by, options
         return y, Pullback(name_of(f), y, operands, *some)
 
@@ -277,6 +277,15 @@ class Pullback:
 
 def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
     return rrule(*call, *operands, **options)[1]
+
+
+def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
+    """Run what may raise an error of a library's, and tell what is known of it."""
+    try:
+        return run(*operands, **options)
+    except Exception as error:
+        advise(error)
+        raise
 
 
 _plans = Cache()

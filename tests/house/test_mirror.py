@@ -442,6 +442,7 @@ TOPICS = {
     "tests/libraries/numpy/test_found.py": "what was found and mended",
     "tests/libraries/numpy/test_views_written.py": "all that NumPy gives a view for, written to",
     "tests/libraries/numpy/test_hostile_memory.py": "operands laid out as nobody would",
+    "tests/libraries/cupy/test_bad_calls.py": "what is said where there is no device",
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",

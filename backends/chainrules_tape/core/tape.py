@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Protocol, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
-    DEEP,
     Tracer,
     describe,
     explain_error,
@@ -187,7 +186,7 @@ class BareTape(list[tuple[Any, ...]]):
                 self.guard.unlock()
         else:
             self.consume()
-            if isinstance(error, DEEP):
+            if isinstance(error, Exception):
                 explain_error(error)
 
     def variable(self, value: Any, name: str | None = None) -> Any:

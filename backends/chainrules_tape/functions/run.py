@@ -13,7 +13,6 @@ from typing import Any, ClassVar, final
 
 from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_zero, space
 from chainrules_py.extend import (
-    DEEP,
     LEAF,
     Guard,
     GuardMode,
@@ -111,7 +110,7 @@ class Run:
         traced = self._enter(self.leaves)
         try:
             y = settled(f(*unflatten(self.tree, traced)))
-        except DEEP as error:
+        except Exception as error:
             explain_error(error)
             raise
         finally:
