@@ -100,6 +100,32 @@ class Through:
 
 
 @final
+class Written:
+    """Function that gives an array as it is after a function has written to it.
+
+    It takes the array, what else the function takes, and its keywords' values.
+    """
+
+    __slots__ = ("function", "keywords")
+
+    def __init__(self, function: Any, keywords: tuple[str, ...] = ()) -> None:
+        self.function = function
+        self.keywords = keywords
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return f"{name_of(self.function)}_written"
+
+    def __call__(self, x: Any, *rest: Any) -> Any:
+        """Copy the array, and have the copy written to."""
+        z = np.array(x)
+        n = len(rest) - len(self.keywords)
+        self.function(z, *rest[:n], **dict(zip(self.keywords, rest[n:], strict=True)))
+        return z
+
+
+@final
 class Apart:
     """Function of the values among its arguments, which stand in structures, or in keywords."""
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.errors import MISS
+from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.notes import Notes, recordable
-from chainrules_py.extend import LEAF, TreeDef, describe, fields_of, flatten, unflatten
+from chainrules_py.extend import LEAF, TreeDef, describe, fields_of, flatten, type_info, unflatten
 from chainrules_py.program import Value
 
 
@@ -179,6 +179,9 @@ class Entry:
         cls = type(x)
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
+        if type_info(cls).is_array and not isinstance(x, np.ndarray):
+            msg = f"{name} is {describe(x)}, and programs compute with NumPy's arrays; convert it"
+            raise RecordingError(msg)
         checks = self._checks
         checks.append(f"{name}.__class__ is not {self._class(cls)}")
         self.facts.append((name, describe(x)))

@@ -81,6 +81,10 @@ class Noted:
     def __array__(self, *_: Any, **__: Any) -> Any:
         return refuse(self, "an array")
 
+    @property
+    def __array_interface__(self) -> Any:
+        return refuse(self, "an array")
+
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
 
@@ -106,6 +110,8 @@ class Noted:
             return NotImplemented
         if keywords.get("out") is not None:
             return self.recorder.write_result(ufunc, method, operands, keywords)
+        if method == "at":
+            return self.recorder.write_by(ufunc.at, operands, keywords)
         if method != "__call__":
             return self.recorder.call(getattr(ufunc, method), operands, keywords)
         known = OPERATORS.get(ufunc)

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from chainrules_compile.calls import Apart, Gathered, expect, expect_form
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
@@ -269,6 +271,8 @@ def layout_of(x: Any) -> tuple[Any, ...] | None:
 
 def is_compact(x: Any) -> bool:
     """Tell whether the elements lie without gaps, in any order of the axes: as those of a copy."""
+    if not isinstance(x, np.ndarray):
+        return True
     step = x.itemsize
     for stride, n in sorted([(s, n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1]):
         if stride != step:

@@ -7,11 +7,11 @@ the arrays that it is a view of; what else is a view of these is read again wher
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from chainrules_compile.calls import Through, laid_out
+from chainrules_compile.calls import Through, Written, laid_out
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.facts import METADATA
 from chainrules_compile.noted import Noted, Reading
@@ -30,20 +30,20 @@ class Recorder(Notes):
         """Compute and note a call of a library's function."""
         if function in METADATA:
             return function(*map(plain, operands), **keywords)
-        if keywords.get("out") is not None or function in WRITERS:
-            msg = (
-                f"np.{function.__name__} writes into an array of a function that is being "
-                f"compiled; use what it gives, or write x[i] = y"
-            )
-            raise RecordingError(msg)
+        if keywords.get("out") is not None:
+            return self.write_result(function, "", operands, keywords)
+        if function in WRITERS:
+            return self.write_by(function, operands, keywords)
         return self.call(function, operands, keywords)
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:
         """Compute and note a call of a method."""
         if name in WRITING_METHODS:
+            return self.write_by(member, operands, keywords)
+        if name in REFUSED_METHODS:
             msg = (
-                f"{name}() writes into an array of a function that is being compiled; write "
-                f"{WRITING_METHODS[name]}"
+                f"{name}() changes an array of a function that is being compiled; write "
+                f"{REFUSED_METHODS[name]}"
             )
             raise RecordingError(msg)
         return self.call(member, operands, keywords)
@@ -140,23 +140,33 @@ class Recorder(Notes):
         implementation(x.payload, *map(plain, rest), **options)
         self._become(x, word, operands, options)
 
+    def write_by(self, function: Any, operands: Any, keywords: dict[str, Any]) -> None:
+        """Note a function that writes into the first of its operands, and gives nothing."""
+        x, *rest = operands
+        if not isinstance(x, Noted):
+            refuse_plain(function)
+        self._check_writable(x)
+        written = Written(function, tuple(keywords))
+        given = (x.current, *map(self.operand, (*rest, *keywords.values())))
+        function(x.payload, *map(plain, rest), **{k: plain(y) for k, y in keywords.items()})
+        self._become(x, written, given, {})
+
     def write_result(
-        self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
+        self, function: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        """Note a ufunc that writes its result into an array."""
+        """Note a function that writes its result into an array."""
         keywords = dict(keywords)
         outs = keywords.pop("out")
-        if method != "__call__" or len(outs) != 1 or not isinstance(outs[0], Noted):
-            msg = (
-                f"np.{ufunc.__name__} is to write into a plain array, which the next call would not"
-                f" see; make the array in the function, as np.zeros(n, like=x), or use the result"
-            )
-            raise RecordingError(msg)
-        (out,), where = outs, keywords.pop("where", True)
-        casting = keywords.get("casting", "same_kind")
-        y = self.call(ufunc, operands, keywords)
-        if not np.can_cast(np.asarray(plain(y)).dtype, out.dtype, casting):
-            ufunc(*map(plain, operands), out=out.payload.copy(), **keywords)  # which raises
+        (out, *more) = outs if type(outs) is tuple else (outs,)
+        if more or not isinstance(out, Noted):
+            refuse_plain(function)
+        where = keywords.pop("where", True) if method == "__call__" else True
+        if method not in ("", "__call__"):
+            function = getattr(function, method)
+        y = self.call(function, operands, keywords)
+        if not np.can_cast(plain(y).dtype, out.dtype, keywords.get("casting", "same_kind")):
+            given = {k: plain(x) for k, x in keywords.items()}
+            function(*map(plain, operands), out=out.payload.copy(), **given)  # which raises
         if where is not True:
             y = self.call(np.where, (where, y, out), {})
         self.write(out, ..., y)
@@ -216,18 +226,30 @@ class Recorder(Notes):
         self.calls.append(Call(through, places, reading.options, (parent.noted,)))
 
 
-WRITERS: set[Any] = set()
-"""Functions of libraries that write into what they are given."""
-WRITING_METHODS = {
-    "fill": "x[...] = value",
-    "sort": "x = np.sort(x)",
-    "partition": "x = np.partition(x, k)",
-    "put": "x[places] = values",
+WRITERS = frozenset((np.copyto, np.putmask, np.place, np.put, np.put_along_axis, np.fill_diagonal))
+"""Functions of libraries that write into what they are given first, and give nothing."""
+WRITING_METHODS = frozenset(("fill", "sort", "partition", "put"))
+REFUSED_METHODS = {
     "resize": "x = np.resize(x, shape)",
     "itemset": "x[i] = value",
     "setflags": "x = x.copy()",
 }
 PROPERTIES: dict[str, Any] = {}
+
+
+def refuse_plain(function: Any) -> NoReturn:
+    """Raise: something noted is to be written into a plain array.
+
+    Raises
+    ------
+    RecordingError
+        With the line to write.
+    """
+    msg = (
+        f"np.{function.__name__} is to write into a plain array, which the next call would not see;"
+        f" make the array in the function, as np.zeros(n, like=x), or use the result"
+    )
+    raise RecordingError(msg)
 
 
 def copied(x: Any) -> Any:

@@ -26,6 +26,8 @@ def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) ->
         traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
         refuse_plain(x, traced[0])
     given = [ignore_derivatives(a) for a in (x, *operands)]
+    if not isinstance(given[0], np.ndarray):
+        return  # it sees the write itself, and raises as NumPy does
     native(np.array(given[0]), *given[1:], **{n: ignore_derivatives(o) for n, o in options.items()})
 
 
@@ -39,7 +41,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     """All elements, or those where a condition holds."""
     check(np.copyto, dst, src, casting=casting, where=where)
     src = low.array_of(src)
-    dst[...] = src if where is True else v.where(np.asarray(where), src, dst)
+    dst[...] = src if where is True else v.where(low.array_of(where), src, dst)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:

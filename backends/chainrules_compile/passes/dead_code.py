@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 
 
@@ -16,4 +15,4 @@ def without_dead_code(program: Program) -> Program:
             kept.append(call)
             live.update(call.values)
     constants = {x: array for x, array in program.constants.items() if x in live}
-    return dataclasses.replace(program, calls=tuple(kept[::-1]), constants=constants)
+    return changed(program, calls=tuple(kept[::-1]), constants=constants)

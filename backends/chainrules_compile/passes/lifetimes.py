@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import Through
-from chainrules_compile.passes.values import alike, ends, is_array, is_contiguous, roots
+from chainrules_compile.calls import Through, Written
+from chainrules_compile.passes.values import alike, changed, ends, is_array, is_contiguous, roots
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
 from chainrules_py.vocabulary.views import store
@@ -19,7 +18,7 @@ WRITES = (store, scatter_add, add_at, add_along_axis)
 
 def writes(function: Any) -> bool:
     """Tell whether the result of a function is its first operand, written to."""
-    return function in WRITES or type(function) is Through
+    return function in WRITES or type(function) in (Through, Written)
 
 
 @final
@@ -49,7 +48,7 @@ def with_buffers(program: Program) -> Program:
         place = _place(call, i, last, foreign, of)
         if place is not None:
             calls[i] = Call(Into(call.function, place), call.operands, call.options, call.results)
-    return dataclasses.replace(program, calls=tuple(calls))
+    return changed(program, calls=tuple(calls))
 
 
 def _place(

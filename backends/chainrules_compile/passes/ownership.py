@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from chainrules_compile.passes.values import contiguous, roots, size
+from chainrules_compile.passes.values import changed, contiguous, roots, size
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import duplicate
@@ -22,13 +20,20 @@ def with_own_outputs(program: Program) -> Program:
             continue
         root = of[x]
         if root in shared or (x.memory is not None and _is_part(x, x.memory)):
-            own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, contiguous(x))
+            own = Value(
+                f"{x.name}_own{i}",
+                x.type,
+                x.shape,
+                x.dtype,
+                None,
+                contiguous(x.shape or (), x.dtype.itemsize),
+            )
             calls.append(Call(duplicate, (x,), {}, (own,)))
             outputs.append(own)
         else:
             outputs.append(x)
         shared.add(root)
-    return dataclasses.replace(program, calls=tuple(calls), outputs=tuple(outputs))
+    return changed(program, calls=tuple(calls), outputs=tuple(outputs))
 
 
 def _is_part(x: Value, root: Value) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
+from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
 from chainrules_py.vocabulary.views import read, store
@@ -33,7 +33,7 @@ def with_parts(program: Program) -> Program:
             continue
         calls[i] = Call(add_at, (x, y), call.options, call.results)
         calls[where[id(reading)]] = calls[where[id(added)]] = None
-    return dataclasses.replace(program, calls=tuple([c for c in calls if c is not None]))
+    return changed(program, calls=tuple([c for c in calls if c is not None]))
 
 
 def _fits(part: Value, y: Any) -> bool:

@@ -5,14 +5,13 @@ Each rewriting keeps every bit. ``x + 0`` is none: it makes 0 of -0.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import alike, is_array, is_contiguous
+from chainrules_compile.passes.values import alike, changed, is_array, is_contiguous
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import astype, conj, matrix_transpose, real, reshape
 
@@ -50,7 +49,7 @@ def simplified(program: Program) -> Program:
     for call in program.calls:
         walk.take(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(walk.instead).operands
-    return dataclasses.replace(program, calls=tuple(walk.calls), outputs=outputs)
+    return changed(program, calls=tuple(walk.calls), outputs=outputs)
 
 
 class _Walk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,10 +21,11 @@ def alike(x: Value, y: Value) -> bool:
     return x.type is y.type and x.shape == y.shape and x.dtype == y.dtype
 
 
-def contiguous(x: Value) -> tuple[int, ...]:
-    """Return the layout of an array of the same shape and dtype, in C order and without gaps."""
-    step, expected = x.dtype.itemsize, []
-    for n in reversed(x.shape or ()):
+@functools.lru_cache(maxsize=4096)
+def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """Return the layout of an array of a shape, in C order and without gaps, by its item size."""
+    expected = []
+    for n in reversed(shape):
         if n > 1:
             expected.append(step)
         step *= n
@@ -32,7 +34,20 @@ def contiguous(x: Value) -> tuple[int, ...]:
 
 def is_contiguous(x: Value) -> bool:
     """Tell whether the elements of an array lie in C order, without gaps."""
-    return x.layout is not None and x.shape is not None and x.layout == contiguous(x)
+    shape: Any = x.shape
+    return x.layout is not None and x.layout == contiguous(shape, x.dtype.itemsize)
+
+
+def changed(program: Program, **fields: Any) -> Program:
+    """Return a program with other calls, outputs or constants, as a pass gives it.
+
+    `Program` itself looks at all values in it, which takes as long as a pass. A pass answers for
+    what it gives, and tests ask `Program`.
+    """
+    made = object.__new__(Program)
+    for name in ("name", "inputs", "calls", "outputs", "constants"):
+        object.__setattr__(made, name, fields[name] if name in fields else getattr(program, name))
+    return made
 
 
 def size(x: Value) -> int:

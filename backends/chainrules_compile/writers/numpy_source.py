@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import MissError, Through, expect, expect_form, name_of
+from chainrules_compile.calls import MissError, Through, Written, expect, expect_form, name_of
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
 from chainrules_compile.passes.lifetimes import Into, writes
@@ -138,7 +138,7 @@ class NumpyWriting(Speller):
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
-        x, y, *arrays = call.operands
+        x, y, *arrays = (*call.operands, None)[: max(2, len(call.operands))]
         if into:
             name = self.names[x]
             self.names[result] = name
@@ -157,6 +157,11 @@ class NumpyWriting(Speller):
             text = self.call(Call(word.function, operands, call.options, (view,)))
             part = "" if word.index is None else f"[{word.index}]"
             self.lines.append(f"{text}{part}[...] = {self.text(y)}")
+        elif type(word) is Written:
+            rest = [self.text(y) for y in call.operands[1:]]
+            n = len(rest) - len(word.keywords)
+            rest[n:] = [f"{k}={t}" for k, t in zip(word.keywords, rest[n:], strict=True)]
+            self.lines.append(f"{self.bound(word.function)}({', '.join([name, *rest])})")
         elif word is store:
             where = self.index(call.options["index"], arrays)
             self.lines.append(f"{name}[{where}] = {self.text(y)}")

@@ -11,7 +11,8 @@ from chainrules_py.extend import Bound, Classes, SettledCalls, Site, Trace
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
-from chainrules_tape.memory.write import Writable, alone, fits
+from chainrules_tape.memory.view import fits
+from chainrules_tape.memory.write import Writable, alone
 
 
 class Pushing(Trace):

@@ -21,7 +21,7 @@ from chainrules_py.extend import (
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
-from chainrules_tape.memory.view import share
+from chainrules_tape.memory.view import fits, share
 
 
 class AddInto:
@@ -128,7 +128,7 @@ class Overwrite:
         if y is not None:
             bar = part(pull, 1, y_bar, saved)
             bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
-        if mine:
+        if mine and fits(y_bar, *saved[3:]):
             y_bar[saved[0]["index"].join(saved[3:])] = 0
         else:
             y_bar = part(pull, 0, y_bar, saved)

@@ -21,7 +21,7 @@ from chainrules_py.vocabulary.views import (
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 from chainrules_tape.memory.links import AddInto, AddsInPlace
-from chainrules_tape.memory.view import View, view_of
+from chainrules_tape.memory.view import View, fits, view_of
 
 
 class AddsRows(AddsInPlace):
@@ -129,8 +129,10 @@ class SliceOf(AddInto):
         part = total[where]
         if type(part) is type(total) is cls:
             part += y_bar
-        else:  # an element, or of another library, for which += would name its sum
-            total[where] = part + y_bar
+        elif type(part) is cls or fits(total, y_bar):
+            total[where] = part + y_bar  # an element, or of another library: += would name its sum
+        else:
+            bars.add(link, record[0](y_bar, *record[2:]))
 
 
 class RowsOf(AddInto):

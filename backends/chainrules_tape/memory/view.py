@@ -10,7 +10,7 @@ import enum
 import weakref
 from typing import Any, final
 
-from chainrules_py.extend import Tracer, share_memory
+from chainrules_py.extend import Tracer, share_memory, type_info
 from chainrules_py.vocabulary.views import Index, read, sharing
 
 
@@ -142,6 +142,14 @@ def share(y: Any, x: Any) -> bool:
             return False
         y = view.parent
     return True
+
+
+def fits(array: Any, *given: Any) -> bool:
+    """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
+    host, level = type_info(type(array)).host, getattr(array, "level", 0)
+    hosts = [None if issubclass(type(x), Tracer) else type_info(type(x)).host for x in given]
+    levels = [x.level for x in given if issubclass(type(x), Tracer)]
+    return max(levels, default=0) <= level and all([each in (None, host) for each in hosts])
 
 
 def note_view(

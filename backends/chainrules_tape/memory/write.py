@@ -51,6 +51,7 @@ from chainrules_tape.memory.view import (
     UNCLEAR,
     Call,
     View,
+    fits,
     innermost,
     note_view,
     share,
@@ -171,14 +172,6 @@ def refuse_inner(x: Any, value: Any) -> None:
                 f"buffer inside, as buffer = np.zeros(n, like=x), or return the value"
             )
             raise TracerError(msg)
-
-
-def fits(array: Any, *given: Any) -> bool:
-    """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
-    host, level = type_info(type(array)).host, getattr(array, "level", 0)
-    hosts = [None if issubclass(type(x), Tracer) else type_info(type(x)).host for x in given]
-    levels = [x.level for x in given if issubclass(type(x), Tracer)]
-    return max(levels, default=0) <= level and all([each in (None, host) for each in hosts])
 
 
 # ------------------------------------------------------------- tracers that can be written to

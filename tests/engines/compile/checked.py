@@ -6,6 +6,7 @@ calls that gave views, and by how arrays lie; here it is asked of NumPy, each ti
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 
 import numpy as np
@@ -60,6 +61,7 @@ class Checking(NumpyWriting):
     """Writing with a line after each call."""
 
     def body(self):
+        dataclasses.replace(self.program)  # which looks at all values
         names = [f"({self.constant(_Kept(x))}.value, {self.names[x]})" for x in self._given]
         program = self.scope.name(_Kept(self.program), "program")
         start = f"run = {self.bound(Run)}({program}.value, [{', '.join(names)}])"

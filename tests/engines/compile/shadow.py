@@ -10,7 +10,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import os
 import threading
+import traceback
 import warnings
 from typing import Any
 
@@ -142,12 +144,24 @@ class Shadow:
                     given = _copied((args, keywords))
                     found = compiled(*given[0], **given[1])
                 except RecordingError as error:
+                    if os.environ["CHAINRULES_COMPILED"] == "trace":
+                        traceback.print_exc()
                     return f"refused: {error}"
+                except AssertionError:
+                    return "asserts"  # of the test's own, in the function
                 except Exception as error:
                     return f"wrong: turn {turn} raises {type(error).__name__}: {error}"
             if not same(found, said[0]):
                 return f"wrong: turn {turn}: {found} for {said[0]}\n{compiled.source}"
         return "equal" if len(compiled.programs) == 1 else "equal, in programs"
+
+    def _fails(self, g: Any, args: Any, keywords: Any, error: Exception) -> bool:
+        """Tell whether a call has come to raise an error without `compile` as well."""
+        try:
+            g(*(given := _copied((args, keywords)))[0], **given[1])
+        except type(error):
+            return True
+        return False
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many were equal."""

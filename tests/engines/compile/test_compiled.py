@@ -324,7 +324,7 @@ def test_compiled_functions_are_differentiated_and_compiled():
         (lambda x: float(np.sum(x)) * x, "does not become a float"),
         (lambda x: np.asarray(x) * 2, "does not become an array"),
         (lambda x: np.random.normal(size=6) * x, "draws random numbers"),  # noqa: NPY002
-        (lambda x: x.fill(0.0), r"write x\[...\] = value"),
+        (lambda x: x.fill(0.0), "written to"),
         (lambda x: x.__setitem__(0, 1.0), "written to"),
         (lambda x: np.add(x, 1.0, out=np.zeros(6)), "write into a plain array"),
         (lambda x: ct.vjp(np.sin, x), "holds a function"),

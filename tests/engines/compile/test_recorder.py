@@ -109,6 +109,50 @@ def test_results_written_into_arrays():
         compile_checked(lambda x: np.add(x, 1.5, out=np.zeros(6, int, like=x)))(X)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, x: np.copyto(b, x[:3]),
+        lambda b, x: np.copyto(b, x[0], where=x[:3] > 0),
+        lambda b, x: np.put(b, [0, 2], x[:2]),
+        lambda b, x: np.fill_diagonal(b, x[0]),
+        lambda b, x: np.put_along_axis(b, np.array([[0], [1], [2]]), x[1], 1),
+        lambda b, x: np.add.at(b, ([0, 0, 1], [1, 1, 2]), x[0]),
+        lambda b, x: b.fill(3.0),
+        lambda b, x: b.sort(axis=0),
+        lambda b, x: b.partition(1),
+        lambda b, x: b.ravel().sort(),
+    ],
+)
+def test_functions_that_write(write):
+    def f(x):
+        b = np.outer(x[:3], x[3:]) + 1.0
+        write(b, x)
+        return np.sum(b * b)
+
+    for door in (lambda f: lambda x: f(x), ct.value_and_grad):
+        compiled = compile_checked(door(f))
+        for given in (X, -0.5 * X):
+            assert same(compiled(given), door(f)(given))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, x: np.sum(b, axis=0, out=b[0]),
+        lambda b, x: np.add.reduce(b, axis=0, out=b[1]),
+        lambda b, x: np.multiply.outer(x[:3], x[3:], out=b),
+    ],
+)
+def test_results_written_by_other_functions(write):
+    def f(x):
+        b = np.outer(x[:3], x[3:]) + 1.0
+        write(b, x)
+        return b
+
+    assert same(compile_checked(f)(X), f(X))
+
+
 def test_writes_that_nobody_can_follow_are_refused():
     def rows_of_one(x):
         y = np.broadcast_arrays(x * 1.0, np.zeros((2, 6)))[0]
