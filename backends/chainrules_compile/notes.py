@@ -17,6 +17,7 @@ from chainrules_compile.calls import Apart, Gathered, expect, expect_form
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
 from chainrules_compile.noted import Noted, Reading
+from chainrules_compile.passes.values import changed
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     flatten,
@@ -256,7 +257,9 @@ class Notes:
 
     def program(self, name: str, outputs: tuple[Any, ...]) -> Program:
         """Return what was noted as a program."""
-        return Program(name, tuple(self.inputs), tuple(self.calls), outputs, dict(self.constants))
+        inputs, calls = tuple(self.inputs), tuple(self.calls)
+        empty = Program(name, inputs, (), (), dict(self.constants))
+        return changed(empty, calls=calls, outputs=outputs)
 
 
 ELSEWHERE = Value("elsewhere")

@@ -138,7 +138,8 @@ class NumpyWriting(Speller):
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
-        x, y, *arrays = (*call.operands, None)[: max(2, len(call.operands))]
+        x, *given = call.operands
+        y, arrays = (given[0], given[1:]) if given else (None, [])
         if into:
             name = self.names[x]
             self.names[result] = name

@@ -50,10 +50,7 @@ class AddInto:
         link, (where, *saved) = self.parents, record[2:]
         of: Any = next((s for s in saved if type(s) is Space), None)
         total = bars[link]
-        watched = type_info(type(y_bar)).host is not None  # nobody would see it in a plain buffer
-        dense = of is not None and is_dense(y_bar)
-        if watched and total is not None and type_info(type(total)).host is None:
-            dense = False
+        dense = of is not None and is_dense(y_bar) and (total is None or fits(total, y_bar))
         if of is not None and dense and link not in bars.plain:
             if total is None:
                 bars.adopt(link, of.zeros(y_bar))

@@ -146,10 +146,9 @@ def share(y: Any, x: Any) -> bool:
 
 def fits(array: Any, *given: Any) -> bool:
     """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
-    host, level = type_info(type(array)).host, getattr(array, "level", 0)
-    hosts = [None if issubclass(type(x), Tracer) else type_info(type(x)).host for x in given]
-    levels = [x.level for x in given if issubclass(type(x), Tracer)]
-    return max(levels, default=0) <= level and all([each in (None, host) for each in hosts])
+    hosts, level = (None, type_info(type(array)).host), getattr(array, "level", 0)
+    each = [(getattr(x, "level", 0), type_info(type(x)).host) for x in given]
+    return all([theirs <= level and host in hosts for theirs, host in each])
 
 
 def note_view(
