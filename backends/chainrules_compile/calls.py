@@ -61,6 +61,13 @@ def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
     return _dots(cls, result, shape)(t, p)
 
 
+def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
+    """Return an array less another in a part of it."""
+    z = np.array(x)
+    z[index.join(())] -= y
+    return z
+
+
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)

@@ -142,6 +142,8 @@ class Entry:
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"len({path}) != {len(x)}")
+            if len(x) > 1 and all([type(y) is float for y in x]):
+                return self._floats(x, path)
         elif cls is dict:
             keys = self._scope.name(tuple(x), "keys")
             self._checks.append(f"tuple({path}) != {keys}")
@@ -164,6 +166,14 @@ class Entry:
                 found += self._fields(child, field, name)
         return found
 
+    def _floats(self, x: Any, path: str) -> list[Any]:
+        """Take a list of numbers apart at once."""
+        each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
+        self._checks.append(f"{{*{each}}} != {{{self._class(float)}}}")
+        names = [self._unused(f"{path}_{i}") for i in range(len(x))]
+        self._before(", ".join(names), path)
+        return [self._input(y, name) for y, name in zip(x, names, strict=True)]
+
     def _before(self, name: str, where: str) -> None:
         """Take a field out, after what has to hold for that was checked."""
         if self._checks:
@@ -184,7 +194,6 @@ class Entry:
             raise RecordingError(msg)
         checks = self._checks
         checks.append(f"{name}.__class__ is not {self._class(cls)}")
-        self.facts.append((name, describe(x)))
         if isinstance(x, np.ndarray):
             dtype = self._scope.name(x.dtype, x.dtype.name, ("dtype", x.dtype))
             checks.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
@@ -193,6 +202,10 @@ class Entry:
                     checks.append(f"not {name}.flags.c_contiguous")
             else:
                 checks.append(f"{name}.strides != {x.strides}")
+        return self._input(x, name)
+
+    def _input(self, x: Any, name: str) -> Any:
+        self.facts.append((name, describe(x)))
         noted = self._recorder.input(x, name)
         self._names[noted.current] = name
         return noted

@@ -7,6 +7,7 @@ the payloads of a run are dropped as its own arrays would be.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -145,7 +146,8 @@ class Notes:
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
-        return self.note(function, operands, options, y)
+        kept = type(y) is np.ndarray and sys.getrefcount(y) > 2  # somebody else has it as well
+        return self.note(function, operands, options, y, kept)
 
     def mark(self) -> Any:
         """Return where the record is, to go back to."""
@@ -157,9 +159,14 @@ class Notes:
         del self.calls[n:]
 
     def note(
-        self, function: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
+        self,
+        function: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        y: Any,
+        kept: bool = False,
     ) -> Any:
-        """Note a call that gave y, and return y as a noted value."""
+        """Note a call that gave y, which others may have kept; return y as a noted value."""
         cls = type(y)
         given = function
         if y is None or y is NotImplemented:
@@ -179,14 +186,15 @@ class Notes:
         if not is_structure_type(cls):
             if not recordable(cls):
                 refuse_result(given, y)
-            value, parent = self._made(y, operands)
+            value, parent = self._made(y, operands, kept)
             self.calls.append(Call(function, places, keywords, (value,)))
             self._check_form(given, operands, value)
             return self._noted(y, value, parent, (function, args, keywords))
         leaves, tree = flatten(y)
         found = [self._made(x, operands) for x in leaves]
         results = tuple([value for value, _ in found])
-        if not issubclass(cls, tuple) or len(results) != len(y) or len(results) < 2:
+        flat = issubclass(cls, tuple) and len(leaves) == len(y) > 1
+        if not flat or not all([x is z for x, z in zip(leaves, y, strict=True)]):
             function = Gathered(function)
         self.calls.append(Call(function, places, keywords, results))
         made_all = []
@@ -201,14 +209,17 @@ class Notes:
                 made_all.append(x)
         return unflatten(tree, made_all)
 
-    def _made(self, y: Any, operands: tuple[Any, ...]) -> tuple[Value, Noted | None]:
+    def _made(
+        self, y: Any, operands: tuple[Any, ...], kept: bool = False
+    ) -> tuple[Value, Noted | None]:
         """Return the value that a result is, and the noted array that it is a view of."""
         memory = type_info(type(y)).memory
         if memory is None:
             return self._value(y, self._name(), None), None
         owner = memory.owner(y)
         if owner is y and not any([plain(x) is y for x in operands]):
-            return self._value(y, self._name(), None), None
+            mine = is_mutable_destination(y) and not kept
+            return self._value(y, self._name(), None if mine else ELSEWHERE), None
         for x in flatten(operands)[0]:
             of = x.payload if isinstance(x, Noted) else x
             found = type_info(type(of)).memory

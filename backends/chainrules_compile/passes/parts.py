@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
 from chainrules_py.vocabulary.views import read, store
 
+_AT: dict[Any, Any] = {np.add: add_at, np.subtract: subtract_at}
+
 
 def with_parts(program: Program) -> Program:
-    """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``."""
+    """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, and so for differences."""
     made, uses = program.definitions(), program.uses()
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}
@@ -22,7 +25,8 @@ def with_parts(program: Program) -> Program:
             continue
         x, total = call.operands
         added = made.get(total) if type(total) is Value else None
-        if added is None or added.function is not np.add or len(uses[total]) != 1:
+        word = None if added is None else _AT.get(added.function)
+        if word is None or added is None or len(uses[total]) != 1:
             continue
         part, y = added.operands
         reading = made.get(part) if type(part) is Value else None
@@ -31,7 +35,7 @@ def with_parts(program: Program) -> Program:
         fits = reading.operands == (x,) and reading.options == call.options
         if not fits or not _fits(part, y):
             continue
-        calls[i] = Call(add_at, (x, y), call.options, call.results)
+        calls[i] = Call(word, (x, y), call.options, call.results)
         calls[where[id(reading)]] = calls[where[id(added)]] = None
     return changed(program, calls=tuple([c for c in calls if c is not None]))
 

@@ -158,7 +158,7 @@ def canonical(call: Call) -> Call:
     """Return a call of an operator on arrays as one of a ufunc."""
     result = call.results[0] if len(call.results) == 1 else None
     if result is None or not is_array(result):
-        return call
+        return call if result is None or result.type is not float else _of_floats(call)
     ufunc: Any = UFUNCS.get(call.function)
     if ufunc is None and call.function is operator.pow:
         x, p = call.operands
@@ -169,6 +169,20 @@ def canonical(call: Call) -> Call:
     if ufunc is None or any([type(x) in (list, tuple) for x in call.operands]):
         return call
     return Call(ufunc, call.operands, call.options, call.results)
+
+
+_OF_NUMBERS = frozenset((operator.add, operator.sub, operator.mul, operator.truediv, operator.pow))
+
+
+def _of_floats(call: Call) -> Call:
+    """Return a call of an operator on Python's numbers with floats for integers beside floats.
+
+    Python makes them so itself, each time.
+    """
+    if call.function not in _OF_NUMBERS or not any([type(x) is int for x in call.operands]):
+        return call
+    xs = [float(x) if type(x) is int and abs(x) < 2**53 else x for x in call.operands]
+    return Call(call.function, tuple(xs), call.options, call.results)
 
 
 def _stays(x: Any, result: Value) -> bool:

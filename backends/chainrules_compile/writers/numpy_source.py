@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import MissError, Through, Written, expect, expect_form, name_of
+from chainrules_compile.calls import (
+    MissError,
+    Through,
+    Written,
+    expect,
+    expect_form,
+    name_of,
+    subtract_at,
+)
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
 from chainrules_compile.passes.lifetimes import Into, writes
@@ -168,7 +176,8 @@ class NumpyWriting(Speller):
             self.lines.append(f"{name}[{where}] = {self.text(y)}")
         elif word is not add_along_axis and not arrays:
             where = self.index(call.options["index"], arrays)
-            self.lines.append(f"{name}[{where}] += {self.text(y)}")
+            sign = "-" if word is subtract_at else "+"
+            self.lines.append(f"{name}[{where}] {sign}= {self.text(y)}")
         else:
             word = add_at if word is scatter_add else word
             rest = [self.text(y), *map(self.text, arrays)]

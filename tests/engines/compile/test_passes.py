@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
+from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers
@@ -107,6 +108,30 @@ def test_addition_to_a_part():
     other = {"index": Index.split(slice(0, 2))[0]}
     calls[2] = Call(store, (X, total), other, (A,))
     assert len(with_parts(program([X], calls, [A]))) == 3
+
+
+def test_subtraction_from_a_part():
+    part, total = array("part", (2,), X), array("total", (2,))
+    calls = [
+        Call(read, (X,), PART, (part,)),
+        Call(np.subtract, (part, 2.0), {}, (total,)),
+        Call(store, (X, total), PART, (A,)),
+    ]
+    p = with_parts(program([X], calls, [A]))
+    assert functions(p) == [subtract_at]
+    assert p.calls[0].operands == (X, 2.0)
+    given = np.arange(3.0)
+    assert np.array_equal(subtract_at(given, 2.0, **PART), [0.0, -1.0, 0.0])
+    assert np.array_equal(given, np.arange(3.0))
+    calls[1] = Call(np.subtract, (2.0, part), {}, (total,))
+    assert len(with_parts(program([X], calls, [A]))) == 3
+
+
+def test_integers_beside_floats_are_floats():
+    x, y, z = Value("x", float), Value("y", float), Value("z", float)
+    calls = [Call(operator.mul, (2, x), {}, (y,)), Call(operator.pow, (y, 2**60), {}, (z,))]
+    p = simplified(program([x], calls, [z]))
+    assert [type(operand) for call in p for operand in call.operands] == [float, Value, Value, int]
 
 
 def test_outputs_are_copies_of_what_others_have():
