@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from chainrules_py.config import Config
 from chainrules_py.errors import TracerError, describe
-from chainrules_py.tracing.conversions import PythonProtocols, Text
+from chainrules_py.tracing.conversions import PythonProtocols
 from chainrules_py.tracing.library_calls import (
     Site,
     call_method,
@@ -172,9 +172,6 @@ class ArrayLike(PythonProtocols):
         if out is not None:
             keywords["out"] = out if type(out) is tuple else (out,)
         return self.__array_ufunc__(kernel, "__call__", *operands, **keywords)
-
-    def __repr__(self) -> str:
-        return Text(f"<{type(self).__name__} of level {self.level}: {self.payload!r}>")
 
 
 _INSTEAD = {

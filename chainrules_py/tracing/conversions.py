@@ -14,27 +14,10 @@ from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.memory import refuse_plain
+from chainrules_py.values.text import Text
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
-
-
-class Text(str):
-    """Text of a value that is being differentiated, of which no number is made."""
-
-    __slots__ = ()
-
-    def __float__(self) -> Any:
-        msg = (
-            f"the text {str(self)!r} of a value that is being differentiated does not become a "
-            f"number: its derivative would be lost; use the value, or x.value, which is a constant"
-        )
-        raise TracerError(msg)
-
-    __int__: Any = __float__
-
-    def __reduce__(self) -> Any:
-        return str, (str(self),)
 
 
 class PythonProtocols(Tracer):
@@ -48,14 +31,8 @@ class PythonProtocols(Tracer):
     def __array__(self, *_: Any, **__: Any) -> Any:
         return _refuse(self, "an array")
 
-    def __float__(self) -> float:
-        return _refuse(self, "a float")
-
     def __complex__(self) -> complex:
         return _refuse(self, "a complex")
-
-    def __int__(self) -> int:
-        return _refuse(self, "an int")
 
     def __index__(self) -> int:
         return _refuse(self, "an int")
@@ -78,6 +55,9 @@ class PythonProtocols(Tracer):
     def __str__(self) -> str:
         return Text(ignore_derivatives(self))
 
+    def __repr__(self) -> str:
+        return Text(repr(ignore_derivatives(self)))
+
     # -- what is traced
 
     def __copy__(self) -> Any:
@@ -87,6 +67,17 @@ class PythonProtocols(Tracer):
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
 
+
+def _float(self: Any) -> float:
+    return _refuse(self, "a float")
+
+
+def _int(self: Any) -> int:
+    return _refuse(self, "an int")
+
+
+of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
+"""What a value has whose class has it: programs may ask (`typing.SupportsFloat`)."""
 
 _INSTEAD = {
     "an array": "write np.stack([x, y]) for np.array([x, y]), x.copy() for np.array(x), and the "

@@ -19,6 +19,7 @@ from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
+from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
@@ -131,6 +132,7 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
     found["home"] = type_info(payload).home
+    found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if type_info(payload).is_array:
         return found | _of_arrays | tracer.array_members
     # Without the None, Python would ask for one element after another.
@@ -296,7 +298,10 @@ def _defers(self: Any, other: Any) -> bool:
 
 for _name, (_word, _primal) in unary_operators.items():
     _whole = _unary(Site(_word, _primal))
-    setattr(ArrayLike, _name, _to_decimals(_whole) if _name == "__round__" else _whole)
+    if _name == "__round__":
+        of_real_numbers[_name] = _to_decimals(_whole)
+    else:
+        setattr(ArrayLike, _name, _whole)
 _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }

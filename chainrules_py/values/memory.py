@@ -32,7 +32,7 @@ def share_memory(x: Any, y: Any) -> bool:
 def overlap(x: Any, y: Any) -> bool:
     """Tell whether two values have an element in common, as far as anybody can tell."""
     memory = type_info(type(x)).memory
-    if memory is None or memory.overlap is None or type(y) is not type(x):
+    if memory is None or memory.overlap is None or type_info(type(y)).memory is not memory:
         return share_memory(x, y)
     return memory.overlap(x, y)
 

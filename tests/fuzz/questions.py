@@ -7,6 +7,7 @@ import functools
 import itertools
 import numbers
 import random
+import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -73,6 +74,28 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         hasattr(x, "dtype") and bool(np.issubdtype(x.dtype, np.floating))
     ),
 }
+TEXTS: dict[str, Callable[[Any], str]] = {
+    "str(x)": str,
+    "repr(x)": repr,
+    "ascii(x)": ascii,
+    "format(x)": format,
+    "f'{x}'": lambda x: f"{x}",
+    "f'{x!r}'": lambda x: f"{x!r}",
+    "f'{x!s:>9}'": lambda x: f"{x!s:>9}",
+    "f'{x!s}'": lambda x: f"{x!s}",
+    "'%r' % x": lambda x: "%r, %s" % (x, x),  # noqa: UP031
+    "'{!r}'.format(x)": "{!r}".format,
+    "str([x])": lambda x: str([x]),
+    "repr({'x': (x,)})": lambda x: repr({"x": (x,)}),
+}
+QUESTIONS |= TEXTS
+PROTOCOLS = (
+    *(typing.SupportsAbs, typing.SupportsFloat, typing.SupportsInt, typing.SupportsRound),
+    *(collections.abc.Sized, collections.abc.Container, collections.abc.Collection),
+    *(collections.abc.Sequence, collections.abc.Reversible, collections.abc.Iterator),
+)
+QUESTIONS |= {f"isinstance(x, {p.__name__})": functools.partial(_is_one, p) for p in PROTOCOLS}
+QUESTIONS["hasattr(x, '__round__')"] = functools.partial(_has, "__round__")
 MEMBERS = {name for cls in (float, complex, np.complex128, np.ndarray) for name in dir(cls)}
 QUESTIONS |= {
     f"hasattr(x, {name!r})": functools.partial(_has, name)

@@ -97,7 +97,10 @@ class Asked(Recorded):
 
     def __init__(self, tape: BareTape, loss: Any, sources: Any) -> None:
         if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
-            msg = f"the loss {loss!r} belongs to another tape, begun inside this one; ask that one"
+            msg = (
+                f"the loss {describe(loss)} belongs to another tape, begun inside this one; ask "
+                f"that one"
+            )
             raise TracerError(msg)
         self.tape = tape
         self._leave(loss)
@@ -105,7 +108,7 @@ class Asked(Recorded):
         for x in found:
             if self.link_of(x) is None:
                 msg = (
-                    f"a gradient is asked for at {x!r}, which is no variable of this tape; "
+                    f"a gradient is asked for at {describe(x)}, which is no variable of this tape; "
                     f"make one of it first: x = tape.variable(x)"
                 )
                 raise TracerError(msg)

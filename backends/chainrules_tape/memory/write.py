@@ -167,7 +167,7 @@ def refuse_inner(x: Any, value: Any) -> None:
     for inner in find_tracers(value):
         if inner.level > x.level:
             msg = (
-                f"{inner!r} is written into {x!r}, which comes from outside of the "
+                f"{describe(inner)} is written into {describe(x)}, which comes from outside of the "
                 f"differentiation: it would hold a traced value when that is over. Make the "
                 f"buffer inside, as buffer = np.zeros(n, like=x), or return the value"
             )
@@ -365,10 +365,12 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
         if view is None or not view.written:
             continue
         array, level = innermost(before), x.level
+        memory = type_info(type(array)).memory
+        owner = array if memory is None else memory.owner(array)
 
         def is_it(y: Any) -> bool:
             inner = issubclass(type(y), Tracer) and y.level == level  # noqa: B023
-            return not inner and overlap(innermost(y), array)  # noqa: B023
+            return not inner and (y is owner or overlap(innermost(y), array))  # noqa: B023
 
         others = [y for k, y in enumerate(leaves) if k != i and is_it(y)]
         if others or knows(f, is_it):

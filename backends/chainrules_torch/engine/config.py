@@ -97,25 +97,41 @@ def refuse_hidden(y: Any) -> None:
 
 
 class Unlost(TorchFunctionMode):
-    """A context where no tensor becomes an array of NumPy's without its tangent being missed.
+    """A context where no tensor becomes something plain without its derivative being missed.
 
-    PyTorch refuses to make one of a tensor that it differentiates backward, and of one that a
-    transformation is applied to; of a dual number it takes the value, without a word.
+    PyTorch makes a number of any tensor without a word, and an array of NumPy's of a dual number.
     """
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
-        if f in _TO_NUMPY and is_differentiated(args[0]):
+        if f in _PLAIN and _PLAIN[f][0](args[0]):
+            _, kind, instead = _PLAIN[f]
             msg = (
-                f"{describe(args[0])}, which is being differentiated, does not become an array of "
-                f"NumPy's: its derivative would be lost; write words of chainrules_py.vocabulary, "
-                f"or export what calls NumPy as a primitive, with a rule"
+                f"{describe(args[0])}, which is being differentiated, does not become {kind}: its "
+                f"derivative would be lost; {instead}"
             )
             raise NotDifferentiableError(msg)
         return f(*args, **(kwargs or {}))
 
 
-_TO_NUMPY: frozenset[Any] = frozenset((torch.Tensor.__array__, torch.Tensor.numpy))
+_ARRAY = (
+    varies,
+    "an array of NumPy's",
+    "in exported code write the words of chainrules_py.vocabulary, or export(np.f) for np.f",
+)
+_NUMBER = (
+    is_differentiated,
+    "a plain number",
+    "leave it as it is, as x[0] for x[0].item(), or write ignore_derivatives(x) for a constant",
+)
+_Tensor: Any = torch.Tensor
+_PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
+    **dict.fromkeys((_Tensor.__array__, _Tensor.numpy), _ARRAY),
+    **dict.fromkeys(
+        (_Tensor.item, _Tensor.tolist, _Tensor.__float__, _Tensor.__int__, _Tensor.__complex__),
+        _NUMBER,
+    ),
+}
 
 
 class TorchConfig(Config):

@@ -28,7 +28,7 @@ from chainrules_torch.engine.config import (
     Unlost,
     config,
     floats,
-    in_forward_mode,
+    is_quiet,
     is_tensor,
     outside,
     refuse_hidden,
@@ -149,7 +149,7 @@ class Exported:
         values = beside_tensors(call.operands)
         classes = tuple(map(type, values))
         if is_program(call.word, classes):
-            y = call.word(*values, **call.options)
+            y = _seen(functools.partial(call.word, *values, **call.options))
             for after in call.after:
                 y = after(y)
             return y
@@ -177,20 +177,9 @@ class Exported:
 
 
 def _seen(run: Callable[[], Any]) -> Any:
-    """Run code whose operations PyTorch sees, each by itself; what NumPy computes, it does not."""
-    try:
-        with Unlost() if in_forward_mode() else nullcontext():
-            return run()
-    except RuntimeError as error:
-        if "numpy()" in str(error):
-            error.add_note(_NUMPY)
-        raise
-
-
-_NUMPY = (
-    "PyTorch hands no tensors that it differentiates to functions of NumPy's: in code that is "
-    "exported, write the words of chainrules_py.vocabulary, or export(np.f) where it calls np.f"
-)
+    """Run code whose operations PyTorch sees, each by itself; what else computes, it does not."""
+    with nullcontext() if is_quiet() else Unlost():
+        return run()
 
 
 def _number(x: Any) -> Any:

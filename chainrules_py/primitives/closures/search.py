@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import gc
 import sys
+import threading
 import types
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from chainrules_py.config import Config
 from chainrules_py.primitives.closures.freeze import NO_NAMES, Names, names_in
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
@@ -20,7 +25,8 @@ Step: TypeAlias = tuple[Callable[[Any], Any], Any, str]
 """``read(key)`` gives what is one step further; and the step as text."""
 
 _MOST = 10_000
-"""How many values are looked at in one function; what lies beyond is left to `refuse_traced`."""
+"""How many values are looked at in one function; what lies beyond is left to `refuse_traced`,
+or taken for what is looked for."""
 
 _LEAVES = (
     type(None),
@@ -83,10 +89,59 @@ class Search:
 
 
 def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Tell whether a function can reach a value that passes a test, besides its arguments."""
-    search = Search(is_it)
-    search.look(f)
-    return bool(search.found)
+    """Tell whether a function holds a value that passes a test, however it would get there.
+
+    It is not asked how a program reads a value, but what refers to what, as the garbage collector
+    sees it; of modules, which hold all there is, what is held under a name that code uses. Of more
+    values than can be looked at the answer is yes.
+    """
+    waiting, modules, names = [f], [], set[str]()
+    seen: dict[int, Any] = {}  # which also keeps ids from being given again
+    while waiting:
+        x = waiting.pop()
+        if id(x) in seen or issubclass(type(x), _PLAIN):
+            continue
+        seen[id(x)] = x
+        if is_it(x) or len(seen) > 10 * _MOST:
+            return True
+        if type(x) is types.FunctionType:
+            names.update(names_of(x).attributes)
+        if type(x) is types.ModuleType:
+            modules += [] if is_library(x.__name__) else [x]
+        else:
+            waiting.extend(_held(x))
+        if not waiting:
+            waiting = [vars(m)[name] for m in modules for name in names & vars(m).keys()]
+            waiting = [y for y in waiting if id(y) not in seen]
+    return False
+
+
+def _held(x: Any) -> Iterable[Any]:
+    """Give what a value refers to; of a function, what it could read."""
+    cls = type(x)
+    if cls is types.FunctionType:
+        held = x.__closure__, x.__defaults__, x.__kwdefaults__, vars(x)
+        return *held, *globals_of(x).values()
+    if issubclass(cls, (Tracer, Config, types.CodeType, types.FrameType, types.TracebackType)):
+        return ()
+    if isinstance(x, type) and is_library(x.__module__):
+        return ()
+    if type_info(cls).memory is not None:
+        return x.ravel().tolist() if getattr(x.dtype, "hasobject", False) else ()
+    # And what the collector does not see.
+    for kind, read in _UNSEEN.items():
+        if issubclass(cls, kind):
+            return *gc.get_referents(x), read(x)
+    return (x.__wrapped__,) if isinstance(x, Primitive) else gc.get_referents(x)
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_UNSEEN: dict[type, Callable[[Any], Any]] = {
+    contextvars.ContextVar: lambda x: x.get(None),
+    weakref.ref: lambda x: x(),
+    memoryview: lambda x: x.obj,
+    threading.local: vars,
+}
 
 
 def steps(x: Any, names: Names | None = None) -> Iterator[Step]:

@@ -1,5 +1,7 @@
 """Functions of NumPy's exported to PyTorch, called as NumPy is: lists, dtypes, NumPy's arrays."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.autograd import forward_ad  # noqa: E402
 
-from chainrules_py import NotDifferentiableError  # noqa: E402
+from chainrules_py import NotDifferentiableError, ignore_derivatives, primitive  # noqa: E402
 from chainrules_py import vocabulary as v  # noqa: E402
 from chainrules_py.values.pytree import flatten, unflatten  # noqa: E402
 from chainrules_tape import grad  # noqa: E402
 from chainrules_torch import export  # noqa: E402
+from tests.fuzz.constants import DOORS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 
@@ -99,9 +102,37 @@ def test_a_dual_number_does_not_become_an_array_of_numpys_in_silence():
             f(forward_ad.make_dual(x, torch.ones(2)))
     with pytest.raises(NotDifferentiableError, match="does not become an array of NumPy's"):
         torch.func.jvp(f, (x,), (torch.ones(2),))
-    with pytest.raises(RuntimeError, match=r"numpy\(\)") as caught:
+    with pytest.raises(NotDifferentiableError, match=r"array of NumPy's.*write the words"):
         f(x.requires_grad_())
-    assert "write the words" in caught.value.__notes__[0]
+    with pytest.raises(NotDifferentiableError, match="array of NumPy's"):
+        export(lambda x: x * np.arange(2.0))(x)
+
+
+PLAIN = {
+    "item": lambda x: x[0].item(),
+    "float": lambda x: float(x[0]),
+    "int": lambda x: int(x[0] * 10.0),
+    "complex": lambda x: abs(complex(x[0])),
+    "tolist": lambda x: x.tolist()[0],
+    "round": lambda x: round(float(x[0]), 1),
+    "math": lambda x: math.sin(x[0]),
+    "text": lambda x: len(str(x[0].item())),
+}
+
+
+@pytest.mark.parametrize("door", [door for engine, door in DOORS if engine == "torch"])
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_tensor_becomes_a_number_in_silence(name, door):
+    for f in (lambda x: v.sum(x * PLAIN[name](x)), primitive(lambda x: v.sum(x * PLAIN[name](x)))):
+        with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+            DOORS["torch", door](f)
+
+
+@pytest.mark.parametrize("name", ["item", "float", "math"])
+def test_what_is_said_to_be_constant_becomes_a_number(name):
+    f = lambda x: v.sum(x * PLAIN[name](ignore_derivatives(x)))
+    want = PLAIN[name](np.array([0.3]))
+    np.testing.assert_allclose(DOORS["torch", "grad"](f), [want] * 3, rtol=1e-12)
 
 
 def test_a_size_is_a_leaf():
