@@ -89,7 +89,18 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
     def __array__(self, *_: Any, **__: Any) -> Any:
         msg = (
             f"{describe(bare(self))}, which autograd differentiates, does not become a plain "
-            f"array: its derivative would be lost; write np.stack([x, y]) for np.array([x, y])"
+            f"array: its derivative would be lost; write np.stack([x, y]) for np.array([x, y]), "
+            f"also where a buffer was to be filled"
+        )
+        raise TracerError(msg)
+
+    def __float__(self) -> float:
+        return self.__array__()  # type: ignore[no-any-return]
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        msg = (
+            f"{describe(bare(self))}, which autograd differentiates, is written to in place, which "
+            f"autograd does not see; write np.where(condition, value, x), or np.concatenate"
         )
         raise TracerError(msg)
 

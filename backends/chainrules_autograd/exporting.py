@@ -16,7 +16,7 @@ from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
 from chainrules_bridge import made
-from chainrules_py import Primitive
+from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
     Resolved,
@@ -150,7 +150,12 @@ def _called(
     call = resolved(f, operands, options)
     if call.word is None:
         assert call.call is not None
-        return returned(call.call())
+        try:
+            return returned(call.call())
+        except ValueError as error:  # NumPy says less of what a box refused
+            if isinstance(error.__cause__, ChainRulesError):
+                raise error.__cause__ from None
+            raise
     if boxes or hidden:
         unchanged = not call.after and len(given) == len(call.operands)
         if learn is not None and unchanged and all(map(operator.is_, operands, call.operands)):

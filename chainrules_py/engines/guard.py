@@ -125,6 +125,18 @@ class Guard:
             if memory.fingerprint(x, full) != fingerprint:
                 refuse_written(x, name_of(x) if name is None else name)
 
+    def explain(self, error: object) -> None:
+        """Raise in place of a library's error about an array that is read-only, if some are locked.
+
+        Raises
+        ------
+        MutationError
+            With what to write instead.
+        """
+        unwritable = isinstance(error, ValueError) and "read-only" in str(error)
+        if unwritable and self.mode == "lock" and self._locks:
+            raise MutationError(_LOCKED) from error
+
     def settle(self, since: int) -> None:
         """Keep no array that nobody else has: the records that saved them were dropped.
 
@@ -184,6 +196,11 @@ def looking(bound: Bound, half: Any, *saved: Any) -> Guard | None:
     return guard
 
 
+_LOCKED = (
+    "an array was written to that is read-only: those of more than 1e6 elements, on which the "
+    "gradient depends, are so until it is taken; write to a copy (x = x.copy()), or when the "
+    "gradient has been taken, or say guard='full' to have them compared"
+)
 _PLACES = Memory(id, id, operator.is_, lambda reach, _: reach.changed())
 """Places that a rule looks at are held among the arrays."""
 

@@ -104,6 +104,10 @@ def project_exactly(t: Any, of: Space) -> Any:
             f"would be lost; give its real part"
         )
         raise ProjectionError(msg)
+    theirs, ours = (type(getattr(x, "dtype", None)).__module__.partition(".")[0] for x in (t, of))
+    if theirs != ours and of.dtype is not None and hasattr(t, "dtype"):
+        msg = f"{describe(t)} of {theirs} is no tangent of {of!r} of {ours}; give an array like it"
+        raise ProjectionError(msg)
     try:
         found = project(t, of)
     except (OverflowError, TypeError) as error:  # of a number too large, or another library

@@ -75,6 +75,15 @@ def kind_of(x: Any) -> str:
         if type_info(payload).namespace is None:
             see(None, (payload,))  # np.float64 is a float before its library is there
         check_served(x, payload)
+        if not hasattr(x, "dtype"):
+            if issubclass(payload, int):  # a member of an enumeration
+                return "none"
+            kind = "complex" if issubclass(payload, complex) else "float"
+            msg = (
+                f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and "
+                f"may compute otherwise; give {kind}(x)"
+            )
+            raise NotDifferentiableError(msg)
         _with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"

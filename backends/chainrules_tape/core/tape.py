@@ -41,6 +41,9 @@ class Watcher(Protocol):
     def hold_reached(self, record: tuple[Any, ...], y: Any, later: tuple[Any, ...]) -> None:
         """Watch over the result of a call, and all that its record can look up."""
 
+    def explain(self, error: object) -> None:
+        """Raise in place of a library's error about an array that is read-only meanwhile."""
+
     def settle(self, since: int) -> None:
         """Keep no array that nobody else has: the records that saved them were dropped."""
 
@@ -185,7 +188,10 @@ class BareTape(list[tuple[Any, ...]]):
             if self.persistent:  # it is to live on, and so are the arrays
                 self.guard.unlock()
         else:
-            self.consume()
+            try:
+                self.guard.explain(error)
+            finally:
+                self.consume()
             if isinstance(error, Exception):
                 explain_error(error)
 

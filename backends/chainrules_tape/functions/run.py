@@ -293,8 +293,11 @@ class ReverseRun(Recorded):
         self.tape = self.new_tape(guard=guard)
         try:
             self._run(f, primals, has_aux, self.tape.close)
-        except BaseException:
-            self.tape.guard.release()
+        except BaseException as error:
+            try:
+                self.tape.guard.explain(error)
+            finally:
+                self.tape.guard.release()
             raise
 
     def _enter(self, leaves: list[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from chainrules_py import (
     LinearMap,
     NoRuleError,
     NotDifferentiableError,
+    TracerError,
     UnsupportedKeywordError,
     primitive,
     rule,
@@ -448,3 +449,32 @@ def test_boxes_in_lists_keep_their_gradients():
     assert abs(autograd.grad(total)(30.0) - 0.02) < 1e-12
     total = lambda q: anp.sum(adapter.export(np.convolve)([q, 0.1], x))
     assert abs(autograd.grad(total)(2.0) - 7.0) < 1e-12
+
+
+def _filled(x):
+    buffer = np.zeros(3)
+    buffer[0] = x[0]
+    return v.sum(buffer * x)
+
+
+def _written(x):
+    y = x * 1.0
+    y[0] = x[1]
+    return v.sum(y * x)
+
+
+PLAIN = {
+    "a buffer": (_filled, "does not become a plain array.*np.stack"),
+    "a write": (_written, "written to in place.*np.where"),
+    "float": (lambda x: v.sum(x * float(x[0])), "does not become a plain"),
+    "an array": (lambda x: v.sum(x * np.array([x[0], 1.0, 2.0])), "np.stack"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_autograd_does_not_see_is_refused_with_the_line_to_write(name):
+    f, message = PLAIN[name]
+    with pytest.raises(TracerError, match=message):
+        grad(adapter.export(f))(np.ones(3))
+    with pytest.raises(TracerError, match=message):
+        make_jvp(adapter.export(f))(np.ones(3))(np.ones(3))

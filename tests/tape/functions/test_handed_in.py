@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import enum
 import fractions
 import re
 
@@ -182,6 +183,45 @@ def test_what_holds_no_known_numbers_has_no_gradient(x):
     for door in (grad, value_and_grad, jacobian, hessian):
         with pytest.raises(NotDifferentiableError):
             door(lambda x: 1.0)(x)
+
+
+class Metres(float):
+    """Python's numbers with something to them."""
+
+
+class Phasor(complex):
+    """Another."""
+
+
+class Flag(enum.IntEnum):
+    """Whole numbers that are names."""
+
+    ON = 1
+
+
+@pytest.mark.parametrize("x", [Metres(3.0), Phasor(3.0), [Metres(3.0), 1.0]], ids=str)
+def test_of_numbers_of_a_class_of_their_own_it_is_said_what_to_give(x):
+    kind = "complex" if isinstance(x, complex) else "float"
+    for door in (grad, lambda f: vjp(f, x), lambda f: jvp(f, (x,), (x,)), lambda f: hessian(f)(x)):
+        with pytest.raises(NotDifferentiableError, match=rf"derived from {kind}.*give {kind}\(x\)"):
+            door(lambda x: 1.0)(x)
+
+
+def test_members_of_an_enumeration_are_left_alone():
+    f = lambda model: model["w"] ** 2 if model["flag"] is Flag.ON else 0.0
+    assert grad(f)({"w": 3.0, "flag": Flag.ON})["w"] == 6.0
+    with pytest.raises(NotDifferentiableError, match="no numbers"):
+        grad(lambda x: 1.0)(Flag.ON)
+
+
+def test_a_seed_of_another_library_names_both():
+    torch = pytest.importorskip("torch")
+    for x in (np.float64(0.7), np.array([0.7])):
+        seed = torch.ones(np.shape(x), dtype=torch.float64)
+        with pytest.raises(ProjectionError, match=r"of torch is no tangent of .* of numpy"):
+            vjp(lambda x: np.sin(x) * x, x)[1](seed)
+        with pytest.raises(ProjectionError, match=r"of torch is no tangent of .* of numpy"):
+            jvp(np.sin, (x,), (seed,))
 
 
 def test_flags_and_texts_beside_numbers_stay_what_they_are():

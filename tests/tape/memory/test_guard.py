@@ -61,6 +61,36 @@ CAPTURES = {
 }
 
 
+WAYS_TO_WRITE = {
+    "an element": lambda c: c.__setitem__(0, 7.0),
+    "all": lambda c: c.__imul__(2.0),
+    "out": lambda c: np.multiply(c, 2.0, out=c),
+    "fill": lambda c: c.fill(3.0),
+    "copyto": lambda c: np.copyto(c, 3.0),
+    "sort": lambda c: c.sort(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way):
+    c = np.ones(1_100_000)
+
+    def program(x):
+        y = np.sum(x * c)
+        WAYS_TO_WRITE[way](c)
+        return y
+
+    for door in (grad(program), lambda x: value_and_grad(program)(x)):
+        with pytest.raises(MutationError, match=r"1e6 elements.*x = x\.copy\(\)"):
+            door(2.0)
+    with pytest.raises(MutationError, match="1e6 elements"), Tape() as tape:
+        program(tape.variable(2.0))
+    c[0] = 1.0  # it can be written to when that is over
+    c.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        grad(lambda x: (WAYS_TO_WRITE[way](c), x * 1.0)[1])(2.0)
+
+
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_captured_array_that_was_written_to_is_named_by_the_gradient(name):
     f, x, c = CAPTURES[name], fresh(), fresh()
