@@ -133,8 +133,9 @@ class Guard:
         MutationError
             With what to write instead.
         """
-        unwritable = isinstance(error, ValueError) and "read-only" in str(error)
-        if unwritable and self.mode == "lock" and self._locks:
+        if not isinstance(error, ValueError) or "read-only" not in str(error):
+            return
+        if self.mode == "lock" and self._locks:
             raise MutationError(_LOCKED) from error
 
     def settle(self, since: int) -> None:

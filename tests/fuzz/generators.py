@@ -9,15 +9,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.fuzz import aliases
-from tests.fuzz.smaller import smallest
+from tests.fuzz import (
+    aliases,
+    constants,
+    objects,
+    places,
+    questions,
+    seeds,
+    statements,
+    views,
+    widths,
+)
+from tests.fuzz.smaller import simpler, smallest
 
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
 """Other programs are drawn for another."""
@@ -55,15 +66,82 @@ class Generator(NamedTuple):
                 return f"{type(error).__name__}: {error}"
 
 
+def _tables(
+    draws: str, verdict: Callable[..., str], tables: Callable[[], tuple[Sequence[Any], ...]]
+) -> Generator:
+    """Make the generator of programs that are one entry of each of some tables."""
+
+    def draw(seed: int) -> tuple[Any, ...]:
+        chance = random.Random(seed)
+        return tuple([chance.choice(table) for table in tables()])
+
+    return Generator(
+        draws,
+        draw,
+        lambda program: verdict(*program),
+        lambda program: simpler(program, tables()),
+    )
+
+
 GENERATORS: dict[str, Generator] = {
+    "widths": Generator(
+        "every call of a function of NumPy or SciPy that was entered and every sample of a word, "
+        "with operands of whole numbers, booleans or narrow ones; both modes against float64",
+        lambda seed: widths.narrow(seed % len(widths.entered()), np.random.default_rng(seed)),
+        widths.verdict,
+        widths.smaller,
+    ),
+    "seeds": Generator(
+        "the same calls with one tangent or cotangent of twelve wrong forms; an error",
+        seeds.program,
+        seeds.verdict,
+        seeds.smaller,
+    ),
     "aliases": Generator(
         "two to four names for parts of one array, in the hands of arguments and of all that can "
-        "hold a value, written to through any; five functions of the tape; values against NumPy's",
+        "hold a value, written to through any; values against NumPy's",
         aliases.program,
         aliases.verdict,
         aliases.smaller,
     ),
-}
+    "views": Generator(
+        "views of views, written to through any of them; values against NumPy's, and the "
+        "derivatives of three functions with each other",
+        views.program,
+        views.verdict,
+        views.smaller,
+    ),
+    "questions": _tables(
+        "what a program asks of the type or the text of a value; the answer of the plain program",
+        questions.verdict,
+        lambda: (list(questions.QUESTIONS), list(questions.VALUES), list(questions.STEPS),
+                 list(questions.DOORS)),
+    ),
+    "objects": _tables(
+        "programs with an object array beside what is differentiated; the derivative, or an error",
+        objects.verdict,
+        lambda: (list(objects.WORDS), list(objects.FILLED), (0, 1), list(objects.DOORS)),
+    ),
+    "statements": _tables(
+        "rules stated in every partial way, for types that fit and that do not, through every "
+        "function of every engine; what is stated, or an error",
+        statements.wrong,
+        lambda: ([*statements.PENS, *statements.CUSTOM], list(statements.TYPES),
+                 list(statements.POINTS), list(statements.DOORS)),
+    ),
+    "places": Generator(
+        "one write to one element between record and pull, in arrays of 4 to 1e6 elements; seen",
+        places.program,
+        places.verdict,
+        lambda p: (p._replace(door=door) for (door,) in simpler((p.door,), (list(places.DOORS),))),
+    ),
+    "constants": _tables(
+        "random programs in which values are taken to be constant, through every function of "
+        "every engine; against differences",
+        constants.verdict,
+        lambda: (range(100_000), list(constants.DOORS)),
+    ),
+}  # fmt: skip
 
 
 def judge(name: str, seeds: Iterable[int]) -> None:

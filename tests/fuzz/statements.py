@@ -347,3 +347,13 @@ def verdict(pen: str, types: str, point: str, door: tuple[str, str]) -> str:
     if door[1] == "jvp of jvp":
         due = np.sum(due)
     return "stated" if np.allclose(_inner(found), due) else f"wrong: {found} for {due}"
+
+
+def wrong(pen: str, types: str, point: str, door: tuple[str, str]) -> str:
+    """Tell what is wrong: neither what is stated nor an error; or an error where a rule fits."""
+    said = verdict(pen, types, point, door)
+    halves = ("scalar_rule", "rule without pull", "rule without push")
+    fits = types == "object" and pen not in halves
+    if "requires" in pen and door[1] in ("frule", "rrule"):
+        fits = False  # they name no engine
+    return said if said.startswith("wrong") or (fits and said != "stated") else ""

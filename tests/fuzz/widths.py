@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import warnings
+from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +20,7 @@ from chainrules_py.testing.data.backends import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.run import words_of
 from chainrules_tape import jvp, vjp
+from tests.fuzz.smaller import without_one
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.calls.call import SurfaceCall
 from tests.surface.point import Point, leaves
@@ -263,3 +265,21 @@ def _compare(drawn: Narrow, what: str, found: Any, truth: Any, rtol: float, widt
     if not _near(found, truth, rtol):
         msg = f"{drawn}\n{what}: {found!r}, and {truth!r} of the same numbers in float64"
         raise AssertionError(msg)
+
+
+def verdict(drawn: Narrow) -> str:
+    """Tell what is wrong with a call: what `check` raises."""
+    try:
+        check(drawn)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def smaller(drawn: Narrow) -> Iterator[Narrow]:
+    """List calls with fewer operands of the dtype, with smaller numbers, or wider."""
+    for places in without_one(drawn.places):
+        if places:
+            yield dataclasses.replace(drawn, places=places)
+    for scale in SCALES[: SCALES.index(drawn.scale)]:
+        yield dataclasses.replace(drawn, scale=scale)

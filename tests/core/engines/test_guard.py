@@ -12,7 +12,8 @@ import pytest
 
 from chainrules_py import LinearMap, MutationError, primitive, rrule, rule
 from chainrules_py.extend import Guard
-from chainrules_tape import Tape, grad, jvp, linearize, vjp
+from chainrules_tape import grad, jvp, linearize, vjp
+from tests.fuzz.places import DOORS, SIZES, unseen
 
 RNG = np.random.default_rng(0)
 grad(np.sum)(np.ones(1))  # the library is there
@@ -78,85 +79,18 @@ def test_a_write_is_seen(shape, layout, write):
     guard.check()
 
 
-def through_grad(x, c, write):
-    def f(x):
-        y = np.sum(x * c)
-        write()
-        return y
-
-    return grad(f)(x)
-
-
-def through_vjp(x, c, write):
-    _, pull = vjp(lambda x: np.sum(x * c), x)
-    write()
-    return pull(1.0)
-
-
-def through_linearize(x, c, write):
-    _, push = linearize(lambda x: np.sum(x * c), x)
-    write()
-    return push(x)
-
-
-def through_a_tape(x, c, write):
-    with Tape() as tape:
-        a = tape.variable(x)
-        loss = np.sum(a * c)
-    write()
-    return tape.grad(loss, a)
-
-
-def through_rrule(x, c, write):
-    _, pull = rrule(np.multiply, x, c)
-    write()
-    return pull(x)
-
-
-THROUGH = [through_grad, through_vjp, through_linearize, through_a_tape, through_rrule]
-
-
-def written_unseen(shape, door, n, rng):
-    """Write to one random element, at n places, of what was captured or is an argument."""
-    x, c = np.ones(shape), np.ones(shape)
-    views, unseen = [x.reshape(-1), c.reshape(-1)], []
-    for k in range(n):
-        view, place = views[k % 2], int(rng.integers(x.size))
-
-        def write(view=view, place=place):
-            view[place] = np.nextafter(1.0, 2.0)
-
-        try:
-            door(x, c, write)
-        except MutationError:
-            view[place] = 1.0
-        else:
-            unseen.append(place)
-    return unseen
-
-
-PLACES = {
-    "4": (4,),
-    "4,096": (64, 64),
-    "just above": (4097,),
-    "rows": (10_000, 64),
-    "thin": (300_000, 1),
-    "1e6": (100, 100, 100),
-}
-
-
-@pytest.mark.parametrize("door", THROUGH)
-@pytest.mark.parametrize("size", PLACES)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("size", SIZES)
 def test_one_element_written_to_between_record_and_pull(size, door):
-    n = 40 if math.prod(PLACES[size]) < 10_000 else 4
-    assert not written_unseen(PLACES[size], door, n, np.random.default_rng(len(size)))
+    n = 40 if math.prod(SIZES[size]) < 10_000 else 4
+    assert not unseen(size, door, n, np.random.default_rng(len(size)))
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("door", THROUGH)
-@pytest.mark.parametrize("size", PLACES)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("size", SIZES)
 def test_200_places_for_each_size(size, door):
-    assert not written_unseen(PLACES[size], door, 200, np.random.default_rng(7))
+    assert not unseen(size, door, 200, np.random.default_rng(7))
 
 
 def test_what_is_large_is_locked_and_given_back_once_and_for_all():

@@ -20,6 +20,7 @@ from chainrules_py import (
     vocabulary,
 )
 from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+from tests.fuzz.seeds import wrong_forms
 
 PRIMALS = {
     "array": np.arange(1.0, 4.0),
@@ -30,24 +31,6 @@ PRIMALS = {
     "float32": np.ones(3, np.float32),
     "empty": np.ones((0, 3)),
 }
-
-
-def wrong_forms(x):
-    """A tangent of each wrong form that there is for an array or number."""
-    shape = np.shape(x)
-    yield "an axis more", np.ones((2, *shape))
-    yield "an axis of one more", np.ones((1, *shape))
-    yield "imaginary", 1j * np.ones(shape) if shape else 1j
-    yield "a text", "1.0"
-    yield "nothing", None
-    yield "a list", [1.0]
-    yield "a dict", {"x": 1.0}
-    yield "objects", np.ones(shape, object)
-    if shape:
-        yield "an axis less", np.ones(shape[1:])
-        yield "one element more", np.ones((shape[0] + 1, *shape[1:]))
-        yield "a number", 1.0
-        yield "another order of axes", np.ones((*shape, 1))
 
 
 WRONG = [

@@ -1,0 +1,322 @@
+"""Programs with many names for the same memory: views of views, written to through any of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_py import MutationError
+from chainrules_tape import Tape, jvp, linearize, vjp
+from tests.fuzz.smaller import without_one
+
+SHAPES = [(12,), (3, 4), (2, 3, 2), (4, 1, 3)]
+NAMES = 9
+"""How many arrays a program has at a time."""
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+OUT = [np.add, np.multiply, np.subtract, np.arctan2, np.hypot]
+ALONE = [np.sin, np.tanh, np.negative, np.square]
+
+
+def _pick(rng: Any, names: list[Any]) -> Any:
+    return names[int(rng.integers(len(names)))]
+
+
+def _index_of(shape: Any, rng: Any) -> Any:
+    """A basic index: elements, slices with any step, new axes, an ellipsis."""
+    entries: list[Any] = []
+    for n in shape:
+        kind = int(rng.integers(7))
+        if kind == 0:
+            entries.append(int(rng.integers(-n, n)))
+        elif kind == 1:
+            entries.append(slice(None))
+        elif kind == 2:
+            entries.append(slice(None, None, -1))
+        elif kind == 3:
+            entries.append(slice(int(rng.integers(-n, n)), None, int(rng.choice([-2, -1, 1, 2]))))
+        else:
+            start, stop = sorted(int(i) for i in rng.integers(0, n + 1, 2))
+            entries.append(slice(start, stop, int(rng.choice([1, 1, 2]))))
+    if rng.integers(4) == 0:
+        del entries[int(rng.integers(len(entries))) :]
+        if rng.integers(2):
+            entries.append(Ellipsis)
+    if rng.integers(6) == 0:
+        entries.insert(int(rng.integers(len(entries) + 1)), None)
+    return entries[0] if len(entries) == 1 and rng.integers(2) else tuple(entries)
+
+
+def _factors_of(n: int, rng: Any) -> Any:
+    """A shape with n elements."""
+    shape: list[int] = []
+    while n > 1 and len(shape) < 3:
+        found = [k for k in range(2, n + 1) if n % k == 0]
+        k = found[int(rng.integers(len(found)))]
+        shape.append(k)
+        n //= k
+    shape.append(n)
+    return tuple(int(k) for k in rng.permutation(shape))
+
+
+def _a_part(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    return a[_index_of(a.shape, rng)]
+
+
+def _a_shape(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    return a.reshape(_factors_of(a.size, rng))
+
+
+def _a_line(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    return (a.ravel(), a.reshape(-1), a.flatten(), np.ravel(a))[int(rng.integers(4))]
+
+
+def _an_order(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    return np.transpose(a, tuple(int(i) for i in rng.permutation(a.ndim)))
+
+
+def _a_turn(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    turns: list[Any] = [
+        np.flip,
+        np.atleast_2d,
+        lambda a: a.T,
+        np.squeeze,
+        np.real,
+        lambda a: a[::-1],
+    ]
+    turns += [lambda a: np.expand_dims(a, 0), lambda a: np.swapaxes(a, 0, -1), np.copy]
+    turns += [lambda a: np.rot90(a) if a.ndim > 1 else a, lambda a: np.roll(a, 1)]
+    turns += [lambda a: np.moveaxis(a, 0, -1)]
+    return turns[int(rng.integers(len(turns)))](a)
+
+
+def _a_half(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    halves: Any = np.array_split(a, 2, axis=int(rng.integers(a.ndim)))
+    names.append(halves[0])
+    return halves[1]
+
+
+def _a_row(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    for row in a:
+        if np.ndim(row):
+            row *= 1.5
+    return row if np.ndim(row) else None
+
+
+def _fitting(rng: Any, names: list[Any], shape: Any) -> Any:
+    """What can be written into a shape: an array of it, or of a part of it, or a number."""
+    found = []
+    for a in names:
+        for b in (a, a.T, a[:1], a[..., :1], a[..., -1:]):
+            try:
+                if np.broadcast_shapes(b.shape, shape) == shape:
+                    found.append(b)
+            except ValueError:
+                pass
+    if not found or rng.integers(3) == 0:
+        return float(rng.uniform(0.5, 1.5))
+    return found[int(rng.integers(len(found)))]
+
+
+def _a_write(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    where = _index_of(a.shape, rng)
+    a[where] = _fitting(rng, names, np.shape(np.empty(a.shape)[where])) * 0.5
+
+
+def _a_write_of_a_view(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    where = _index_of(a.shape, rng)
+    a[where] = _fitting(rng, names, np.shape(np.empty(a.shape)[where]))
+
+
+def _a_shift(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    """Both sides have elements in common."""
+    a = _pick(rng, names)
+    if len(a) > 1:
+        if rng.integers(2):
+            a[1:] = a[:-1]
+        else:
+            a[:] = a[::-1]
+
+
+def _an_update(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    other = _fitting(rng, names, a.shape)
+    change: Any = IN_PLACE[int(rng.integers(len(IN_PLACE)))]
+    if change is operator.itruediv:
+        other = np.abs(other) + 1.0
+    change(a, np.tanh(other) if change is operator.imul else other)
+
+
+def _an_update_of_a_part(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    where = _index_of(a.shape, rng)
+    if rng.integers(2):
+        a[where] *= 0.5
+    else:
+        a[where] += _fitting(rng, names, np.shape(np.empty(a.shape)[where]))
+
+
+def _an_out(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    if rng.integers(2):
+        f = OUT[int(rng.integers(len(OUT)))]
+        b, c = _fitting(rng, names, a.shape), _fitting(rng, names, a.shape)
+        f(np.add(b, 2.5), c, out=a)
+    else:
+        ALONE[int(rng.integers(len(ALONE)))](a, out=a)
+
+
+def _an_out_of_a_part(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    part = a[_index_of(a.shape, rng)]
+    if np.ndim(part) and part.size:
+        np.tanh(part[::-1], out=part)
+
+
+def _a_choice(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    places = np.arange(a.size).reshape(a.shape)
+    if rng.integers(2):
+        a[places % 3 == 1] = float(rng.uniform())
+    else:
+        a[rng.integers(0, len(a), 2)] *= 0.5
+
+
+def _a_copyto(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    np.copyto(a, _fitting(rng, names, a.shape))
+
+
+def _a_use(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    seen.append(np.sum(np.sin(_pick(rng, names))))
+
+
+def _an_array(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    return np.cos(_pick(rng, names)) + 0.1
+
+
+def _an_element(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    where = tuple(int(rng.integers(n)) for n in a.shape)
+    seen.append(a[where] * 1.0)
+    a[where] = a[where] * 0.5 + 0.25
+
+
+def _a_buffer(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    a = _pick(rng, names)
+    buffer = (np.zeros_like, np.empty_like)[int(rng.integers(2))](a)
+    buffer[...] = 0.5
+    return buffer
+
+
+def _a_view_to_read(rng: Any, names: list[Any], seen: list[Any]) -> Any:
+    """Views that cannot be written to, and see what is."""
+    a = _pick(rng, names)
+    if a.ndim > 1 and rng.integers(2):
+        seen.append(np.diagonal(a))
+    else:
+        seen.append(np.broadcast_to(a, (2, *a.shape)))
+
+
+STEPS = {
+    f"{f.__name__} {i}": f
+    for f, times in {
+        _a_part: 5, _a_shape: 3, _a_line: 2, _an_order: 2, _a_turn: 4, _a_half: 1, _a_row: 1,
+        _a_write: 3, _a_write_of_a_view: 2, _a_shift: 1, _an_update: 3, _an_update_of_a_part: 3,
+        _an_out: 2, _an_out_of_a_part: 1, _a_choice: 1, _a_copyto: 1, _a_use: 2, _an_array: 1,
+        _an_element: 1, _a_buffer: 1, _a_view_to_read: 1,
+    }.items()
+    for i in range(times)
+}  # fmt: skip
+
+
+def _total(ys: Any) -> Any:
+    return sum([np.sum(np.sin(y) * (k + 1.5)) for k, y in enumerate(ys)])
+
+
+class Program(NamedTuple):
+    """Steps, each with a number that its draws depend on; shapes alone decide what it does."""
+
+    seed: int
+    shape: tuple[int, ...]
+    steps: tuple[tuple[int, str], ...]
+
+    def __call__(self, x: Any) -> list[Any]:
+        names: list[Any] = [x * 1.0, np.flip(x) * 0.5]
+        seen: list[Any] = []
+        for number, step in self.steps:
+            rng = np.random.default_rng((self.seed, number))
+            made = STEPS[step](rng, names, seen)
+            if made is not None and np.ndim(made) and made.size and made.size <= 40:
+                names.append(made)
+            while len(names) > NAMES:
+                names.pop(int(rng.integers(len(names))))
+        return [*seen, *names]
+
+
+def program(seed: int) -> Program:
+    """Draw a program."""
+    rng = np.random.default_rng((seed, 1))
+    shape = SHAPES[int(rng.integers(len(SHAPES)))]
+    steps = rng.choice([*STEPS], 4 + seed % 37)
+    return Program(seed, shape, tuple([(k, str(step)) for k, step in enumerate(steps)]))
+
+
+def smaller(p: Program) -> Iterator[Program]:
+    """List the programs without one of the steps."""
+    yield from (p._replace(steps=steps) for steps in without_one(p.steps))
+
+
+def check(p: Program) -> bool:
+    """Compare values with NumPy, and derivatives in all modes with each other; False if refused.
+
+    Raises
+    ------
+    AssertionError
+        If they differ.
+    """
+    rng = np.random.default_rng((p.seed, 2))
+    x, t = rng.uniform(0.5, 1.5, p.shape), rng.standard_normal(p.shape)
+    with np.errstate(all="ignore"):
+        expected = [np.array(y) for y in p(x.copy())]
+
+        def f(x: Any) -> Any:
+            return _total(p(x))
+
+        try:
+            y, pullback = vjp(f, x)
+        except MutationError:  # nobody knows whether NumPy would have copied
+            return False
+        with Tape(guard="off") as tape:
+            values = [getattr(y, "value", y) for y in p(tape.variable(x))]
+        assert len(values) == len(expected)
+        for value, of_numpy in zip(values, expected, strict=True):
+            np.testing.assert_allclose(value, of_numpy, rtol=1e-12, atol=1e-12)
+        if not np.isfinite(y) or abs(y) > 1e6:
+            return True
+        (bar,) = pullback(1.0)
+        pushed = jvp(f, (x,), (t,))
+        assert pushed[0] == y
+        np.testing.assert_allclose(pushed[1], np.sum(bar * t), rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(linearize(f, x)[1](t), pushed[1], rtol=1e-7, atol=1e-7)
+    return True
+
+
+def verdict(p: Program) -> str:
+    """Tell what is wrong with a program: what `check` raises."""
+    try:
+        check(p)
+    except AssertionError as error:
+        return str(error)
+    return ""
