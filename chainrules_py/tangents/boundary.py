@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -15,6 +15,7 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten
+from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -25,9 +26,17 @@ def check_tangent_of(x: Any, t: Any) -> Any:
         return t
     t = canonicalize(x, t)
     if isinstance(t, AbstractTangent):
-        return t
+        return _each(check_tangent_of, x, t)
     of = space(x)
     return of if is_zero(of) else project_exactly(t, of)
+
+
+def _each(check: Callable[[Any, Any], Any], x: Any, t: Any) -> Any:
+    """Check the fields of a tangent of a structure, each beside its own."""
+    if not isinstance(t, Tangent):
+        return t
+    own = dict(fields_of(x)) if is_structure_type(type(x)) else {}
+    return t.map_with(lambda key, part: check(own[key], part) if key in own else part)
 
 
 def _fits(x: Any, t: Any) -> bool:
@@ -161,7 +170,8 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
         return y_bar
     y_bar = canonicalize(y, y_bar)
     if isinstance(y_bar, AbstractTangent):
-        return project(y_bar, y) if isinstance(y_bar, Tangent) else y_bar
+        each = _each(check_cotangent, y, y_bar)
+        return project(each, y) if isinstance(each, Tangent) else each
     of = space(y)
     if type(of) is not Space:
         return of if is_zero(of) else y_bar

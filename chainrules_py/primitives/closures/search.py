@@ -99,20 +99,19 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     seen: dict[int, Any] = {}  # which also keeps ids from being given again
     while waiting:
         x = waiting.pop()
-        if id(x) in seen or issubclass(type(x), _PLAIN):
-            continue
-        seen[id(x)] = x
-        if is_it(x) or len(seen) > 10 * _MOST:
-            return True
-        if type(x) is types.FunctionType:
-            names.update(names_of(x).attributes)
-        if type(x) is types.ModuleType:
-            modules += [] if is_library(x.__name__) else [x]
-        else:
-            waiting.extend(_held(x))
+        if id(x) not in seen and not issubclass(type(x), _PLAIN):
+            seen[id(x)] = x
+            if is_it(x) or len(seen) > 10 * _MOST:
+                return True
+            if type(x) is types.FunctionType:
+                names.update(names_of(x).attributes)
+            if type(x) is types.ModuleType:
+                modules += [] if is_library(x.__name__) else [x]
+            else:
+                waiting.extend(_held(x))
         if not waiting:
             waiting = [vars(m)[name] for m in modules for name in names & vars(m).keys()]
-            waiting = [y for y in waiting if id(y) not in seen]
+            waiting = [y for y in waiting if id(y) not in seen and type(y) not in _PLAIN]
     return False
 
 

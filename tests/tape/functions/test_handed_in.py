@@ -63,6 +63,18 @@ def test_wrong_cotangents_are_refused(x, t):
     assert np.shape(y) == np.shape(x)
     with pytest.raises((ProjectionError, NotDifferentiableError)):
         pull(t)
+    _, pull = vjp(lambda x: {"a": [x * x], "b": x}, x)
+    with pytest.raises((ProjectionError, NotDifferentiableError)):
+        pull({"a": [t], "b": x})
+
+
+@pytest.mark.parametrize("t", [p.values[1] for p in WRONG if p.id.startswith("array, ")])
+def test_so_are_those_of_the_results_of_one_function(t):
+    vectors = np.ones((3, 3))
+    _, pull = rrule(np.linalg.eigh, np.diag([1.0, 2.0, 4.0]) + 0.1)
+    assert pull((np.ones(3), vectors))[0].shape == (3, 3)
+    with pytest.raises(ProjectionError):
+        pull((t, vectors))
 
 
 @pytest.mark.parametrize("x", PRIMALS.values(), ids=list(PRIMALS))

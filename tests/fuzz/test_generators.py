@@ -1,0 +1,62 @@
+"""Every generator of programs, as many as are asked for; what fails is shown as small as it gets.
+
+`make test-nightly` runs 20,000 of each; with ``CHAINRULES_PROGRAMS=1000000`` in the environment a
+million, with another ``CHAINRULES_SEED`` others.
+"""
+
+import pytest
+
+from tests.fuzz import aliases
+from tests.fuzz.generators import GENERATORS, PROGRAMS, SEED, Generator, judge
+from tests.fuzz.smaller import simpler, smallest, without_one
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
+BLOCKS = 20
+
+
+@pytest.mark.parametrize("name", ["seeds", "places"])
+def test_some_programs(name):
+    judge(name, range(60))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("name", GENERATORS)
+def test_as_many_as_are_asked_for(engines, name, block):
+    n = -(-PROGRAMS // BLOCKS)
+    first = (SEED + 1) * 10**8 + block * n
+    judge(name, range(first, first + n))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_program_is_the_same_for_the_same_seed_and_has_smaller_ones(name):
+    generator = GENERATORS[name]
+    assert generator.draw(7) == generator.draw(7)
+    assert any([any(True for _ in generator.smaller(generator.draw(seed))) for seed in range(9)])
+
+
+def test_what_fails_is_shown_as_small_as_it_gets(monkeypatch):
+    def fails(program):
+        return "wrong" if any("out=" in write for _, write in program.steps) else ""
+
+    found = Generator("", aliases.program, fails, aliases.smaller)
+    monkeypatch.setitem(GENERATORS, "aliases", found)
+    with pytest.raises(AssertionError, match="wrong") as error:
+        judge("aliases", range(100))
+    shown = str(error.value)
+    assert shown.count("out=") == 1
+    assert "x *= " not in shown
+    assert shown.count("Name(") == 2
+    assert shown.count("Name(part='all'") == 2
+
+
+def test_what_cannot_be_run_is_not_taken_for_what_fails():
+    def fails(items):
+        return 1 / len(items) if 3 in items else 0
+
+    assert smallest((1, 2, 3, 4), without_one, fails) == (3,)
+    assert smallest((1, 2), without_one, lambda items: 1 / len(items)) == (1,)
+
+
+def test_entries_that_come_earlier_are_simpler():
+    assert list(simpler("bc", ("ab", "abc"))) == [("a", "c"), ("b", "a"), ("b", "b")]
