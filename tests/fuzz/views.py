@@ -106,7 +106,7 @@ def _a_half(rng: Any, names: list[Any], seen: list[Any]) -> Any:
 
 def _a_row(rng: Any, names: list[Any], seen: list[Any]) -> Any:
     a = _pick(rng, names)
-    row = None
+    row: Any = None
     for row in a:
         if np.ndim(row):
             row *= 1.5
