@@ -40,6 +40,7 @@ class LinearPair:
     """
 
     __slots__ = (
+        "__weakref__",
         "_silent",
         "_transposed",
         "backward",
@@ -120,6 +121,21 @@ class LinearPair:
     def __repr__(self) -> str:
         shown = ", ".join(a.str_short() for a in self.ins)
         return f"<{self.name}: {shown} -> {', '.join(a.str_short() for a in self.outs)}>"
+
+
+def _held_weakly() -> set[type]:
+    """Return the classes of parameters that JAX's tables hold weakly, which it has not made public.
+
+    Others it keeps, with all that they hold, until some thousands more have come.
+    """
+    try:
+        from jax._src.util import weakref_cache_key_types
+    except ImportError:
+        return set()
+    return weakref_cache_key_types
+
+
+_held_weakly().add(LinearPair)
 
 
 def _silent(half: Map) -> Map:
