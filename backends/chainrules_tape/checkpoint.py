@@ -167,6 +167,24 @@ class Stored:
 
 
 @final
+class Folds:
+    """Whether records of a tape are being made again: ``aside`` are its others from a place on."""
+
+    __slots__ = ("aside", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.aside: tuple[int, list[tuple[Any, ...]]] | None = None
+
+    def whole(self, tape: BareTape) -> list[tuple[Any, ...]]:
+        """Return all records of the tape, those that were dropped as they stand for the others."""
+        if self.aside is None:
+            return list(tape)
+        start, rest = self.aside
+        return tape[:start] + rest
+
+
+@final
 class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
@@ -196,24 +214,32 @@ class Segment:
         for cell, _ in self.cells:
             cell.cell_contents = None
         tape[self.start :] = [(folded, self)] * (self.stop - self.start)
-        tape.folds = tape.folds or threading.RLock()
+        tape.folds = tape.folds or Folds()
         tape.guard.settle(held)
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """Make the records once more, by running the function on the same variables."""
-        return alone(tape.folds, self._records, tape)  # type: ignore[no-any-return]
+        return alone(tape.folds.lock, self._records, tape)  # type: ignore[no-any-return]
 
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
-        after = slice(self.start, None)
+        folds, aside = tape.folds, tape.folds.aside
+        # Within another, of a signal handler or finaliser, what that has made is put aside as well.
+        whole = tape if aside is None else folds.whole(tape)
+        first, after = (self.start if aside is None else 0), slice(self.start, None)
         put = functools.partial(functools.partial, object.__setattr__, tape)
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
-        tail = functools.partial(tape.__setitem__, after, tape[after])
-        cells = [functools.partial(setattr, cell, "cell_contents", None) for cell, _ in self.cells]
-        begun = threading.get_ident(), at_once([*state, tail, *cells])
+        tail = functools.partial(tape.__setitem__, slice(first, None), tape[first:])
+        cells = [
+            functools.partial(setattr, cell, "cell_contents", cell.cell_contents)
+            for cell, _ in self.cells
+        ]
+        undone = functools.partial(setattr, folds, "aside", aside)
+        begun = threading.get_ident(), at_once([*state, tail, undone, *cells])
         restore = begun[1]
         try:
             under_way.append(begun)
-            del tape[after]
+            folds.aside = self.start, whole[after]
+            tape[first:] = whole[first : self.start]
             # What it uses is watched over already, and hooks are hung where they were.
             tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
@@ -255,7 +281,7 @@ def unfolding(tape: BareTape, bars: list[Any], fetch: Fetch | None) -> Fetch:
     played.
     """
     # While one pass makes records again, no other sees the tape.
-    given: Fetch = fetch or alone(tape.folds, list, tape).__getitem__
+    given: Fetch = fetch or alone(tape.folds.lock, tape.folds.whole, tape).__getitem__
     again: dict[Any, list[Any] | None] = {}
 
     def unfolded(index: int) -> tuple[Any, ...]:
@@ -286,7 +312,7 @@ class Foldable(BareTape):
         """Return a place for the cotangents of every record, while none are made again."""
         if self.folds is None:
             return Cotangents(len(self))
-        return Cotangents(alone(self.folds, len, self))
+        return Cotangents(len(alone(self.folds.lock, self.folds.whole, self)))
 
     def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
         """Return what gives the records on the way back, those that were dropped among them."""

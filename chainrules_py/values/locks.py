@@ -48,7 +48,7 @@ def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
 
 
 def _free() -> None:
-    for thread, undo in tuple(under_way):
+    for thread, undo in reversed(tuple(under_way)):  # what was begun within another comes first
         if thread != threading.get_ident():
             undo()
     for lock in tuple(_held):

@@ -82,11 +82,16 @@ def points(code: Any) -> frozenset[int]:
     return frozenset(after | {s.offset for s in steps if s.opname == "JUMP_BACKWARD"})
 
 
+def interrupt() -> None:
+    """Raise what an interrupt raises."""
+    raise Interrupt
+
+
 class AtPoint:
     """Interrupt at the n-th such point, whatever the clock says; ``passed`` counts them."""
 
-    def __init__(self, n: int = 0) -> None:
-        self.n, self.passed = n, 0
+    def __init__(self, n: int = 0, handler: Any = interrupt) -> None:
+        self.n, self.handler, self.passed = n, handler, 0
 
     def __call__(self, frame: Any, event: str, _: Any) -> Any:
         if event == "call":
@@ -96,7 +101,7 @@ class AtPoint:
         elif event == "opcode" and frame.f_lasti in points(frame.f_code):
             self.passed += 1
             if self.passed == self.n:
-                raise Interrupt
+                self.handler()
         return self
 
     def run(self, program: Any) -> bool:
@@ -123,6 +128,23 @@ def at_points(program: Any, step: int) -> tuple[int, list[str]]:
             came += AtPoint(n).run(program)
             faults += wrong_after(program, expected)
     return came, faults
+
+
+def handled_at_points(program: Any, step: int) -> tuple[int, list[str]]:
+    """Run a program in a signal handler at every so manieth point of itself."""
+    expected = quiet()[program]
+    whole, found = AtPoint(), list[bytes]()
+    whole.run(program)
+    faults = []
+    for n in range(1 + whole.passed % step, whole.passed + 1, step):
+        point = AtPoint(n, lambda: found.append(answer(program)))
+        try:
+            point.run(lambda: found.append(answer(program)) or 0.0)
+            faults += ["another answer" for y in found if y != expected]
+        except Exception as error:
+            faults.append(repr(error))
+        found.clear()
+    return whole.passed // step, faults
 
 
 def wrong_after(program: Any, expected: dict[Any, bytes]) -> list[str]:

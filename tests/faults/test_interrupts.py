@@ -8,8 +8,15 @@ import pytest
 
 from chainrules_py.primitives.dispatch import Cache, invalidate
 from chainrules_py.values.forgetting import forget
-from tests.faults.interrupts import AtPoint, at_points, by_exception, by_signal, interrupted
-from tests.faults.programs import PROGRAMS, answer, left_behind, quiet
+from tests.faults.interrupts import (
+    AtPoint,
+    at_points,
+    by_exception,
+    by_signal,
+    handled_at_points,
+    interrupted,
+)
+from tests.faults.programs import PROGRAMS, answer, left_behind, pulled_again, quiet
 
 TIMER = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
 HOW = [pytest.param(by_signal, 260, marks=TIMER), (by_exception, 52)]
@@ -35,6 +42,13 @@ def test_20000_interrupts(how, trials):
 def test_an_interrupt_at_any_point(program, step):
     came, faults = at_points(program, step)
     assert came
+    assert faults == []
+
+
+@pytest.mark.parametrize("step", [300, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_signal_handler_at_any_point_that_runs_the_same(program, step):
+    _, faults = handled_at_points(program, 20 if program is pulled_again and step > 1 else step)
     assert faults == []
 
 
