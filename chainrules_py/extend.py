@@ -17,7 +17,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
     ),
-    "chainrules_py.values.forgetting": "forgets",
+    "chainrules_py.values.forgetting": "by_name forgets",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "alone at_once under_way",
     "chainrules_py.values.memory": (

@@ -302,6 +302,7 @@ from chainrules_py.values.arrays import (
     stood_for,
 )
 from chainrules_py.values.forgetting import (
+    by_name,
     forgets,
 )
 from chainrules_py.values.library import (
@@ -430,6 +431,7 @@ __all__ = [
     "beside",
     "bind",
     "block",
+    "by_name",
     "call_native",
     "canonicalize",
     "captured",

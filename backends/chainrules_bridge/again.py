@@ -13,7 +13,7 @@ from pickle import PicklingError
 from typing import Any, final
 
 from chainrules_py import MutationError, ignore_derivatives
-from chainrules_py.extend import describe, flatten, kind_of, name_of
+from chainrules_py.extend import by_name, describe, flatten, kind_of, name_of
 
 
 @final
@@ -31,7 +31,7 @@ class Made(functools.partial[Any]):
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is self:
-            return name
+            return by_name(self)
         if self.recipe is None:  # a copy, which knows other values
             msg = f"{self!r} is a copy within a differentiation, and cannot be pickled"
             raise PicklingError(msg)

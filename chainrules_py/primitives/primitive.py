@@ -388,7 +388,7 @@ class Primitive(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
         return checked_name(self, where_defined(self), self.stated[0])
 
 

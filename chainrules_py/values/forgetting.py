@@ -9,11 +9,12 @@ full collection all that is not there for good is forgotten. What lives on is lo
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import sys
 import types
 from collections.abc import Callable, Iterable
-from pickle import PicklingError
+from pickle import PicklingError, UnpicklingError
 from typing import Any
 
 _tables: list[Callable[[], Iterable[Any]]] = []
@@ -90,8 +91,26 @@ def is_lasting(x: Any) -> bool:
     return found is x or (found is None and otherwise and "<locals>" not in x.__qualname__)
 
 
-def checked_name(x: Any, where: str, rules: Iterable[Any]) -> str:
-    """Return the name as which something is pickled; raise where no module has it, or its rules."""
+def by_name(x: Any) -> Any:
+    """Return what pickles an object that its module has by its name."""
+    name = str(x.__qualname__)
+    return (_of_script, (name,)) if x.__module__ == "__main__" else name
+
+
+def _of_script(name: str) -> Any:
+    found: Any = sys.modules["__main__"]
+    try:
+        return functools.reduce(getattr, name.split("."), found)
+    except AttributeError as error:
+        msg = (
+            f"{name} was defined in a script, and this process, which was sent it, does not run "
+            f"that script; define it in a module that both import"
+        )
+        raise UnpicklingError(msg) from error
+
+
+def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
+    """Return what pickles something by name; raise where no module has it, or its rules."""
     if not is_lasting(x):
         stated = "".join([f", with {rule!r}," for rule in rules])
         msg = (
@@ -99,7 +118,7 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> str:
             f"it at the top level of a module that can be imported, under the name of its function"
         )
         raise PicklingError(msg)
-    return str(x.__qualname__)
+    return by_name(x)
 
 
 def forget() -> None:

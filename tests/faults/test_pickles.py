@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import cloudpickle
@@ -38,6 +40,72 @@ def test_in_a_process_that_was_started_anew():
         gradients = list(pool.map(grad(made_here.total), [made_here.X, 2 * made_here.X]))
     assert {n for n, a, b in zip(NAMES, found, expected, strict=True) if a != b} == set()
     np.testing.assert_array_equal(gradients[1], grad(made_here.total)(2 * made_here.X))
+
+
+SCRIPT = '''
+import multiprocessing, pickle, subprocess, sys
+import cloudpickle
+import numpy as np
+from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
+from chainrules_tape import checkpoint, grad, hessian, vjp
+
+@primitive
+def softplus(x):
+    return np.logaddexp(0.0, x)
+
+scalar_rule(softplus, lambda y, x: np.exp(x - y))
+
+@primitive
+def twice(x):
+    return 2.0 * x
+
+@rule(twice)
+def twice_rule(x):
+    return 2.0 * x, (LinearMap(lambda t: 2.0 * t, lambda t: 2.0 * t),)
+
+def loss(x):
+    return np.sum(softplus(x) * twice(x))
+
+@grad
+def slope(x):
+    return np.sum(twice(x) * x)
+
+def of(f, x):
+    return np.asarray(f(x))
+
+if __name__ == "__main__":
+    x, one = np.ones(2), np.float64(1.0)
+    made = {
+        "grad": (grad(loss), x), "hessian": (hessian(loss), x), "slope": (slope, x),
+        "checkpoint": (checkpoint(loss), x), "softplus": (softplus, x),
+        "vjp": (vjp(loss, x)[1], one), "rrule": (rrule(twice, x)[1], x),
+    }
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for name, (f, at) in made.items():
+            np.testing.assert_array_equal(pool.apply(of, (f, at)), of(f, at), name)
+    load = """if True:
+        import pickle, sys
+        for part in pickle.load(sys.stdin.buffer):
+            try:
+                pickle.loads(part)
+            except pickle.UnpicklingError as error:
+                print(error)
+    """
+    sent = pickle.dumps([cloudpickle.dumps(f) for f, _ in made.values()])
+    run = subprocess.run([sys.executable, "-c", load], input=sent, capture_output=True)
+    said = run.stdout.decode().splitlines()
+    assert len(said) == len(made) and all("that script" in line for line in said), (said, run)
+    print("done")
+'''
+
+
+def test_what_a_script_defines(tmp_path):
+    """Processes that are started for it run it as well; others say that they do not."""
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    run = [sys.executable, str(path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n", done.stderr
 
 
 @pytest.mark.parametrize("name", sorted(made_here.exports()))
