@@ -9,18 +9,11 @@ from __future__ import annotations
 
 import struct
 import sys
-import traceback
-from types import ModuleType
 from typing import Any
 
-from chainrules_py.errors import (
-    ChainRulesError,
-    NotDifferentiableError,
-    advise,
-    describe,
-    refusers,
-)
-from chainrules_py.primitives.plugins import see_roots
+from chainrules_py import errors
+from chainrules_py.errors import ChainRulesError, NotDifferentiableError, advise, describe
+from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.tracers import find_tracers
@@ -44,9 +37,10 @@ def explain_error(error: BaseException) -> None:
         In place of an error that a library made of it.
     """
     if not isinstance(error, _DEEP):
-        see_roots(_named(error))
-        for refuse in refusers:
-            refuse(error)
+        if isinstance(error, ImportError) or type(error).__module__ != "builtins":
+            see_roots({root for root, _ in announced(BACKENDS)} & sys.modules.keys())
+            for refuse in errors.refusers:
+                refuse(error)
         return
     if isinstance(error.__cause__, ChainRulesError):  # NumPy says less of what a tracer refused
         raise error.__cause__
@@ -64,16 +58,6 @@ def explain_error(error: BaseException) -> None:
         raise NotDifferentiableError(msg) from error
     see_roots({"numpy"})  # which knows what is said where plain numbers are wanted
     advise(error)
-
-
-def _named(error: BaseException) -> set[str]:
-    """List the root modules that the code which an error comes from is of, or names."""
-    found = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
-    names = [str(frame.f_globals.get("__name__", "")) for frame in found]
-    for frame in found:
-        named = [*frame.f_locals.values(), *map(frame.f_globals.get, frame.f_code.co_names)]
-        names += [x.__name__ for x in named if isinstance(x, ModuleType)]
-    return {name.partition(".")[0] for name in names}
 
 
 def _call(error: BaseException) -> dict[str, Any] | None:

@@ -78,11 +78,8 @@ def backward(
 
 # One loop: a call of our own for each record would be much of what playing it back costs.
 def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> None:  # noqa: C901
-    """Play records backwards from the one at ``start`` to the one before ``stop``.
-
-    What nobody reads any more is let go at once, for it may be large: cotangents that were added,
-    before the next pull, and the one that was pulled, before a sum is made.
-    """
+    """Play records backwards from the one at ``start`` to the one before ``stop``."""
+    # What nobody reads any more is let go at once, before the next pull or sum: it may be large.
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
