@@ -19,7 +19,7 @@ from tests.faults.interrupts import (
 from tests.faults.programs import PROGRAMS, answer, left_behind, pulled_again, quiet
 
 TIMER = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
-HOW = [pytest.param(by_signal, 260, marks=TIMER), (by_exception, 52)]
+HOW = [pytest.param(by_signal, 130, marks=TIMER), (by_exception, 26)]
 
 
 @pytest.mark.parametrize("how, trials", HOW)
@@ -37,7 +37,7 @@ def test_20000_interrupts(how, trials):
     assert faults == []
 
 
-@pytest.mark.parametrize("step", [150, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("step", [300, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_interrupt_at_any_point(program, step):
     came, faults = at_points(program, step)
@@ -45,7 +45,7 @@ def test_an_interrupt_at_any_point(program, step):
     assert faults == []
 
 
-@pytest.mark.parametrize("step", [300, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("step", [600, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_signal_handler_at_any_point_that_runs_the_same(program, step):
     _, faults = handled_at_points(program, 20 if program is pulled_again and step > 1 else step)

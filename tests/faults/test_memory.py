@@ -146,7 +146,7 @@ def most(way, program):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_kept_longer_than_it_is_read(seed):
     program = drawn(seed)
     grad(program)(X)
