@@ -38,7 +38,7 @@ def explain_error(error: BaseException) -> None:
     """
     if not isinstance(error, _DEEP):
         if isinstance(error, ImportError) or type(error).__module__ != "builtins":
-            see_roots({root for root, _ in announced(BACKENDS)} & sys.modules.keys())
+            see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())
             for refuse in errors.refusers:
                 refuse(error)
         return
