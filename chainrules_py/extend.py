@@ -29,6 +29,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
+    "chainrules_py.values.generators": "register_generator states with_generators",
     "chainrules_py.values.tracers": "find_tracers highest_tracer",
     "chainrules_py.values.type_info": (
         "is_mutable_destination namespace namespace_of refuse_type register_array_type "
@@ -38,8 +39,10 @@ _HOMES: dict[str, str] = {
         "Closure HigherOrder Operator closed refuse_traced"
     ),
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
-    "chainrules_py.primitives.closures.reach": "captured check_captured recording",
-    "chainrules_py.primitives.closures.search": "attributes content knows",
+    "chainrules_py.primitives.closures.captured": "captured check_captured recording",
+    "chainrules_py.primitives.closures.reach": "Reach",
+    "chainrules_py.primitives.closures.search": "knows",
+    "chainrules_py.primitives.closures.contents": "attributes content",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
     "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",

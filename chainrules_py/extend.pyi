@@ -80,6 +80,15 @@ from chainrules_py.errors import (
     refusers,
     too_deep,
 )
+from chainrules_py.primitives.closures.captured import (
+    captured,
+    check_captured,
+    recording,
+)
+from chainrules_py.primitives.closures.contents import (
+    attributes,
+    content,
+)
 from chainrules_py.primitives.closures.convert import (
     Closure,
     HigherOrder,
@@ -92,13 +101,9 @@ from chainrules_py.primitives.closures.freeze import (
     names_in,
 )
 from chainrules_py.primitives.closures.reach import (
-    captured,
-    check_captured,
-    recording,
+    Reach,
 )
 from chainrules_py.primitives.closures.search import (
-    attributes,
-    content,
     knows,
 )
 from chainrules_py.primitives.dispatch import (
@@ -305,6 +310,11 @@ from chainrules_py.values.forgetting import (
     by_name,
     forgets,
 )
+from chainrules_py.values.generators import (
+    register_generator,
+    states,
+    with_generators,
+)
 from chainrules_py.values.library import (
     Library,
     Memory,
@@ -386,6 +396,7 @@ __all__ = [
     "OneMode",
     "Opened",
     "Operator",
+    "Reach",
     "Recipe",
     "Recorder",
     "Request",
@@ -543,6 +554,7 @@ __all__ = [
     "refusers",
     "register_array_type",
     "register_frule",
+    "register_generator",
     "register_host",
     "register_leaf",
     "register_rrule",
@@ -564,6 +576,7 @@ __all__ = [
     "started",
     "state",
     "stated",
+    "states",
     "static_types",
     "statistics_composites",
     "stood_for",
@@ -579,5 +592,6 @@ __all__ = [
     "vander_standard",
     "viewers",
     "where_defined",
+    "with_generators",
     "zero_block",
 ]

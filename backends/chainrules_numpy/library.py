@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     register_array_type,
     register_scalar_type,
     stood_for,
+    with_generators,
 )
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -66,3 +67,4 @@ NUMPY = Library(
 for _cls in (np.ndarray, np.memmap, np.recarray):
     register_array_type(_cls, NUMPY)
 register_scalar_type(np.generic, array=np.ndarray)
+with_generators |= dict.fromkeys(("numpy.random", "random"), "chainrules_numpy.random")

@@ -1,4 +1,4 @@
-"""Hints for draws from distributions with differentiated parameters: what to write instead.
+"""Random numbers: states of generators, and hints for draws with differentiated parameters.
 
 NumPy shows nobody that a draw is made. With plain parameters draws are constants, as they should
 be; a traced parameter is refused, and the refusal says how the draw is made from one that has no
@@ -7,9 +7,13 @@ parameters. So the derivative is that of the same random numbers, moved.
 
 from __future__ import annotations
 
+import functools
+import random
+from typing import Any
+
 import numpy as np
 
-from chainrules_py.extend import advise
+from chainrules_py.extend import advise, register_generator
 
 _name: str
 
@@ -75,3 +79,23 @@ for _class in (np.random.Generator, np.random.RandomState):
                 f"with ignore_derivatives(parameter), and differentiate the logarithm of the "
                 f"probability of what was drawn",
             )
+
+
+def _putting(x: np.random.Generator, state: Any) -> functools.partial[None]:
+    return functools.partial(setattr, x.bit_generator, "state", state)
+
+
+_shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
+register_generator(np.random.Generator, lambda x: x.bit_generator.state, _putting)
+register_generator(
+    np.random.RandomState,
+    np.random.RandomState.get_state,
+    lambda x, state: functools.partial(x.set_state, state),
+    _shared[0].__self__,
+)
+register_generator(
+    random.Random,
+    random.Random.getstate,
+    lambda x, state: functools.partial(x.setstate, state),
+    _shared[1].__self__,
+)

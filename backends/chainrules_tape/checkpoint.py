@@ -20,12 +20,15 @@ from chainrules_bridge import check_same, made, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,
+    Reach,
     Tracer,
     alone,
     at_once,
     find_tracers,
     flatten,
     highest_tracer,
+    name_of,
+    states,
     under_way,
     unflatten,
 )
@@ -44,7 +47,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A function that gives the same whenever it is run: random numbers are drawn outside.
+        A function that gives the same whenever it is run. Random numbers that it draws are drawn
+        once more, from generators as they were; they are put back afterwards.
 
     Returns
     -------
@@ -56,7 +60,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     MutationError
-        By the backward pass, if f gives something else when it is run again.
+        By the backward pass, if f gives something else when it is run again, or what it looks up
+        (captured arrays, items, attributes) is another value by then.
 
     Notes
     -----
@@ -188,7 +193,7 @@ class Folds:
 class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
-    __slots__ = ("arguments", "cells", "function", "seen", "start", "stop")
+    __slots__ = ("arguments", "cells", "drawn", "function", "guard", "seen", "start", "stop")
     parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
@@ -203,7 +208,16 @@ class Segment:
             if id(cell) not in shared and _holds_tracers(cell)
         ]
         self.start = self.stop = len(tape)
+        self.guard = Guard("off" if tape.guard.mode == "off" else "fingerprint")
+        self.drawn = states(self._generators)
         self.seen: Any = None
+
+    def _looking(self) -> list[Any]:
+        """Return what looks values up, and the arrays that are no variables."""
+        return [self.function, *[x for x, index in self.arguments.leaves if index is None]]
+
+    def _generators(self) -> list[Any]:
+        return Reach(self._looking()).generators
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop what was recorded since; ``held`` arrays were watched over before."""
@@ -214,6 +228,7 @@ class Segment:
         for cell, _ in self.cells:
             cell.cell_contents = None
         tape[self.start :] = [(folded, self)] * (self.stop - self.start)
+        self.guard.hold_all(self._looking(), f"which {name_of(self.function)} looks at")
         tape.folds = tape.folds or Folds()
         tape.guard.settle(held)
 
@@ -223,6 +238,8 @@ class Segment:
 
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         folds, aside = tape.folds, tape.folds.aside
+        if aside is None:  # within another, cells hold what that has put there
+            self.guard.check()
         # Within another, of a signal handler or finaliser, what that has made is put aside as well.
         whole = tape if aside is None else folds.whole(tape)
         first, after = (self.start if aside is None else 0), slice(self.start, None)
@@ -234,10 +251,14 @@ class Segment:
             for cell, _ in self.cells
         ]
         undone = functools.partial(setattr, folds, "aside", aside)
-        begun = threading.get_ident(), at_once([*state, tail, undone, *cells])
+        begun = (
+            threading.get_ident(),
+            at_once([*state, tail, undone, *cells, *states(self._generators)]),
+        )
         restore = begun[1]
         try:
             under_way.append(begun)
+            at_once(self.drawn)()
             folds.aside = self.start, whole[after]
             tape[first:] = whole[first : self.start]
             # What it uses is watched over already, and hooks are hung where they were.

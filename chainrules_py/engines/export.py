@@ -24,7 +24,8 @@ from typing import Any, NamedTuple, final
 from chainrules_py.config import Config
 from chainrules_py.errors import ContractError, NoRuleError, TracerError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.reach import Reach, captured
+from chainrules_py.primitives.closures.captured import captured
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, aliases
 from chainrules_py.registry.explain import rules_for

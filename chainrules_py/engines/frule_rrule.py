@@ -8,7 +8,8 @@ from typing import Any, final
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import watching
-from chainrules_py.errors import ProjectionError, advise, describe
+from chainrules_py.errors import MutationError, ProjectionError, advise, describe
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.normal_form import normalise_call
@@ -199,9 +200,15 @@ class Pullback:
         self.call = call
         self.options = options
 
+    def __copy__(self) -> Any:
+        return self  # nothing of it changes
+
     def __reduce__(self) -> Any:
-        """As the call that made it: its rule is found and bound anew."""
-        return _pullback_again, (self.call, self.operands, self.options or {})
+        """As the call that made it: its rule is found and bound anew, and sees what it saw."""
+        if self.guard is not None:
+            self.guard.check()
+        seen = _looked_up(self)
+        return _pullback_again, (self.call, self.operands, self.options or {}, seen)
 
     def __call__(
         self, y_bar: Any, /, *others: Any, wanted: tuple[bool, ...] | None = None
@@ -275,8 +282,25 @@ class Pullback:
         return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
 
 
-def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
-    return rrule(*call, *operands, **options)[1]
+def _pullback_again(call: Any, operands: Any, options: Any, seen: int) -> Any:
+    again: Any = rrule(*call, *operands, **options)[1]
+    if _looked_up(again) != seen:
+        msg = (
+            f"{again!r} was copied, or read from a pickle, and its rule looks up other values than "
+            f"it did at the call; pass them as operands, or call rrule again"
+        )
+        raise MutationError(msg)
+    return again
+
+
+def _looked_up(pullback: Pullback) -> int:
+    """Sum up what functions that people wrote look up, and saved."""
+    record = pullback.record or (None, None)
+    written = [x for x in pullback.operands if callable(x)]
+    statement = getattr(record[0], "statement", None)
+    if statement is not None and not statement.source.module.startswith("chainrules_"):
+        written += [statement.primal, *statement.recipe.functions, record[0], *record[2:]]
+    return Reach(written).digest() if written else 0
 
 
 def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:

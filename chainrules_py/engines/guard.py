@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import operator
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
@@ -99,13 +100,28 @@ class Guard:
         later : tuple of callable
             What else of the rule runs later: see `chainrules_py.extend.Bound`.
         """
+        self.hold_all((y, *record[2:], *later), record[:1])
+
+    def hold_all(self, roots: Iterable[Any], name: Any) -> None:
+        """Watch over all that can be looked up from some values, under a name as in `hold`."""
         if self.mode == "off":
             return
-        reach, name = Reach((y, *record[2:], *later)), record[:1]
+        reach = Reach(roots)
+        if not reach.whole:
+            msg = (
+                f"what {_whose(name)} looks up is more than can be compared at each call: after "
+                f"10,000 values changes are no longer seen; pass what it needs as operands, or "
+                f"hold large models where it does not name them"
+            )
+            warnings.warn(msg, RuntimeWarning, stacklevel=2)
         for x in reach.arrays:
             self.hold(x, name)
         if reach.places:
             self.held[id(reach)] = (reach, name, _PLACES, None)
+
+    def digests(self) -> list[int]:
+        """Sum up what rules look up, as it was at their calls; see `Reach.digest`."""
+        return [x.digest() for x, *_ in self.held.values() if type(x) is Reach]
 
     def check(self, name_of: Callable[[Any], str | None] = lambda x: None) -> None:
         """Raise if an array was written to since it is held.
@@ -255,5 +271,11 @@ def _role(name: Any, does: str = "saved") -> str:
         return "which is differentiated in"
     if type(name) is not tuple:
         return str(name)
+    return f"which {_whose(name)} {does}"
+
+
+def _whose(name: Any) -> str:
+    if type(name) is not tuple:
+        return str(name)
     primal = getattr(getattr(name[0], "statement", name[0]), "primal", None)
-    return f"which {primal.__name__ if primal else 'a rule'} {does}"
+    return primal.__name__ if primal else "a rule"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import pickle
 import subprocess
@@ -12,9 +13,9 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, MutationError, primitive, rrule, rule
+from chainrules_py import LinearMap, MutationError, primitive, rrule, rule, scalar_rule
 from chainrules_py.extend import find_rule
-from chainrules_tape import grad, vjp
+from chainrules_tape import grad, linearize, vjp
 from tests.faults import made_here
 
 NAMES = list(made_here.maps())
@@ -156,3 +157,66 @@ def test_a_rule_in_a_function_for_a_function_that_has_a_name():
 
     with pytest.raises(pickle.PicklingError, match="rule softplus"):
         pickle.dumps(find_rule(made_here.softplus, (complex,)))
+
+
+SLOPES = [2.0]
+
+
+@primitive
+def sloped(x):
+    return SLOPES[0] * x
+
+
+scalar_rule(sloped, lambda _y, x: SLOPES[0] + 0 * x)
+
+
+def through(x):
+    return SLOPES[0] * x
+
+
+PULLED = {
+    "rrule": lambda: rrule(sloped, 0.0)[1],
+    "vjp": lambda: vjp(sloped, 0.0)[1],
+    "linearize": lambda: linearize(through, 0.0)[1],
+}
+AGAIN = {
+    "pickled": lambda f: pickle.loads(pickle.dumps(f)),
+    "copied": copy.copy,
+    "copied whole": copy.deepcopy,
+}
+
+
+def is_right_or_refused(pull):
+    """Tell whether a derivative is that of the call, or refused: never another one."""
+    try:
+        return pull()(1.0) in (2.0, (2.0,))
+    except MutationError:
+        return True
+
+
+@pytest.mark.parametrize("name", PULLED)
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_copy_sees_what_the_call_saw(name, again, monkeypatch):
+    monkeypatch.setitem(globals(), "SLOPES", [2.0])
+    pull = PULLED[name]()
+    assert AGAIN[again](pull)(1.0) in (2.0, (2.0,))
+    SLOPES[0] = 3.0
+    assert is_right_or_refused(lambda: AGAIN[again](pull))
+
+
+@pytest.mark.parametrize("name", PULLED)
+def test_a_pickle_is_read_where_the_same_is_seen(name, monkeypatch):
+    monkeypatch.setitem(globals(), "SLOPES", [2.0])
+    pickled = pickle.dumps(PULLED[name]())
+    assert pickle.loads(pickled)(1.0) in (2.0, (2.0,))
+    SLOPES[0] = 3.0
+    assert is_right_or_refused(lambda: pickle.loads(pickled))
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_copy_of_a_pullback_compares_what_was_saved(again):
+    x = np.ones(3)
+    _, pull = rrule(np.sin, x)
+    x[:] = 7.0
+    with pytest.raises(MutationError, match="sin saved"):
+        AGAIN[again](pull)(x)

@@ -25,10 +25,12 @@ OLD, NEW = np.array([1.0, 2.0, 3.0]), np.array([50.0, 2.0, 7.0])
 # ------------------------------------------------------------------------------- the statements
 
 _HEAD = """
-import collections, dataclasses, functools, types
+import array, collections, contextvars, dataclasses, enum, functools, operator, threading, types
+import weakref
 import numpy as np
 from chainrules_py import LinearMap, frule, linear_rule, bilinear_rule, primitive, rrule, rule
 from chainrules_py import scalar_rule
+from chainrules_tape import checkpoint
 from chainrules_compat import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py.vocabulary import cos, sin
 """
@@ -100,11 +102,17 @@ PENS = {
     g = primitive(lambda z: sin(z) * READ)
     augmented_rule(g, lambda z: (g(z), (z,)), lambda z, c: (c * cos(z) * READ,), types=(object,))
 """,
+    "checkpoint": """
+    g = checkpoint(lambda z: sin(z - X0) * READ)
+""",
     "user_grad": """
     def g(z):
         return user_grad(z)(lambda z: (sin(z) * READ, lambda c: (c * cos(z) * READ,)))
 """,
 }
+
+
+NO_PRIMITIVES = ("user_grad", "bilinear_rule", "checkpoint")
 
 
 class Way(NamedTuple):
@@ -164,6 +172,89 @@ WAYS = {
         "box = [w]; get = primitive(lambda k: k * box[0])", "get(1.0)", "box[0] = new"
     ),
     "sum of a list": Way("box = [w]", "sum(box)", "box.append(new)"),
+    **{
+        name: Way(f"class A:\n        {body}\n    a = A(); a.w = w", read, "a.w = new")
+        for name, body, read in (
+            ("property", "@property\n        def p(self): return self.w", "a.p"),
+            ("cached", "@functools.cached_property\n        def p(self): return self.w", "a.p"),
+            ("getattr method", "def __getattr__(self, n): return self.w", "a.p"),
+            ("getitem", "def __getitem__(self, i): return self.w", "a[0]"),
+            ("iter", "def __iter__(self): return iter([self.w])", "sum(a)"),
+            ("operator", "def __add__(self, n): return self.w + n", "(a + 0.0)"),
+            ("descriptor", "p = type('D', (), {'__get__': lambda s, o, c: o.w})()", "a.p"),
+            ("base", "def p(self): return self.w\n    class A(A): pass", "a.p()"),
+            (
+                "super",
+                "def p(self): return self.w\n    class A(A): p = lambda s: super(A, s).p()",
+                "a.p()",
+            ),
+            ("vars", "pass", "vars(a)['w']"),
+            ("getattr", "pass", "getattr(a, 'w')"),
+            ("getattr, computed", "w1 = 0", "getattr(a, f'{chr(119)}')"),
+            ("attrgetter", "pass\n    get = operator.attrgetter('w')", "get(a)"),
+            ("dict of it", "pass", "a.__dict__['w']"),
+            ("method of another", "def p(self): return self.w", "(lambda o: o.p())(a)"),
+            (
+                "match",
+                "pass\n    def get():\n        match a:\n            case A(w=u): return u",
+                "get()",
+            ),
+        )
+    },
+    **{
+        name: Way(f"d = {{'w': w}}; box = {made}", read, "d['w'] = new")
+        for name, made, read in (
+            ("proxy", "types.MappingProxyType(d)", "box['w']"),
+            ("chain", "collections.ChainMap({}, d)", "box['w']"),
+            ("view of values", "d.values()", "sum(box)"),
+            ("bound get", "d.get", "box('w')"),
+            ("itemgetter", "operator.itemgetter('w')", "box(d)"),
+            ("keywords", "lambda: dict(**d)", "box()['w']"),
+            ("cache", "functools.cache(lambda: d)", "box()['w']"),
+            (
+                "reference",
+                "collections.UserDict(d=d); global KEPT; KEPT = box; ref = weakref.ref(box)",
+                "ref()['d']['w']",
+            ),
+            ("comprehension", "[d]", "sum([e['w'] for e in box])"),
+            ("generator", "[d]", "sum(e['w'] for e in box)"),
+            ("map", "[d]", "sum(map(operator.itemgetter('w'), box))"),
+        )
+    },
+    "user dict": Way("box = collections.UserDict(w=w)", "box['w']", "box['w'] = new"),
+    "default dict": Way("box = collections.defaultdict(int, w=w)", "box['w']", "box['w'] = new"),
+    "new key": Way("box = {}", "box.get('w', w)", "box['w'] = new"),
+    "new attribute": Way("class A: pass\n    a = A()", "getattr(a, 'w', w)", "a.w = new"),
+    "over the class": Way("class A: w = W0\n    a = A()", "a.w", "a.w = new"),
+    "function in a dict": Way("box = {'f': lambda: w}", "box['f']()", "box['f'] = lambda: new"),
+    "attribute of a function": Way(
+        "def get(): return get.w\n    get.w = w", "get()", "get.w = new"
+    ),
+    "class method": Way(
+        "class A: w = W0\n    A.get = classmethod(lambda c: c.w)", "A.get()", "A.w = new"
+    ),
+    "helper that is replaced": Way(
+        "helper = lambda: w", "helper()", "nonlocal helper; helper = lambda: new"
+    ),
+    "context": Way("var = contextvars.ContextVar('var', default=w)", "var.get()", "var.set(new)"),
+    "thread": Way("a = threading.local(); a.w = w", "a.w", "a.w = new"),
+    "object array": Way("box = np.empty(1, object); box[0] = w", "box[0]", "box[0] = new"),
+    "memoryview": Way("m = memoryview(np.asarray(w))", "np.asarray(m)", ""),
+    "bytes": Way(
+        "b = bytearray(np.asarray(w).tobytes())",
+        "np.frombuffer(b).reshape(np.shape(w))",
+        "b[:] = np.asarray(new).tobytes()",
+    ),
+    "array.array": Way(
+        "b = array.array('d', np.asarray(w).tobytes())",
+        "np.array(b).reshape(np.shape(w))",
+        "b[0] = 50.0",
+    ),
+    "member": Way("s = {False}", "(w if False in s else 7.0 * w)", "s.clear()"),
+    "truth": Way("s = []", "(7.0 * w if s else w)", "s.append(1)"),
+    "enum": Way(
+        "E = enum.Enum('E', 'A B'); E.A.w = w; E.B.w = new; box = [E.A]", "box[0].w", "box[0] = E.B"
+    ),
 }
 KINDS = ("array", "number")
 CHANGES = ("write", "replace", "nothing")
@@ -186,7 +277,7 @@ def built(pen: str, way: str, w: Any, new: Any = None) -> Any:
         f"{_HEAD}\ndef build(w, new):\n    {how.setup}\n{PENS[pen].replace('READ', how.read)}\n"
         f"    def change():\n        {how.replace or 'pass'}\n    return g, change\n"
     ).replace("class A: w = W0", "A = type('A', (), {'w': w})")
-    names: dict[str, Any] = {"__name__": "a_program"}
+    names: dict[str, Any] = {"__name__": "a_program", "X0": X}
     exec(compile(program, "<a program>", "exec"), names)
     return names["build"](w, new)
 
@@ -204,7 +295,7 @@ def made(pen: str, way: str, kind: str, change: str, asarray: Any = np.array) ->
         w[...] = new
 
     act = {"write": written, "replace": replace, "nothing": lambda: None}[change]
-    is_linear = pen in ("linear_rule", "scalar_rule, w itself")
+    is_linear = pen in ("linear_rule", "scalar_rule, w itself", "checkpoint")
     old = np.array(w)
     return Made(f, w, old, act, lambda z: old * (1.0 if is_linear else np.cos(z)))
 
@@ -442,7 +533,8 @@ TRACING = {
 
 def everything_traced() -> list[Any]:
     """List all draws: pen, way, whether an operand is traced as well, and door."""
-    return list(itertools.product(PENS, WAYS, (False, True), TRACING))
+    pens, ways = PENS.keys() - {"checkpoint"}, WAYS.keys() - {"memoryview", "bytes", "array.array"}
+    return list(itertools.product(sorted(pens), sorted(ways), (False, True), TRACING))
 
 
 def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> str:
@@ -472,7 +564,8 @@ def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> st
 
 def everything() -> list[Any]:
     """List all draws: pen, way, kind, change and door."""
-    return list(itertools.product(PENS, WAYS, KINDS, CHANGES, DOORS))
+    found = itertools.product(PENS, WAYS, KINDS, CHANGES, DOORS)
+    return [draw for draw in found if draw[0] != "checkpoint" or draw[4][0] == "tape"]
 
 
 def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[Any]:
@@ -485,7 +578,7 @@ def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -
     """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
     tensors = importlib.import_module("torch").tensor if door[0] == "torch" else np.array
     draw = made(pen, way, kind, change, tensors)
-    if draw is None or (pen in ("user_grad", "bilinear_rule") and door[1] == "rrule"):
+    if draw is None or (pen in NO_PRIMITIVES and door[1] == "rrule"):
         return "nothing to do"
     try:
         found = DOORS[door](draw.f, draw.change)

@@ -6,6 +6,8 @@ import concurrent.futures
 import dataclasses
 import functools
 import gc
+import random
+import secrets
 import tracemalloc
 import weakref
 from typing import Any
@@ -335,11 +337,46 @@ def _raise(x):
 # ------------------------------------------------------------------------------ what it refuses
 
 
-def test_random_numbers_inside_are_an_error():
-    rng = np.random.default_rng(0)
-    dropout = checkpoint(lambda x: x * (rng.random(5) < 0.5) * 2.0)
+RNG, OLD_RNG = np.random.default_rng(0), np.random.RandomState(0)
+DRAWS = {
+    "generator": lambda: RNG.random(5),
+    "state": lambda: OLD_RNG.random_sample(5),
+    "everybody's": lambda: np.random.rand(5),  # noqa: NPY002
+    "python's": lambda: np.array([random.random() for _ in range(5)]),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("at", [0.0, 1.0])
+def test_random_numbers_inside_are_drawn_once_more_as_they_were(draw, at):
+    drawn = []
+
+    def f(x):
+        drawn.append(DRAWS[draw]())
+        return x * drawn[-1]
+
+    found = grad(lambda x: np.sum(checkpoint(f)(x)) + 0 * DRAWS[draw]()[0])(np.full(5, at))
+    np.testing.assert_array_equal(found, drawn[0])
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(DRAWS[draw](), drawn[0])  # they go on where they were
+
+
+def test_random_numbers_of_unknown_generators_are_an_error():
+    dropout = checkpoint(lambda x: x * np.frombuffer(secrets.token_bytes(5), np.uint8))
     with pytest.raises(MutationError, match="draw random numbers outside"):
         grad(lambda x: np.sum(dropout(x) ** 2))(X + 3.0)
+
+
+def test_what_it_looks_up_is_what_it_was():
+    k = [1.0]
+
+    def f(x):
+        y = checkpoint(lambda x: k[0] * np.sum(x))(x)
+        k[0] = 3.0
+        return y
+
+    with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0, which <lambda> looks at"):
+        grad(f)(np.zeros(3))
 
 
 def test_another_way_through_the_function_is_an_error():

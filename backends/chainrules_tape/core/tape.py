@@ -28,6 +28,7 @@ class Watcher(Protocol):
     """Guard over arrays that a gradient depends on, while people could write to them."""
 
     held: dict[int, Any]
+    mode: Any
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on."""

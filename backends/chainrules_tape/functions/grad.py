@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from chainrules_bridge import Made, check_same, made, samples
 from chainrules_py import ZeroTangent, ignore_derivatives
-from chainrules_py.extend import Guard, GuardMode, find_tracers, leaf_tangents, map_leaves
+from chainrules_py.extend import (
+    Guard,
+    GuardMode,
+    find_tracers,
+    flatten,
+    leaf_tangents,
+    map_leaves,
+    type_info,
+)
 from chainrules_tape.config import config
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
@@ -62,16 +70,37 @@ def vjp(
         return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
 
     whole = Made(pullback)
-    whole.recipe = _map_again, (vjp, f, primals, has_aux, run.y), {"guard": guard}
+    whole.recipe = _map_again, (vjp, f, primals, has_aux, Seen(run)), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 
+@final
+class Seen:
+    """Numbers that a run gave and saved. It is pickled as some of them, to compare another with."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+
+    def numbers(self) -> Any:
+        """Return all of them."""
+        saved = flatten([record[2:] for record in self.run.tape])[0]
+        infos = [type_info(type(x)) for x in saved]
+        kept = [x for x, of in zip(saved, infos, strict=True) if of.is_array or of.is_number]
+        return self.run.y, kept, self.run.tape.guard.digests()
+
+    def __reduce__(self) -> Any:
+        self.run.tape.guard.check()
+        return list, (samples(self.numbers()),)
+
+
 def _map_again(
-    maker: Callable[..., Any], f: Any, primals: tuple[Any, ...], has_aux: bool, y: Any, **guard: Any
+    maker: Callable[..., Any], f: Any, primals: Any, has_aux: bool, seen: Any, **guard: Any
 ) -> Any:
     """Make the pullback or push of a function once more, in another process."""
     found = maker(f, *primals, has_aux=has_aux, **guard)
-    check_same(f, found[0], samples(y))
+    if type(seen) is Seen:  # it is copied, and not pickled
+        seen = seen.__reduce__()[1][0]
+    check_same(f, found[1].recipe[1][-1].numbers(), seen)
     return found[1]
 
 
@@ -162,7 +191,7 @@ def linearize(
         return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
 
     whole = Made(push)
-    whole.recipe = _map_again, (linearize, f, primals, has_aux, run.y), {"guard": guard}
+    whole.recipe = _map_again, (linearize, f, primals, has_aux, Seen(run)), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 

@@ -8,14 +8,14 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives.closures.freeze import names_in
-from chainrules_py.primitives.closures.search import (
+from chainrules_py.primitives.closures.contents import (
     attributes,
     content,
     globals_of,
-    is_container,
     is_of_library,
 )
+from chainrules_py.primitives.closures.freeze import names_in
+from chainrules_py.primitives.closures.search import is_container
 from chainrules_py.values.structure import fields_of, rebuild
 
 LASTING = (types.ModuleType, type, types.BuiltinFunctionType)

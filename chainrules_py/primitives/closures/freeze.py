@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, types.CellType)
@@ -35,7 +36,7 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
     if type(function) is not types.FunctionType:
         return function, ()
     code, outside = function.__code__, function.__globals__
-    names, _, _, assigned = names_in(code)
+    names, assigned = names_in(code).scope, names_in(code).assigned
     found = {n: outside[n] for n in names if n in outside and not _is_fixed(outside[n])}
     cells: tuple[Any, ...] = function.__closure__ or ()
     if not found and not cells:
@@ -73,21 +74,29 @@ class Names(NamedTuple):
 
     Attributes
     ----------
-    scope, attributes : tuple of str
-        The globals, and the attributes, that it looks up.
+    scope : tuple of str
+        The globals that it looks up.
+    attributes : frozenset of str
+        What it may look up as an attribute: by its name, or as text. `ANY` if names are computed.
     own : frozenset of str
         Those of which it changes what they stand for, or the items of that.
+    shared : frozenset of str
+        Of these, those that are not its local names alone.
     assigned : frozenset of str
         The names from outside that it assigns; "global" for globals.
     """
 
     scope: tuple[str, ...] = ()
-    attributes: tuple[str, ...] = ()
+    attributes: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
     assigned: frozenset[str] = frozenset()
 
 
 NO_NAMES = Names()
+ANY = "*"
+"""Stands among attributes for all of them."""
+_ALL_OF_THEM = {"vars", "__dict__", "asdict", "astuple", "__getstate__"}
 _CHANGING = {
     "add",
     "append",
@@ -103,20 +112,22 @@ _CHANGING |= {"popleft", "remove", "reverse", "setdefault", "sort", "update"}
 """Methods of containers that change their items."""
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=4096)
 def names_in(code: types.CodeType) -> Names:
     """Find the names that a function uses."""
     import dis  # which imports inspect
 
     steps = [*dis.get_instructions(code)]
-    scope, known = dict[str, None](), dict[str, None]()
-    own, assigned = set[str](), set[str]()
+    scope, known = dict[str, None](), {*_texts(code.co_consts)}
+    own, assigned, stands_for = set[str](), set[str](), dict[str, str]()
     for i, step in enumerate(steps):
         kind, _, where = step.opname.partition("_")
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             scope[step.argval] = None
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            known[step.argval] = None
+            if step.argval in ("setattr", "delattr"):
+                own.add(_attribute(steps, i + 1))
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            known.add(step.argval)
             if step.argval in _CHANGING:
                 own.add(_changed(steps, i - 1))
         elif kind in ("STORE", "DELETE") and where in ("GLOBAL", "ATTR"):
@@ -126,14 +137,34 @@ def names_in(code: types.CodeType) -> Names:
             assigned.add(step.argval)
         elif kind in ("STORE", "DELETE") and where == "SUBSCR":
             own.add(_changed(steps, _container(steps, i)))
+            known.add("__setitem__")
+        elif step.opname == "STORE_FAST" and steps[i - 1].opname.startswith("LOAD_"):
+            stands_for[step.argval] = str(steps[i - 1].argval)
+    called = {*scope, *known}
+    written = any([step.opname.startswith(("BUILD_STRING", "FORMAT_")) for step in steps])
+    if _ALL_OF_THEM & called or ("getattr" in called and written):
+        known.add(ANY)
+    own |= {stands_for[name] for name in own if name in stands_for}
+    shared = own - {*code.co_varnames}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             names = names_in(inner)
             scope.update(dict.fromkeys(names.scope))
-            known.update(dict.fromkeys(names.attributes))
+            known |= names.attributes
             own |= names.own
+            shared |= names.shared - {*code.co_varnames}
             assigned |= names.assigned & {"global", *code.co_freevars}
-    return Names(tuple(scope), tuple(known), frozenset(own | assigned), frozenset(assigned))
+    sets = known, own | assigned, shared | assigned, assigned
+    return Names(tuple(scope), *map(frozenset, sets))
+
+
+def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
+    """Yield the texts among constants that may name something."""
+    for x in constants:
+        if type(x) is str:
+            yield from [x] if x.isidentifier() else filter(str.isidentifier, x.split("."))
+        elif type(x) is tuple:
+            yield from _texts(x)
 
 
 def _changed(steps: list[Any], i: int) -> str:
@@ -141,6 +172,14 @@ def _changed(steps: list[Any], i: int) -> str:
     while steps[i].opname == "BINARY_SUBSCR" or steps[i].argrepr == "[]":
         i = _container(steps, i)
     return str(steps[i].argval)
+
+
+def _attribute(steps: list[Any], i: int) -> str:
+    """Name the attribute that ``setattr`` changes, or the object if the name is computed."""
+    while i + 2 < len(steps) and steps[i + 1].opname == "LOAD_ATTR":
+        i += 1
+    named = steps[i + 1].opname == "LOAD_CONST" and type(steps[i + 1].argval) is str
+    return str(steps[i + named].argval)
 
 
 def _container(steps: list[Any], i: int) -> int:

@@ -3,40 +3,106 @@
 What a rule states is called long after the call that it was recorded for. Between the two, people
 may write to arrays that it captured, and give names, attributes and items another value. And a
 tracer that comes in by a name, and not as an operand, has no cotangent: its gradient would be lost.
+
+There is no list of ways to look something up. What code can come to is what the garbage collector
+can come to from it, less what it has no name for: of a function's globals, and of the attributes of
+objects, classes and modules, those count that some code among it names, or has as a text.
 """
 
 from __future__ import annotations
 
-import contextvars
+import functools
+import itertools
+import operator
 import types
+import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
-from chainrules_py.errors import TracerError, describe
+from chainrules_py.errors import describe
+from chainrules_py.primitives.closures.contents import (
+    CODE,
+    WHOLE,
+    attributes,
+    buffer_or_rest,
+    called_by_python,
+    chosen,
+    elements,
+    is_library,
+    library_names,
+    looked_up,
+    members,
+    names_of,
+    reader,
+)
 from chainrules_py.primitives.closures.convert import Closure
-from chainrules_py.primitives.closures.freeze import NO_NAMES, Names
-from chainrules_py.primitives.closures.search import names_of, read_step, steps
+from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.pytree import flatten
-from chainrules_py.values.structure import structure_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.generators import is_generator
+from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
-recording: contextvars.ContextVar[tuple[Any, int] | None] = contextvars.ContextVar(
-    "recording", default=None
-)
-"""The custom function whose call is being traced, if there is one, and the level that traces it."""
+Path: TypeAlias = tuple[Any, str, Any]
+"""Where a value is: the path of what holds it, a mark (".", "[" or none), and a key.
 
-Path: TypeAlias = tuple[Any, str]
-"""Where a value is: the path of what holds it, and one step; of None and the name of a function."""
+It begins with None, the name of a function, and the names that the function changes itself.
+"""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_LASTING = (
-    types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type,
-    Primitive,
-)  # fmt: skip
-"""What programs do not replace under a name."""
+_MOST = 10_000
+"""How many values are looked at; see `Reach.whole`."""
+_SKIPPED = (types.CodeType, types.FrameType, *_PLAIN)
+_LEAVES = {*_PLAIN} - {str}
+_MAKERS = {"__init__", "__post_init__", "__new__"}
+"""Methods that give a new object its attributes, which is no change."""
+_ROOT: Path = (None, "", frozenset())
+_PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
+"""Libraries whose objects come to know nothing by themselves."""
+_MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing"}
+"""Libraries whose objects are no values: they wait for one another, and write down what happens."""
+_OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body"}
+_OF_PRIMITIVES |= {"stated", "fixed"}
+
+
+class Place(NamedTuple):
+    """What a value holds, as it was.
+
+    Attributes
+    ----------
+    x : object
+        The value.
+    read : callable
+        ``read(x)`` gives what it holds: a dict from names or keys, a tuple, or a set.
+    before : dict, tuple or frozenset
+        What that was.
+    path : tuple
+        Where the value is.
+    mark : str or None
+        What stands before a key in a path; None where it holds the same for good, or is free to
+        change by itself.
+    fills : bool
+        Whether it may come to know more by itself, as objects of libraries do.
+    """
+
+    x: Any
+    read: Callable[[Any], Any]
+    before: Any
+    path: Path
+    mark: str | None
+    fills: bool
+
+
+class _Named(NamedTuple):
+    """What is looked at by the names that are known of, which are still being found."""
+
+    x: Any
+    fields: Callable[[Any], dict[str, Any]]
+    found: dict[str, Any]
+    besides: frozenset[str]
+    path: Path
+    fills: bool
+    taken: set[str]
 
 
 @final
@@ -47,145 +113,306 @@ class Reach:
     ----------
     arrays : list
         What has memory to be watched over.
-    places : list of tuple
-        ``(read, key, value, path)``: ``read(key)``, a cell, global, attribute or item, was the
-        value. What code changes itself is left out: counts, and memories of what it knows.
-    keeps : bool
-        Whether there is such a thing.
+    generators : list
+        What draws random numbers.
+    places : list of Place
+        What holds something else.
+    whole : bool
+        Whether that is all: the search ends at 10,000 values.
     """
 
-    __slots__ = ("arrays", "keeps", "places")
+    __slots__ = ("_names", "_own", "arrays", "generators", "places", "whole")
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self.arrays: list[Any] = []
-        self.keeps = False
-        self.places: list[tuple[Callable[[Any], Any], Any, Any, Path]] = []
-        seen: dict[tuple[int, int], Any] = {}  # which keeps ids from being given again
-        waiting: list[tuple[Any, Names, bool, Path]] = []
-        waiting += [(x, NO_NAMES, False, (None, "")) for x in roots]
-        while waiting:
-            x, names, quiet, path = waiting.pop()
-            cls = type(x)
-            if cls in _PLAIN or (id(x), id(names)) in seen:
-                continue
-            seen[id(x), id(names)] = x
-            if type_info(cls).memory is not None:
-                self.arrays.append(x)
-                continue
-            if cls is types.FunctionType:
-                names, path = names_of(x), (None, x.__name__)
-            elif cls is types.MethodType:
-                names = names_of(x.__func__)
-            elif cls is Closure:
-                waiting.append((x.template, names, quiet, path))
-            for read, key, step in steps(x, names):
-                value = read_step(read, key)
-                still = quiet or step.lstrip(".") in names.own
-                self.keeps |= still
-                if not (still or isinstance(value, _LASTING)):
-                    self.places.append((read, key, value, (path, step)))
-                waiting.append((value, names, still, (path, step)))
+        self.generators: list[Any] = []
+        self.places: list[Place] = []
+        self.whole = True
+        self._names: set[str] = set()
+        self._own: set[str] = set()
+        _Walk(self).over(roots)
 
     def __bool__(self) -> bool:
-        return bool(self.arrays or self.places or self.keeps)
+        return bool(self.arrays or self.places)
 
     def changed(self) -> str | None:
         """Tell of the first place where there is something else by now; None if there is none."""
-        for read, key, value, path in self.places:
-            now = read_step(read, key)
-            plain = issubclass(type(value), _PLAIN), issubclass(type(now), _PLAIN)
-            if now is not value and not (all(plain) and now == value):
-                was, is_now = (
-                    repr(x) if p else describe(x) for x, p in zip((value, now), plain, strict=True)
-                )
-                return f"{_written(path)} was {was} and is {is_now}"
+        for place in self.places:
+            if place.mark is not None:
+                now = _read(place)
+                if not _as_before(now, place.before) and (told := self._told(place, now)):
+                    return told
         return None
 
+    def values(self) -> Iterator[tuple[Path, Any]]:
+        """Yield where each value was, and what it was."""
+        for place in self.places:
+            for key, x in _pairs(place.before):
+                yield _step(place.path, place.mark, key), x
 
-def _written(path: Path) -> str:
-    return "" if path[0] is None else _written(path[0]) + path[1]
+    def digest(self) -> int:
+        """Return a sum of all numbers, texts and arrays, the same in each process."""
+        plain = [(path, x) for path, x in self.values() if issubclass(type(x), _PLAIN)]
+        found = [f"{written(path)} {x!r}" for path, x in plain if not self._is_own(path)]
+        memories = [(type_info(type(x)).memory, x) for x in self.arrays]
+        found += [repr(memory.fingerprint(x, True)) for memory, x in memories if memory]
+        return zlib.crc32("".join(sorted(found)).encode())
+
+    def _told(self, place: Place, now: Any) -> str | None:
+        """Tell of a change, if it is one that matters."""
+        x, _, before, path, mark, fills = place
+        before, now = dict(_pairs(before)), dict(_pairs(now))
+        if mark is WHOLE:
+            before, now = {None: frozenset(before)}, {None: frozenset(now)}
+        for key in [*before, *[key for key in now if key not in before]]:
+            was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
+            ours = _step(path, mark, key)
+            if was is is_now or _equal(was, is_now) or self._is_own(ours):
+                continue
+            if was is _NOTHING and (fills or _finds(x, key)):
+                continue
+            if not (fills and (was is None or is_now is _NOTHING)):
+                return f"{written(ours)} was {_shown(was)} and is {_shown(is_now)}"
+        return None
+
+    def _is_own(self, path: Path) -> bool:
+        """Tell whether the code changes what is here itself: counts, memories of what it knows."""
+        names = []
+        while path[0] is not None:
+            names += [path[2]] if path[1] != "[" else []
+            path = path[0]
+        return any([name in self._own or name in path[2] for name in names])
 
 
-def _owner(path: Path) -> str:
-    return path[1] if path[0] is None else _owner(path[0])
+class _Walk:
+    """Walk over all that can be reached, while the names are found that count."""
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.names, self.own = reach._names, reach._own
+        self.named: list[_Named] = []
+        self.seen: dict[int, Any] = {}  # which keeps ids from being given again
+        self.waiting: list[tuple[Any, Path, bool]] = []
+
+    def over(self, roots: Iterable[Any]) -> None:
+        """Visit everything, each once, and note what it holds."""
+        seen, reach = self.seen, self.reach
+        self.push(((x, _ROOT) for x in roots), False)
+        done = 0
+        while done < len(self.waiting):
+            for x, path, fills in itertools.islice(self.waiting, done, None):  # it grows meanwhile
+                done += 1
+                if id(x) not in seen and reach.whole:
+                    reach.whole = len(seen) < _MOST
+                    seen[id(x)] = x
+                    self.visit(x, path, fills)
+            for named in self.named:
+                self.take(named)
+        for x, fields, found, besides, path, fills, _ in self.named:
+            wanted = self.names | besides if besides else self.names
+            before = chosen(fields, wanted, x, found)
+            may_gain = fields is attributes and not fills and type(x).__dictoffset__
+            if may_gain or any([not _lasts(*pair) for pair in before.items()]):
+                read = functools.partial(chosen, fields, wanted)
+                reach.places.append(Place(x, read, before, path, ".", fills))
+
+    def push(self, found: Iterable[tuple[Any, Path]], fills: bool) -> None:
+        """Have values visited later."""
+        for x, path in found:
+            cls = type(x)
+            if cls is str:
+                self.names.add(x)
+            elif cls not in _SKIPPED and id(x) not in self.seen:
+                self.waiting.append((x, path, fills))
+
+    def hold(
+        self, x: Any, read: Callable[[Any], Any], path: Path, mark: str | None, fills: bool
+    ) -> None:
+        """Note what a value holds, and have that visited."""
+        before = _read((x, read))
+        if not _LEAVES.issuperset(map(type, before if isinstance(before, tuple) else [self])):
+            self.push([(y, _step(path, mark, key)) for key, y in _pairs(before)], fills)
+        lasts = mark is None
+        if mark or any([not _lasts(key, y, lasts) for key, y in _pairs(before)]):
+            self.reach.places.append(Place(x, read, before, path, mark, fills))
+
+    def visit(self, x: Any, path: Path, fills: bool) -> None:
+        """Look at one value, by what it is."""
+        cls = type(x)
+        if cls is types.FunctionType:
+            self.function(x, fills)
+        elif cls is types.ModuleType:
+            if not is_library(x.__name__):
+                self.by_names(x, vars, path, fills)
+        elif issubclass(cls, type):
+            if not is_library(x.__module__):
+                self.by_names(x, members, path, fills, called_by_python(x))
+                self.push([(base, path) for base in x.__bases__], fills)
+        else:
+            self.object(x, cls, path, fills)
+
+    def function(self, f: types.FunctionType, fills: bool) -> None:
+        """Look at a function: what its code names, and has captured."""
+        names = names_of(f)
+        path = (None, f.__name__, names.own)
+        self.names |= names.attributes
+        if f.__name__ not in _MAKERS:
+            self.own |= names.shared
+        self.hold(f, looked_up, path, None if names is NO_NAMES else "", fills)
+        if f.__dict__:
+            self.by_names(f, vars, (path, "", f.__name__), fills, library_names(object))
+
+    def by_names(
+        self,
+        x: Any,
+        fields: Callable[[Any], dict[str, Any]],
+        path: Path,
+        fills: bool,
+        besides: frozenset[str] = frozenset(),
+    ) -> None:
+        """Look at what somebody names, now or when the name is found."""
+        named = _Named(x, fields, dict(fields(x)), besides, path, fills, set())
+        self.named.append(named)
+        self.take(named)
+
+    def take(self, named: _Named) -> None:
+        """Have those fields visited whose names are known by now."""
+        _, _, found, besides, path, fills, taken = named
+        wanted = found if ANY in self.names else [n for n in found if n in self.names]
+        for name in [*wanted, *[n for n in besides if n in found]]:
+            if name not in taken:
+                taken.add(name)
+                self.push([(found[name], (path, ".", name))], fills)
+
+    def object(self, x: Any, cls: type, path: Path, fills: bool) -> None:
+        """Look at an object: its memory, what it contains, its attributes and its class."""
+        (read, mark, has_attributes), own = reader(cls), not is_library(cls.__module__)
+        info = type_info(cls)
+        if info.memory is not None:
+            self.reach.arrays.append(x)
+            if getattr(x.dtype, "hasobject", False):
+                self.hold(x, elements, path, None, fills)
+        elif is_generator(cls):
+            self.reach.generators.append(x)
+            return
+        elif issubclass(cls, Tracer) or info.host is not None:
+            return
+        elif cls.__module__.startswith("chainrules_") and not issubclass(cls, functools.partial):
+            self.hold(x, _of_ours, path, None, fills)
+            return
+        elif (info.is_array or info.is_number) and not own:
+            return
+        if cls.__module__.partition(".")[0] in _MACHINERY:
+            return
+        if own:
+            self.push([(cls, path)], fills)
+        fills = fills or not (own or cls.__module__ in _PLAIN_LIBRARIES)
+        if info.memory is None:
+            if read is None:
+                read, mark = buffer_or_rest(x)
+            self.hold(x, read, path, mark, fills)
+        if has_attributes:
+            self.by_names(x, attributes, path, fills, library_names(cls))
 
 
-# ------------------------------------------------------------------------------------- tracers
+def _of_ours(x: Any) -> Any:
+    """Return what an object of these packages holds that is not theirs."""
+    if isinstance(x, Primitive):
+        found = {} if x.opaque else {"": x.__wrapped__}
+        return found | {n: y for n, y in vars(x).items() if n not in _OF_PRIMITIVES and n[0] != "_"}
+    if isinstance(x, Closure):
+        return x.template, x.captured
+    if structure_of(type(x)) is not None:
+        return tuple([y for _, y in fields_of(x)])
+    return ()
 
 
-def captured(
-    functions: Iterable[Any], level: int = 0, is_it: Callable[[Any], bool] | None = None
-) -> list[str]:
-    """List the outside names under which functions find tracers of a level or above.
+# ---------------------------------------------------------------------------- what is another
 
-    ``is_it`` says instead which values are meant, of an engine whose traced values are no `Tracer`.
+
+def _lasts(name: Any, value: Any, always: bool = False) -> bool:
+    """Tell whether something stands under a name for good: a module, what was defined so.
+
+    With ``always`` nothing is put in its place, so that all code lasts, and what is plain.
     """
-    owners: dict[str, list[str]] = {}
-    for _, _, value, path in Reach(functions).places:
-        if is_it(value) if is_it else any([t.level >= level for t in find_tracers(value)]):
-            by = owners.setdefault(_written(path), [])
-            if _owner(path) not in by:
-                by.append(_owner(path))
-    return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
+    cls = type(value)
+    if cls is types.ModuleType or issubclass(cls, _DESCRIPTORS):
+        return True
+    if always:
+        return issubclass(cls, (*_DEFINED, *_SKIPPED))
+    defined = issubclass(cls, _DEFINED) or (callable(value) and is_library(cls.__module__))
+    return defined and getattr(value, "__name__", None) == name
 
 
-def check_captured(
-    primal: Any,
-    result: Iterable[Any],
-    functions: Iterable[Any],
-    what: str,
-    tangents: tuple[Any, ...] = (),
-) -> None:
-    """Raise if a result holds a tracer that no operand has brought in.
-
-    Operands reach a rule without the level that traces the call. A tracer of that level in what
-    the rule gives can only have come by a name.
-
-    Parameters
-    ----------
-    primal : Primitive
-        Whose rule it is; nothing is known of calls other than those of custom functions.
-    result : iterable
-        What a rule gave.
-    functions : iterable of callable
-        Where to look for what was captured.
-    what : str
-        What the result is, for the message.
-    tangents : tuple, optional
-        What the rule was given beside the operands: the levels of these are no captured ones.
-
-    Raises
-    ------
-    TracerError
-        Naming what was captured.
-    """
-    under_way = recording.get()
-    if under_way is None or under_way[0] is not primal:
-        return
-    level = under_way[1]
-    found = [t for part in result if not _is_plain(type(part)) for t in find_tracers(part)]
-    if not found:
-        return
-    known = {t.level for t in _nested(tangents)}
-    if not any([t.level >= level and t.level not in known for t in _nested(found)]):
-        return
-    names = captured(functions, level)
-    shown = " and ".join(names) if names else "a value that is no operand"
-    msg = (
-        f"{what} depends on {shown}, which is being differentiated: that gradient would be lost; "
-        f"pass it as an operand, or hold it fixed with ignore_derivatives"
-    )
-    raise TracerError(msg)
+_DESCRIPTORS: tuple[type, ...] = (property, classmethod, staticmethod, functools.cached_property)
+_DESCRIPTORS += (types.GetSetDescriptorType, types.MemberDescriptorType)
+_DEFINED = (types.FunctionType, types.BuiltinFunctionType, type, Primitive)
 
 
-def _nested(x: Any) -> Iterator[Tracer]:
-    """Yield the tracers that a value holds, and those that these stand for."""
-    for t in flatten(x)[0]:
-        if isinstance(t, Tracer):
-            yield t
-            yield from _nested(t.__payload__)
+def _read(place: Any) -> Any:
+    """Read what a value holds; nothing where it cannot be read any more."""
+    try:
+        return place[1](place[0])
+    except (LookupError, AttributeError, ValueError, RuntimeError):
+        return {}
 
 
-def _is_plain(cls: type) -> bool:
-    """Tell whether values of a class neither are nor hold tracers, as far as anybody can see."""
-    return structure_of(cls) is None and not issubclass(cls, Tracer)
+def _as_before(now: Any, before: Any) -> bool:
+    """Tell whether a value holds the same objects, without asking any of them."""
+    if isinstance(before, frozenset):
+        return now is before or {*map(id, now)} == {*map(id, before)}
+    if len(now) != len(before) or not all(map(operator.is_, now, before)):
+        return False
+    return not isinstance(before, dict) or all(map(operator.is_, now.values(), before.values()))
+
+
+def _equal(x: Any, y: Any) -> bool:
+    """Tell whether two plain values are equal."""
+    cls = type(x)
+    if issubclass(cls, tuple) and cls is type(y):
+        return len(x) == len(y) and all(map(_equal, x, y))
+    plain = [issubclass(c, _PLAIN) or type_info(c).is_number for c in (cls, type(y))]
+    return x is y or (all(plain) and bool(x == y))
+
+
+def _finds(x: Any, key: Any) -> bool:
+    """Tell whether a new entry may come by looking for it."""
+    if isinstance(x, dict):
+        return hasattr(type(x), "__missing__")
+    found = [vars(base)[key] for base in type(x).__mro__ if key in vars(base)]
+    return bool(found) and type(found[0]) not in CODE and hasattr(found[0], "__get__")
+
+
+_NOTHING = object()
+
+
+def _shown(x: Any) -> str:
+    if x is _NOTHING:
+        return "nothing"
+    if isinstance(x, frozenset) and all([issubclass(type(y), _PLAIN) for y in x]) and len(x) < 9:
+        return repr(set(x)) if x else "empty"
+    return repr(x) if issubclass(type(x), _PLAIN) else describe(x)
+
+
+def _pairs(held: Any) -> Iterable[tuple[Any, Any]]:
+    """Return what is held, each with its name, key or number; of a set with itself."""
+    if isinstance(held, dict):
+        return held.items()
+    return ((y, y) for y in held) if isinstance(held, frozenset) else enumerate(held)
+
+
+def _step(path: Path, mark: str | None, key: Any) -> Path:
+    return (path, "", "") if mark is None or mark is WHOLE else (path, mark, key)
+
+
+def written(path: Path) -> str:
+    """Write a path as the code has it."""
+    parent, mark, key = path
+    if parent is None:
+        return ""
+    return written(parent) + (f"[{key!r}]" if mark == "[" else f"{mark}{key}")
+
+
+def owner(path: Path) -> str:
+    """Return the name of the function that a path begins in."""
+    return path[1] if path[0] is None else owner(path[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import functools
 import gc
-import sys
 import threading
 import types
 import weakref
@@ -14,15 +13,19 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from chainrules_py.config import Config
-from chainrules_py.primitives.closures.freeze import NO_NAMES, Names, names_in
+from chainrules_py.primitives.closures.contents import (
+    attributes,
+    globals_of,
+    is_library,
+    names_of,
+)
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
-Step: TypeAlias = tuple[Callable[[Any], Any], Any, str]
-"""``read(key)`` gives what is one step further; and the step as text."""
+Step: TypeAlias = tuple[Callable[[Any], Any], Any]
+"""``read(key)`` gives what is one step further."""
 
 _MOST = 10_000
 """How many values are looked at in one function; what lies beyond is left to `refuse_traced`,
@@ -70,7 +73,7 @@ class Search:
             if self.is_captured(x):
                 self.found.append(x)
                 continue
-            found = [read_step(read, key) for read, key, _ in steps(x)]
+            found = [read_step(read, key) for read, key in steps(x)]
             found = [y for y in found if not issubclass(type(y), _LEAVES)]
             for y in found:
                 self.holders.setdefault(id(y), []).append(id(x))
@@ -143,66 +146,45 @@ _UNSEEN: dict[type, Callable[[Any], Any]] = {
 }
 
 
-def steps(x: Any, names: Names | None = None) -> Iterator[Step]:
-    """Yield the steps to what a value knows directly.
+def steps(x: Any) -> Iterator[Step]:
+    """Yield the steps to what a value knows directly, and a copy of it would know.
 
-    Of objects, modules and classes these lead to the attributes in ``names`` alone; without it to
-    all that an object has itself. Libraries know no values of a program, and there are very many
-    names in them.
+    Libraries know no values of a program, and there are very many names in them.
     """
     cls, get = type(x), functools.partial(getattr, x)
     if cls is types.FunctionType:
         yield from _of_function(x)
     elif cls is types.MethodType:
-        yield get, "__func__", ""
-        yield get, "__self__", "self"
+        yield get, "__func__"
+        yield get, "__self__"
     elif isinstance(x, functools.partial):
-        yield get, "func", ""
-        yield from ((x.args.__getitem__, i, f"argument {i}") for i in range(len(x.args)))
-        yield from ((x.keywords.__getitem__, name, name) for name in x.keywords)
+        yield get, "func"
+        yield from ((x.args.__getitem__, i) for i in range(len(x.args)))
+        yield from ((x.keywords.__getitem__, name) for name in x.keywords)
     elif isinstance(x, Primitive):
-        yield from () if x.opaque else ((get, "__wrapped__", ""),)
+        yield from () if x.opaque else ((get, "__wrapped__"),)
     elif isinstance(x, (list, dict, deque)) and not cls.__module__.startswith("chainrules_"):
-        keys = x if isinstance(x, dict) else range(len(x))
-        yield from ((x.__getitem__, key, f"[{key!r}]") for key in keys)
-        yield from () if keys is x else ((len, x, " (its length)"),)
-    elif cls is types.ModuleType or isinstance(x, type):
-        if names and not is_library(get("__name__" if cls is types.ModuleType else "__module__")):
-            yield from ((get, name, f".{name}") for name in names.attributes if name in vars(x))
+        yield from ((x.__getitem__, key) for key in (x if isinstance(x, dict) else range(len(x))))
     elif not (type_info(cls).is_array or type_info(cls).is_number):
-        yield from _of_object(x, names)
+        yield from _of_object(x)
 
 
 def _of_function(f: types.FunctionType) -> Iterator[Step]:
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        yield functools.partial(getattr, cell), "cell_contents", name
+    for cell in f.__closure__ or ():
+        yield functools.partial(getattr, cell), "cell_contents"
     given, named, scope = f.__defaults__ or (), f.__kwdefaults__ or {}, f.__globals__
-    yield from ((given.__getitem__, i, f"default {i}") for i in range(len(given)))
-    yield from ((named.__getitem__, name, name) for name in named)
-    yield from ((scope.__getitem__, n, n) for n in names_of(f).scope if n in scope)
+    yield from ((given.__getitem__, i) for i in range(len(given)))
+    yield from ((named.__getitem__, name) for name in named)
+    yield from ((scope.__getitem__, n) for n in names_of(f).scope if n in scope)
 
 
-def _of_object(x: Any, names: Names | None) -> Iterator[Step]:
+def _of_object(x: Any) -> Iterator[Step]:
     cls, known = type(x), attributes(x)
     if is_container(cls) and (cls.__module__.startswith("chainrules_") or not known):
         known = dict(fields_of(x))
-        yield from ((known.__getitem__, key, f"[{key!r}]") for key in known)
-    elif names is None or is_container(cls):
-        yield from ((functools.partial(getattr, x), name, f".{name}") for name in known)
+        yield from ((known.__getitem__, key) for key in known)
     else:
-        for name in (*names.attributes, "__call__"):
-            if name in known:
-                yield functools.partial(getattr, x), name, f".{name}"
-            elif not is_library(cls.__module__):
-                yield from _of_class(x, name)
-
-
-def _of_class(x: Any, name: str) -> Iterator[Step]:
-    """Yield the step to what an object has of its class: a method, or a value."""
-    found = next((vars(base)[name] for base in type(x).__mro__ if name in vars(base)), None)
-    is_value = found is not None and not hasattr(found, "__get__")
-    if is_value or type(found) is types.FunctionType:
-        yield functools.partial(getattr, x), name, f".{name}"
+        yield from ((functools.partial(getattr, x), name) for name in known)
 
 
 def read_step(read: Callable[[Any], Any], key: Any) -> Any:
@@ -213,12 +195,6 @@ def read_step(read: Callable[[Any], Any], key: Any) -> Any:
         return None
 
 
-def names_of(f: Any) -> Names:
-    """Return the names that a function uses; none if it is a library's, or no function."""
-    known = type(f) is types.FunctionType and not is_of_library(f)
-    return names_in(f.__code__) if known else NO_NAMES
-
-
 def is_container(kind: type) -> bool:
     """Tell whether values of a class are taken apart into fields, and put together again."""
     structure: Any = structure_of(kind)
@@ -226,58 +202,3 @@ def is_container(kind: type) -> bool:
         return False
     # A class that derives from list or dict is somebody's own, a tape perhaps.
     return structure.kind not in ("positions", "keys") or kind in (tuple, list, dict)
-
-
-def content(cell: Any) -> Any:
-    """Return the content of a closure's cell, or None."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # not yet assigned
-        return None
-
-
-def globals_of(f: types.FunctionType) -> dict[str, Any]:
-    """Return the globals that a function, and the functions defined in it, may look up."""
-    scope = f.__globals__
-    return {name: scope[name] for name in names_in(f.__code__).scope if name in scope}
-
-
-def is_of_library(f: types.FunctionType) -> bool:
-    """Tell whether a function is installed, rather than part of somebody's program."""
-    return is_library(f.__globals__.get("__name__", "__main__"))
-
-
-@functools.cache
-def is_library(name: str) -> bool:
-    """Tell whether a module is installed, rather than part of somebody's program."""
-    root = name.partition(".")[0]
-    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
-        return root != "__main__"
-    file = getattr(sys.modules.get(name), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
-
-
-def attributes(x: Any) -> dict[str, Any]:
-    """Return the attributes of an object of somebody's own class."""
-    found = dict(vars(x)) if hasattr(x, "__dict__") else {}
-    for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
-        try:
-            found[member.__name__] = member.__get__(x)
-        except AttributeError:
-            continue
-    return found
-
-
-@functools.cache
-def _slots(cls: type) -> tuple[Any, ...]:
-    return tuple(
-        [
-            member
-            for base in cls.__mro__
-            for member in base.__dict__.values()
-            if isinstance(member, types.MemberDescriptorType)
-        ]
-    )
-
-
-forgets(lambda: (_slots,))

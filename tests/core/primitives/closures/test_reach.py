@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError, primitive, rrule, scalar_rule
+from chainrules_py.primitives.closures.captured import captured
 from chainrules_py.primitives.closures.freeze import names_in
-from chainrules_py.primitives.closures.reach import Reach, captured
+from chainrules_py.primitives.closures.reach import Reach
 
 OUTSIDE = [2.0]
 rrule(np.sin, np.ones(1))  # the library is there
@@ -29,9 +30,23 @@ def test_the_names_of_code():
 
     names = names_in(f.__code__)
     assert names.scope == ("OUTSIDE",)
-    assert {"counts", "pop", "append", "real"} == {*names.attributes}
+    assert {"counts", "pop", "append", "real", "x", "__setitem__"} == names.attributes
     assert {"out", "n", "counts", "q", "r"} == names.own
+    assert {"counts"} == names.shared
     assert not names.assigned
+
+
+def test_attributes_that_code_sets_by_a_name():
+    runs, at = types.SimpleNamespace(count=0, seen=types.SimpleNamespace(last=0)), "count"
+
+    def counts(x):
+        setattr(runs, at, getattr(runs, at) + 1)
+        setattr(runs.seen, "last", x)  # noqa: B010
+
+    assert {"runs", "last"} <= names_in(counts.__code__).shared
+    reach = Reach([counts])
+    counts(1.0)
+    assert reach.changed() is None
 
 
 def test_what_is_another_value_by_now():

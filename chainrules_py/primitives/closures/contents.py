@@ -1,0 +1,184 @@
+"""Contents: what a value holds, by its class, and what a function looks up."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import gc
+import sys
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.primitives import plugins
+from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, names_in
+from chainrules_py.values.forgetting import forgets
+
+
+def names_of(f: Any) -> Names:
+    """Return the names that a function uses; none if it is a library's, or no function."""
+    known = type(f) is types.FunctionType and not is_of_library(f)
+    return names_in(f.__code__) if known else NO_NAMES
+
+
+def content(cell: Any) -> Any:
+    """Return the content of a closure's cell, or None."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None
+
+
+def globals_of(f: types.FunctionType) -> dict[str, Any]:
+    """Return the globals that a function, and the functions defined in it, may look up."""
+    scope = f.__globals__
+    return {name: scope[name] for name in names_in(f.__code__).scope if name in scope}
+
+
+def is_of_library(f: types.FunctionType) -> bool:
+    """Tell whether a function is installed, rather than part of somebody's program."""
+    return is_library(f.__globals__.get("__name__", "__main__"))
+
+
+@functools.cache
+def is_library(name: str) -> bool:
+    """Tell whether a module is installed, rather than part of somebody's program."""
+    root = name.partition(".")[0]
+    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
+        return root != "__main__"
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object of somebody's own class."""
+    found = dict(vars(x)) if hasattr(x, "__dict__") else {}
+    for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
+        try:
+            found[member.__name__] = member.__get__(x)
+        except AttributeError:
+            continue
+    return found
+
+
+@functools.cache
+def _slots(cls: type) -> tuple[Any, ...]:
+    return tuple(
+        [
+            member
+            for base in cls.__mro__
+            for member in base.__dict__.values()
+            if "__slots__" in base.__dict__ and type(member) is types.MemberDescriptorType
+        ]
+    )
+
+
+def looked_up(f: types.FunctionType) -> dict[str, Any]:
+    """Return what a function has captured, its defaults, and the globals that its code names."""
+    code, scope = f.__code__, f.__globals__
+    found = dict(zip(code.co_freevars, map(content, f.__closure__ or ()), strict=True))
+    given, n = f.__defaults__, code.co_argcount
+    if given:
+        found |= dict(zip(code.co_varnames[n - len(given) : n], given, strict=True))
+    if f.__kwdefaults__:
+        found |= f.__kwdefaults__
+    for name in names_of(f).scope:
+        if name in scope:
+            found[name] = scope[name]
+    return found
+
+
+def chosen(
+    fields: Callable[[Any], dict[str, Any]], wanted: set[str], x: Any, found: Any = None
+) -> dict[str, Any]:
+    """Return those fields of a value that are wanted."""
+    found = fields(x) if found is None else found
+    return found if ANY in wanted else {n: y for n, y in found.items() if n in wanted}
+
+
+def members(cls: type) -> dict[str, Any]:
+    """Return what a class defines itself."""
+    found = dict(vars(cls))
+    if "__dataclass_fields__" in found:  # which compares all of them
+        found.pop("__eq__", None)
+    return found
+
+
+_ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}
+_ASKED |= {"__setitem__", "__delitem__", "__set__", "__delete__", "__reduce__", "__reduce_ex__"}
+_ASKED |= {"__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__eq__", "__dir__"}
+"""Methods that Python calls by itself, but seldom for a value: they count where they are named."""
+
+
+def called_by_python(cls: type) -> frozenset[str]:
+    """Return the methods of a class that run without being named."""
+    names = [n for n in vars(cls) if n[:2] == n[-2:] == "__" and n not in _ASKED]
+    return frozenset([n for n in names if callable(vars(cls)[n])])
+
+
+@functools.cache
+def library_names(cls: type) -> frozenset[str]:
+    """Return the names that libraries' own methods of a class use."""
+    found = {"__wrapped__"}
+    for base in cls.__mro__[:-1]:
+        if is_library(base.__module__):
+            for member in vars(base).values():
+                f = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                found.update(getattr(getattr(f, "__code__", None), "co_names", ()))
+    return frozenset(found)
+
+
+def _rest(x: Any) -> tuple[Any, ...]:
+    """Return what the collector finds in an object besides its attributes and its class."""
+    known = {id(type(x)), id(getattr(x, "__dict__", None)), *map(id, attributes(x).values())}
+    return tuple([y for y in gc.get_referents(x) if id(y) not in known])
+
+
+def elements(x: Any) -> tuple[Any, ...]:
+    """Return the objects in an array of objects."""
+    return tuple(x.ravel().tolist())
+
+
+def _bytes(x: Any) -> dict[str, int]:
+    return {" (its bytes, by a hash)": hash(memoryview(x).tobytes())}
+
+
+def buffer_or_rest(x: Any) -> tuple[Callable[[Any], Any], str | None]:
+    """Return how to read any object: its bytes, if it has any, or what the collector finds."""
+    try:
+        memoryview(x)
+    except (TypeError, ValueError, BufferError):
+        return _rest, None
+    return _bytes, ""
+
+
+WHOLE = "{"
+"""The mark of sets, of which all is one."""
+_READERS: dict[type, tuple[Callable[[Any], Any], str | None]] = {
+    dict: (dict.copy, "["),
+    list: (lambda x: tuple(list.__iter__(x)), "["),
+    tuple: (lambda x: tuple(tuple.__iter__(x)), None),
+    deque: (lambda x: tuple(deque.__iter__(x)), "["),
+    set: (lambda x: frozenset(set.__iter__(x)), WHOLE),
+    frozenset: (lambda x: frozenset(frozenset.__iter__(x)), None),
+    types.CellType: (lambda x: {"": content(x)}, ""),
+    contextvars.ContextVar: (lambda x: {"": x.get()}, ""),
+    weakref.ref: (lambda x: (x(),), None),
+}
+"""What values of these classes hold, and how a key of it is written; see `Place`."""
+CODE = (types.FunctionType, types.MethodType, functools.partial)
+
+
+@functools.cache
+def reader(cls: type) -> tuple[Callable[[Any], Any] | None, str | None, bool]:
+    """Return how to read what values of a class contain, and whether they have attributes."""
+    plugins.see_libraries(None, (cls,))  # which says whose memory its arrays are
+    known = [_READERS[base] for base in cls.__mro__ if base in _READERS]
+    open_ = bool(_slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
+    read, mark = known[0] if known else (None, None)
+    return read, mark, open_
+
+
+forgets(lambda: (reader, library_names, _slots))
