@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     Space,
     bind,
     closed,
+    deliver,
     demand_rule,
     describe,
     flatten,
@@ -305,4 +306,4 @@ def new_tuple(entries: Sequence[Any]) -> Any:
 
 
 def _dense(t: Any, of: Any) -> Any:
-    return of.zeros() if is_zero(t) else boxed(t)
+    return of.zeros() if is_zero(t) else boxed(deliver(t))

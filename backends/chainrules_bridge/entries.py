@@ -13,6 +13,7 @@ from chainrules_py.extend import (
     Space,
     StructureSpace,
     TreeDef,
+    deliver,
     describe,
     fields_of,
     flatten_tangent,
@@ -53,10 +54,16 @@ def assembled(of: Any, leaves: Iterable[Any]) -> Any:
 
 
 def dense(t: Any, of: Any) -> Any:
-    """Make a tangent what users get: zeros filled in, plain containers for those of the primal."""
+    """Make a tangent what users get: zeros filled in, plain containers for those of the primal.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where nobody has stated an entry.
+    """
     spaces, treedef = opened(of)
     pairs = zip(flatten_tangent(treedef, t), spaces, strict=True)
-    ts = [space.zeros() if is_zero(t) else t for t, space in pairs]
+    ts = [space.zeros() if is_zero(t) else deliver(t) for t, space in pairs]
     return unflatten_tangent(treedef, ts, plain=True)
 
 

@@ -234,7 +234,8 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
         homes = [type_info(type(x)).home for x in (*operands, *options.values())]
         home = next((home for home in homes if home is not None), None)
         call = arrays.inside(home, row.call, operands, options)
-        if not call.after and _row(call.word) is not None:  # np.where(x) is np.nonzero(x)
+        # np.where(x) is np.nonzero(x); a composite stands for SciPy's function and for itself.
+        if not call.after and call.word is not f and _row(call.word) is not None:
             return resolved(call.word, tuple(call.operands.values()), call.options)
         if isinstance(call.word, Primitive):
             given = tuple(call.operands.values())

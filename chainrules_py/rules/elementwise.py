@@ -17,7 +17,7 @@ from chainrules_py.registry.pens import (
 )
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
+from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.vocabulary import (
     add,
@@ -203,6 +203,7 @@ scalar_rule(
 # Linear over the reals; the adjoints are those of ℝ², and the projection takes the real part where
 # the operand is real.
 linear_rule(conj, lambda y_bar, x: conj(y_bar), batched=True)
+conj.implement(lambda t: t, types=(NotImplementedTangent,))  # a partial that nobody has stated
 linear_rule(real, lambda y_bar, x: y_bar, batched=True)
 # Not 1j * ...: of a NumPy scalar that is a complex of Python's, without a dtype.
 linear_rule(imag, lambda y_bar, x: astype(y_bar, dtype=x.dtype) * 1j, batched=True)

@@ -181,6 +181,8 @@ class NotImplementedTangent(AbstractTangent):
     """
 
     __slots__ = ("reason",)
+    dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
+    shape: Final = ()
 
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason

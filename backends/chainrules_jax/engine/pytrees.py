@@ -11,8 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import Concrete
-from chainrules_py import is_zero, register_structure, unthunk
-from chainrules_py.extend import LEAF, TreeDef, flatten, is_structure_type, partition, unflatten
+from chainrules_py import is_zero, register_structure
+from chainrules_py.extend import (
+    LEAF,
+    TreeDef,
+    deliver,
+    flatten,
+    is_structure_type,
+    partition,
+    unflatten,
+)
 
 COMPUTED: dict[Any, Callable[..., Any]] = {}
 """How words are computed of arrays that JAX traces, where it is not by their implementation."""
@@ -99,7 +107,7 @@ def conjugate(t: Any) -> Any:
 
 def dense(t: Any, aval: Any) -> Any:
     """Convert a tangent to the array that JAX takes, of this shape and dtype."""
-    t = unthunk(t)
+    t = deliver(t)
     if is_zero(t):
         return jnp.zeros(aval.shape, aval.dtype)
     if is_value(t) and t.dtype == aval.dtype and t.shape == aval.shape:

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from chainrules_py import ZeroTangent, is_zero, unthunk
+from chainrules_py import ZeroTangent, is_zero
 from chainrules_py.extend import (
     Space,
     TreeDef,
+    deliver,
     flatten,
     flatten_tangent,
     unflatten,
@@ -63,7 +64,7 @@ def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
 def _dense(t: Any, leaf: Any) -> Any:
     if not floats(leaf):
         return None
-    t = unthunk(t)
+    t = deliver(t)
     return torch.zeros_like(leaf) if is_zero(t) else t
 
 
@@ -73,7 +74,7 @@ def written(bar: Any, of: Any) -> Any:
         return bar if of is not None else None
     if bar is None or is_zero(bar):
         return of.zeros() if type(of) is Space else None
-    return torch.full(of.shape, bar, dtype=of.dtype, device=of.device)
+    return torch.full(of.shape, deliver(bar), dtype=of.dtype, device=of.device)
 
 
 def owned(x: Any, leaves: Sequence[Any]) -> Any:
