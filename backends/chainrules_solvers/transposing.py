@@ -7,12 +7,21 @@ transposed for the push. This asks the engine for reverse mode (``requires=Rever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from chainrules_bridge import assembled, flat, opened
+from chainrules_bridge import assembled, flat
 from chainrules_py import ZeroTangent, is_zero, space
-from chainrules_py.extend import Bound, Request, annotate
+from chainrules_py.extend import (
+    Bound,
+    Request,
+    Space,
+    StructureSpace,
+    annotate,
+    fields_of,
+    type_info,
+)
+from chainrules_py.vocabulary import zeros_like
 from chainrules_py.vocabulary.higher_order import transposed
 from chainrules_solvers.linearity import checked
 
@@ -39,7 +48,7 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
             y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
             return flat(y_dot, space(y))
 
-        pullback, parts = _pullback(request, push, onto)
+        pullback, parts = _pullback(request, push, onto, [xs[i] for i in active])
         return y, (pull, links, pullback, parts, space(y), onto)
 
     def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
@@ -64,7 +73,7 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
 
         if is_zero(of):
             return y, (push, links, None, [], of, onto)
-        pullback, parts = _pullback(request, pull, [of])
+        pullback, parts = _pullback(request, pull, [of], [y])
         return y, (push, links, pullback, parts, of, onto)
 
     def push(
@@ -79,9 +88,9 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
 
 
 def _pullback(
-    request: Request, f: Callable[..., list[Any]], onto: list[Any]
+    request: Request, f: Callable[..., list[Any]], onto: list[Any], at: list[Any]
 ) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
-    """Build the pullback of a linear function of the tangents in some spaces, leaf by leaf.
+    """Build the pullback of a linear function of the tangents of some values, leaf by leaf.
 
     Beside it are the places of those leaves of the result that are not known to be zero.
     """
@@ -93,9 +102,23 @@ def _pullback(
         parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
         return tuple([found[part] for part in parts])
 
-    zeros = [of.zeros() for of in opened(onto)[0]]
+    zeros = list(_zeros(onto, at))
     whole = checked(request.statement, request.config, image)
     return request.config.rrule_via_ad(whole, *zeros)[1], parts
+
+
+def _zeros(of: Any, x: Any) -> Iterator[Any]:
+    """Yield the zero tangents of a value, in its space, leaf by leaf."""
+    if type(of) is Space:
+        # Of what an engine traces, it may know more than the space does: over which devices it is.
+        yield of.zeros() if type_info(type(x)).host is None else zeros_like(x)
+    elif type(of) is list:
+        for inner, part in zip(of, x, strict=True):
+            yield from _zeros(inner, part)
+    elif type(of) is StructureSpace:
+        parts = dict(fields_of(x))
+        for key, inner in of.fields.items():
+            yield from _zeros(inner, parts[key])
 
 
 def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:

@@ -30,6 +30,7 @@ from chainrules_jax.engine.linear_pairs import (
     known,
     no_tangent,
 )
+from chainrules_jax.engine.mesh_axes import batched_type, element_type, varying_alike
 from chainrules_jax.engine.pytrees import split
 from chainrules_py.extend import Cache, TreeDef, closed, exactly, is_captured, lookups
 
@@ -61,10 +62,8 @@ class Mapped:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
-        one = [_without(a, d) for a, d in zip(ins, self.dims, strict=True)]
-        return [
-            a.update(shape=(self.size, *a.shape), sharding=None) for a in self.program.avals(*one)
-        ]
+        one = [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
+        return [batched_type(a, self.size) for a in self.program.avals(*one)]
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all the calls share have no axis."""
@@ -132,13 +131,6 @@ def _batched() -> type:
 
     jax.eval_shape(jax.vmap(see), jax.ShapeDtypeStruct((1,), np.float32))
     return found[0]
-
-
-def _without(aval: Any, dim: int | None) -> Any:
-    if dim is None:
-        return aval
-    shape = [n for k, n in enumerate(aval.shape) if k != dim]
-    return aval.update(shape=tuple(shape), sharding=None)
 
 
 # ------------------------------------------------------------------------------ the primitive
@@ -253,7 +245,7 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return program.closed(program.value(*leaves))  # JAX differentiates through the body
     if lookups(word):
         is_captured(word, is_traced, True)
-    return program.closed(call_p.bind(*leaves, program=program))
+    return program.closed(call_p.bind(*varying_alike(leaves), program=program))
 
 
 def _same(some: Leaves, others: Leaves) -> bool:

@@ -14,11 +14,11 @@ from typing import Any, final
 import jax
 import jax.core
 import jax.numpy as jnp
-from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax.array_types import Concrete, is_traced, silent
+from chainrules_jax.engine.mesh_axes import batched_type
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -112,8 +112,8 @@ class LinearPair:
         return LinearPair(
             over(self.forward),
             over(self.backward),
-            _lengthened(self.ins, size),
-            _lengthened(self.outs, size),
+            tuple([batched_type(a, size) for a in self.ins]),
+            tuple([batched_type(a, size) for a in self.outs]),
             self.residuals,
             self.name,
         )
@@ -148,10 +148,6 @@ def _silent(half: Map) -> Map:
             silent.set(before)
 
     return mapped
-
-
-def _lengthened(avals: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    return tuple([ShapedArray((size, *a.shape), a.dtype) for a in avals])
 
 
 def is_inexact(x: Any) -> bool:

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias, final
 
 import jax
 import numpy as np
-from jax.core import ShapedArray
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact
+from chainrules_jax.engine.mesh_axes import tangent_type
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import NoTangent, NotDifferentiableError, RuleError, ZeroTangent, unthunk
@@ -216,8 +216,8 @@ class Program:
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
         floating = tuple(map(is_inexact, ys))
-        ins = tuple(map(_tangent_aval, some))
-        outs = tuple([_tangent_aval(y) for y, f in zip(ys, floating, strict=True) if f])
+        ins = tuple(map(tangent_type, some))
+        outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
         # JAX remembers each pair that it has seen: of equal calls it sees one.
         key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating)
         guard = looking(bound, pull, *kept.functions())
@@ -324,7 +324,7 @@ class Program:
         ys = self.opened(y)
         assert self._out is not None
         return ys, [
-            dense(t, _tangent_aval(y)) if is_inexact(y) else no_tangent(y)
+            dense(t, tangent_type(y)) if is_inexact(y) else no_tangent(y)
             for t, y in zip(flatten_tangent(self._out, unthunk(y_dot)), ys, strict=True)
         ]
 
@@ -344,13 +344,9 @@ def _number(x: Any) -> type:
     return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
 
 
-def _tangent_aval(x: Any) -> Any:
-    return ShapedArray(x.shape, x.dtype)
-
-
 def no_tangent(y: Any) -> Any:
     """Return the zero tangent of a value that has no tangent, or that depends on nothing."""
-    return ad.Zero(jax.typeof(y).to_tangent_aval())
+    return ad.Zero(jax.typeof(y).totangent_type())
 
 
 known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.ContextVar(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import Concrete
+from chainrules_jax.engine.mesh_axes import varying_as
 from chainrules_py import is_zero, register_structure
 from chainrules_py.extend import (
     LEAF,
@@ -109,7 +110,7 @@ def dense(t: Any, aval: Any) -> Any:
     """Convert a tangent to the array that JAX takes, of this shape and dtype."""
     t = deliver(t)
     if is_zero(t):
-        return jnp.zeros(aval.shape, aval.dtype)
-    if is_value(t) and t.dtype == aval.dtype and t.shape == aval.shape:
-        return t
-    return jnp.broadcast_to(jnp.asarray(t, aval.dtype), aval.shape)
+        t = jnp.zeros(aval.shape, aval.dtype)
+    elif not (is_value(t) and t.dtype == aval.dtype and t.shape == aval.shape):
+        t = jnp.broadcast_to(jnp.asarray(t, aval.dtype), aval.shape)
+    return varying_as(t, aval)

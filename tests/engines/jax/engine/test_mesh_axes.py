@@ -1,0 +1,113 @@
+"""`jax.shard_map`: what varies over the axes of a mesh, beside what is the same on all devices."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+
+import jax.numpy as jnp  # noqa: E402
+from jax.sharding import Mesh, PartitionSpec  # noqa: E402
+
+from chainrules_jax import export  # noqa: E402
+from chainrules_py import primitive, rrule  # noqa: E402
+from chainrules_py import vocabulary as v  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(jax, "shard_map"), reason="this JAX has no jax.shard_map"),
+    pytest.mark.usefixtures("double"),
+]
+OWN, SAME = PartitionSpec("i"), PartitionSpec()
+
+
+@primitive
+def weighted(x, w):
+    return v.sum(x * w)
+
+
+rrule.register(weighted)(lambda x, w: (v.sum(x * w), lambda bar: (bar * w, bar * x)))
+
+
+def each_alone(x, c, sin, weighted):
+    return sin(c * x)
+
+
+def beside_what_is_the_same(x, c, sin, weighted):
+    return x * sin(c)
+
+
+def summed(x, c, sin, weighted):
+    return jax.lax.psum(weighted(x, jnp.sin(x) * c), "i") + jnp.zeros_like(x)
+
+
+def of_a_batch(x, c, sin, weighted):
+    return jax.vmap(lambda x: weighted(x, jnp.full(x.shape, c)))(jnp.stack([x, x * x]))
+
+
+def in_a_loop(x, c, sin, weighted):
+    return jax.lax.scan(lambda y, _: (sin(y + c), None), x, None, length=3)[0]
+
+
+PROGRAMS = (each_alone, beside_what_is_the_same, summed, of_a_batch, in_a_loop)
+OURS = export(v.sin), export(weighted)
+JAXS = jnp.sin, lambda x, w: jnp.sum(x * w)
+
+
+def sharded(program, functions, devices):
+    whole = jax.shard_map(
+        lambda x, c: program(x, c, *functions),
+        mesh=Mesh(np.array(jax.devices()[:devices]), ("i",)),
+        in_specs=(OWN, SAME),
+        out_specs=OWN,
+    )
+    weights = jnp.cos(jnp.arange(8.0))
+    return lambda x, c: jnp.sum((y := whole(x, c)) * weights[: y.size].reshape(y.shape))
+
+
+def first(f):
+    x, c = POINT
+    yield from jax.grad(f, (0, 1))(x, c)
+    yield jax.jvp(f, (x, c), (x, c))[1]
+
+
+def further(f):
+    x, c = POINT
+    yield f(x, c)
+    yield from jax.jit(jax.grad(f, (0, 1)))(x, c)
+    yield from jax.tree.leaves(jax.hessian(f, (0, 1))(x, c))
+    yield jax.vmap(jax.grad(f), (0, None))(jnp.stack([x, x + 1]), c)
+
+
+POINT = np.linspace(0.2, 1.4, 4), np.array(0.7)
+
+
+def check(program, transformed, devices=1):
+    ours = transformed(sharded(program, OURS, devices))
+    for have, want in zip(ours, transformed(sharded(program, JAXS, devices)), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-12, atol=1e-14)
+
+
+def test_sharded_programs_have_the_derivatives_of_jaxs_own_functions():
+    check(beside_what_is_the_same, first)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("transformed", [first, further])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_all_transformations(program, transformed):
+    check(program, transformed)
+
+
+@pytest.mark.nightly
+def test_on_several_devices():
+    code = (
+        "import os; os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'\n"
+        "import jax; jax.config.update('jax_enable_x64', True)\n"
+        "from tests.engines.jax.engine.test_mesh_axes import PROGRAMS, check, first\n"
+        "for program in PROGRAMS: check(program, first, 2)\n"
+        "print(len(jax.devices()), 'devices')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "2 devices\n", done.stderr
