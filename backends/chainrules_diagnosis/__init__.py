@@ -5,18 +5,39 @@ order of simplicity, that gives the wrong one at every point that was looked at 
 here knows what a rule is: matrices go in, and words come out.
 """
 
+from chainrules_diagnosis.arrangements import symmetrised
 from chainrules_diagnosis.block import Axes, Evidence, Place
+from chainrules_diagnosis.conduct import (
+    name_dtypes,
+    name_nonlinearity,
+    name_projection,
+    name_types,
+)
+from chainrules_diagnosis.constants import arrays_in, compared_in, words_for, words_in
 from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.ratio import name_ratio
+from chainrules_diagnosis.repairs import name_written
+from chainrules_diagnosis.table import Table
 
 __all__ = [
     "Axes",
     "Evidence",
     "Place",
+    "Table",
+    "arrays_in",
+    "compared_in",
     "heat_map",
     "join_halves",
     "join_operands",
+    "name_dtypes",
     "name_jacobian",
+    "name_nonlinearity",
+    "name_projection",
     "name_ratio",
+    "name_types",
+    "name_written",
+    "symmetrised",
+    "words_for",
+    "words_in",
 ]

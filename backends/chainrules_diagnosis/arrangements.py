@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis.block import Axes, Block, close, shape_of
+from chainrules_diagnosis.block import Axes, Block, Evidence, close, shape_of
 from chainrules_diagnosis.ratio import name_ratio
 
 
@@ -21,6 +21,17 @@ def find_conjugated(b: Block) -> Iterator[str]:
         return
     if any(b.equals(g) for g in (x * y * b.want, x * b.want, y * b.want)):
         yield "conjugated"
+
+
+def find_turned(b: Block) -> Iterator[str]:
+    """Find that the imaginary unit is missing, or one too many, in a complex result or operand."""
+    for of, axis in ((b.y, 0), (b.x, 1)):
+        if of.kind == "complex" and of.is_leaf and b.want.shape[axis] == of.size:
+            real, imaginary = np.split(b.want, 2, axis=axis)
+            turned = np.concatenate([imaginary, -real], axis=axis)
+            for sign, text in ((1.0, "a factor i is missing"), (-1.0, "a factor -i is missing")):
+                if b.equals(sign * turned):
+                    yield text
 
 
 def find_missing_imaginary(b: Block) -> Iterator[str]:
@@ -124,17 +135,20 @@ def find_reversed(b: Block) -> Iterator[str]:
             yield f"reversed axis {k} (elements in reverse order)"
     for x, y in itertools.product(*[[a for a in axes if a[0] == side] for side in (1, 0)]):
         guess = _rearranged(_rearranged(b.want, backwards, *x), backwards, *y)
-        if _is_multiple(b, guess):
+        if _is_multiple(b, guess) and np.any(np.count_nonzero(b.want, axis=0) > 1):
             yield "reversed in operand and result (kernel not flipped?)"
 
 
 def find_shifted(b: Block) -> Iterator[str]:
-    """Find elements that stand one place too far, the last of them first or left out."""
-    for (side, k, shape), step, is_cut in itertools.product(b.axes(), (1, -1), (False, True)):
-        shift = functools.partial(_shift, step=step, is_cut=is_cut)
-        guess = _rearranged(b.want, shift, side, k, shape)
-        if b.equals(guess) and not close(guess, b.want, b.digits):
-            yield f"off by one along axis {k}"
+    """Find elements that stand some places too far, the last of them first or left out."""
+    for side, k, shape in b.axes():
+        steps = [s for n in range(1, shape[k + 1]) for s in (n, -n)]
+        for step, is_cut in itertools.product(steps, (False, True)):
+            shift = functools.partial(_shift, step=step, is_cut=is_cut)
+            guess = _rearranged(b.want, shift, side, k, shape)
+            if b.equals(guess) and not close(guess, b.want, b.digits):
+                far = "one" if abs(step) == 1 else f"{abs(step)} places"
+                yield f"off by {far} along axis {k}"
 
 
 def _rearranged(
@@ -150,7 +164,7 @@ def _rearranged(
 def _shift(places: Any, step: int, is_cut: bool) -> Any:
     moved = np.roll(places, step, axis=-1)
     if is_cut:
-        moved[..., 0 if step > 0 else -1] = -1
+        moved[..., slice(step) if step > 0 else slice(step, None)] = -1
     return moved
 
 
@@ -278,6 +292,25 @@ def find_halves(b: Block) -> Iterator[str]:
                 yield f"only the {triangle} of the {name} is kept"
             if np.any(b.want) and close(kept * b.have, b.want, b.digits):
                 yield f"more than the {triangle} of the {name} is kept"
+
+
+def symmetrised(evidence: Evidence) -> Any:
+    """Compute what is right along symmetric matrices alone, if what is given is of these.
+
+    None where it is not, or what is right is the same. A function that reads one triangle may have
+    a rule for symmetric operands.
+    """
+    want, start, changed = evidence.want.copy(), 0, False
+    for of in evidence.place.operands:
+        inside = slice(start, start + of.size)
+        start += of.size
+        if of.is_leaf and len(of.shape) == 2 and of.shape[0] == of.shape[1] > 1:
+            order = np.swapaxes(np.arange(of.size).reshape(shape_of(of)), -1, -2).reshape(-1)
+            have, even = evidence.have[:, inside], _even(want[:, inside], order, 1)
+            given = close(_even(have, order, 1), have, evidence.digits)
+            if given and not close(even, want[:, inside], evidence.digits):
+                want[:, inside], changed = even, True
+    return want if changed else None
 
 
 def _even(m: Any, order: Any, side: int) -> Any:

@@ -35,8 +35,21 @@ def find_mistaken(b: Block) -> Iterator[str]:
                 continue
             if not np.array_equal(changed, values):
                 yield from _compare(b, {number: changed}, {}, name, text.format(name))
-    for option, value in place.options.items():
-        for other in _other_values(value):
+
+
+def find_switch(b: Block) -> Iterator[str]:
+    """Find what is right for another value of an option of few values."""
+    return _find_option(b, (bool, int))
+
+
+def find_option(b: Block) -> Iterator[str]:
+    """Find what is right for another value of an option."""
+    return _find_option(b, (float,))
+
+
+def _find_option(b: Block, kinds: tuple[type, ...]) -> Iterator[str]:
+    for option, value in b.evidence.place.options.items():
+        for other in _other_values(value) if type(value) in kinds else ():
             yield from _compare(b, {}, {option: other}, option, f"{option} = {other!r}")
 
 
@@ -48,6 +61,8 @@ def find_product(b: Block) -> Iterator[str]:
         return
     if b.have.shape != (n, n) or np.any(b.have - np.diag(np.diag(b.have))):
         return
+    if close(np.diag(b.want), np.full(n, b.want[0, 0]), 1e-3):
+        return  # terms that are next to nothing fit by chance
     values, h = np.asarray(x.x, dtype=float), 2.0**-12
     there = [_at(b, {b.number: values * (1.0 + s * h)}, {}) for s in (1.0, -1.0, 2.0, -2.0)]
     if None in there:
@@ -57,6 +72,29 @@ def find_product(b: Block) -> Iterator[str]:
     if close(np.diag(b.have) + slope, np.diag(b.want), 1e2 * b.digits) and np.any(slope):
         name = b.evidence.place.names[b.number]
         yield f"half of the product rule is missing: {name} times the slope of what is given"
+
+
+def find_quadratic(b: Block) -> Iterator[str]:
+    """Find 2 A x where (A + A.T) x belongs, of a form x.T A x."""
+    x = b.evidence.place.operands[b.number]
+    n = b.want.shape[1]
+    if b.evidence.elsewhere is None or not _is_array(x) or len(b.want) != 1 or not 1 < n <= _FEW:
+        return
+    if x.kind != "real" or x.size != n:
+        return
+    values = np.asarray(x.x, dtype=float)
+    steps = [e.reshape(values.shape) for e in np.eye(n)]
+    there = [_at(b, {b.number: values + e}, {}) for e in steps]
+    if None in there:
+        return
+    matrix = np.concatenate([t.have - b.have for t in there if t is not None])
+    even, flat = (matrix + matrix.T) / 2, values.reshape(-1)
+    is_linear = close(flat @ matrix, b.have[0], 1e2 * b.digits)
+    if is_linear and close(flat @ even, b.want[0], 1e2 * b.digits):
+        yield "2 A x where (A + A.T) x belongs (right only for a symmetric matrix)"
+
+
+_FEW = 8
 
 
 def find_special(b: Block) -> Iterator[str]:

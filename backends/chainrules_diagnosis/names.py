@@ -23,6 +23,7 @@ from chainrules_diagnosis.arrangements import (
     find_spread,
     find_swapped_fields,
     find_transposed,
+    find_turned,
 )
 from chainrules_diagnosis.block import Block, Evidence, scale_of
 from chainrules_diagnosis.elsewhere import (
@@ -30,7 +31,9 @@ from chainrules_diagnosis.elsewhere import (
     find_ignored,
     find_mistaken,
     find_product,
+    find_quadratic,
     find_special,
+    find_switch,
 )
 from chainrules_diagnosis.places import (
     find_diagonal,
@@ -41,6 +44,7 @@ from chainrules_diagnosis.places import (
     find_other_triangle,
     find_overwritten,
     find_rank_one,
+    find_shared,
     find_zero,
 )
 from chainrules_diagnosis.terms import (
@@ -62,7 +66,9 @@ def _find_in_field(b: Block) -> Iterator[str]:
             have, want, allowed = (np.take(m, at, axis=axis) for m in (b.have, b.want, b.allowed))
             x, y = (of, b.to) if axis else (b.of, of)
             for inner in _names_of(Block(have, want, allowed, b.number, b.evidence, x, y)):
-                yield f"{inner} for {wrong[0]} of the {name}"
+                field = wrong[0] if isinstance(wrong[0], str) else f"output {wrong[0]}"
+                field = field.replace("output", "entry") if axis else field
+                yield f"{inner} for {field} of the {name}"
 
 
 _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
@@ -73,25 +79,29 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_factor,
     find_missing_imaginary,
     find_conjugated,
+    find_turned,
     find_overwritten,
     find_diagonal,
     find_transposed,
     find_swapped_fields,
     _find_in_field,
+    find_switch,
     find_reversed,
     find_shifted,
     find_halves,
     find_spread,
+    find_shared,
     find_extra,
     find_mean,
     find_reordered,
     find_misplaced,
+    find_some,
     find_multiple,
     find_number,
-    find_some,
     find_term,
     find_mistaken,
     find_product,
+    find_quadratic,
     find_dependence,
     find_ignored,
     find_given,
@@ -106,6 +116,7 @@ _WHERE = re.compile(
     r"(,?) ?(where [^()]+ [<>]=? \S+|on the diagonal of [^()]+|at both ends of [^()]+)?"
     r" ?\(?(in )?(\d+ of \d+ entries)\)?"
 )
+_PLACES = re.compile(r"off by (one|\d+ places) along axis")
 _NUMBER = re.compile(r"-?\d[\d.e+-]*")
 
 
@@ -133,7 +144,7 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
 
 
 _MANY = 48
-_GUESSES = (find_multiple, find_term, find_mistaken, find_given)
+_GUESSES = (find_multiple, find_term, find_mistaken, find_product, find_given)
 """Of many possible names one fits few numbers by chance."""
 
 
@@ -187,6 +198,8 @@ def _swapped(called: Sequence[str], blocks: dict[int, list[Block]], names: dict[
 
 def join_operands(called: Sequence[str], names: Mapping[int, str], count: int) -> str:
     """Join names of what is wrong for single operands; ``count`` is how many have derivatives."""
+    if len(names) > 1 and all(_PLACES.match(name) for name in names.values()):
+        return "split, or put together, at the wrong place"
     if count == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
         return next(iter(names.values()))
     return ", ".join(

@@ -84,13 +84,47 @@ def find_one_place(b: Block) -> Iterator[str]:
             yield f"one element of {of.size} ({of.labels()[int(places[0])]} of the {name})"
 
 
+def find_shared(b: Block) -> Iterator[str]:
+    """Find that one element has what several share alike, as the middle of an even number."""
+    wrong = np.flatnonzero(b.is_wrong.any(axis=1))
+    many, single = b.want[wrong], b.have[wrong]
+    for text, rows, one in (
+        ("given to one element alone, and several share it (ties?)", many, single),
+        ("shared by several elements, and one has it (ties?)", single, many),
+    ):
+        counts = np.count_nonzero(np.abs(rows) > 1e-9 * scale_of(rows), axis=1)
+        alone = np.all(np.count_nonzero(np.abs(one) > 1e-9 * scale_of(one), axis=1) == 1)
+        if len(wrong) and alone and np.all(counts > 1) and close(one.sum(axis=1), rows.sum(axis=1)):
+            equal = np.where(rows != 0, rows.sum(axis=1, keepdims=True) / counts[:, None], 0.0)
+            if close(equal, rows, 1e-5):
+                yield text
+
+
 def find_rank_one(b: Block) -> Iterator[str]:
-    """Find that a matrix of rank one is missing, or too many."""
+    """Find that a matrix of rank one is missing, or too many, in all or in each row by itself."""
     apart = np.where(b.is_wrong, b.have - b.want, 0.0)
-    if min(apart.shape) > 2 and np.count_nonzero(np.any(apart, axis=0)) > 2:
-        sizes = np.linalg.svd(apart, compute_uv=False)
-        if sizes[1] <= 1e2 * b.digits * sizes[0] and np.count_nonzero(np.any(apart, axis=1)) > 2:
-            yield "a term of rank one is missing, or too many (a projection?)"
+    if _is_of_rank_one(b, apart):
+        yield "a term of rank one is missing, or too many (a projection?)"
+    if not b.stands or b.x.shape != b.y.shape or len(b.x.shape) < 2 or b.x.kind != "real":
+        return
+    for k in range(len(b.x.shape)):
+        order = [j for j in range(len(b.x.shape)) if j != k]
+        places = np.transpose(np.arange(b.x.size).reshape(b.x.shape), [*order, k])
+        rows = places.reshape(-1, b.x.shape[k])
+        inside = np.zeros(apart.shape, bool)
+        for at in rows:
+            inside[np.ix_(at, at)] = True
+        if not np.any(apart[~inside]) and all(
+            _is_of_rank_one(b, apart[np.ix_(r, r)]) for r in rows
+        ):
+            yield f"a term of rank one is missing, or too many, along axis {k} (a projection?)"
+
+
+def _is_of_rank_one(b: Block, apart: Any) -> bool:
+    if min(apart.shape) < 3 or min(np.count_nonzero(np.any(apart, axis=a)) for a in (0, 1)) < 3:
+        return False
+    sizes = np.linalg.svd(apart, compute_uv=False)
+    return bool(sizes[1] <= 1e2 * b.digits * sizes[0])
 
 
 def describe_where(b: Block, wrong: Any, of: Any = None) -> str:

@@ -64,7 +64,13 @@ def name_constant(c: float, digits: float = 1e-6) -> str:
         for text, at in ((name, value), (f"1/({name})", 1 / value)):
             if simple := simple_fraction(c / at, 2, 1e-6):
                 return f"{'' if simple == '1' else simple + ' '}{text}"
+    for square, text in ((c * c, "{}sqrt({})"), (1 / (c * c), "{}1/sqrt({})")):
+        if digits < 1e-4 and square < _MOST and (n := simple_fraction(square, 1, digits)):
+            return text.format("-" if c < 0 else "", n)
     return ""
+
+
+_MOST = 128.0
 
 
 def simple_fraction(c: float, denominator: int, digits: float) -> str:

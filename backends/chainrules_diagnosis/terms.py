@@ -290,6 +290,7 @@ _EXPRESSIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("cos({})", np.cos),
     ("tanh({})", np.tanh),
     ("logistic({})", lambda a: 1.0 / (1.0 + np.exp(-a))),
+    ("(1 - logistic({}))", lambda a: 1.0 / (1.0 + np.exp(a))),
 )
 
 

@@ -8,12 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_diagnosis import Table
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.testing.errors import NotJudgedError, WrongError
-from chainrules_py.testing.report.report import Table
 from chainrules_py.values.pytree import flatten, partition, unflatten
 
 _POINTS = np.arange(-4.0, 5.0)

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, final
 
 import numpy as np
 
+from chainrules_diagnosis import Table, name_projection
 from chainrules_py.errors import (
     MutationError,
     ProjectionError,
@@ -62,8 +63,8 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.directions import name_by_directions
-from chainrules_py.testing.report.patterns import diagnose, jacobian_tables, projection_failure
-from chainrules_py.testing.report.report import Finding, Report, RuleCheckError, Table
+from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
 CHECKS: dict[str, Callable[[Case], None]] = {
@@ -299,7 +300,7 @@ def _judge(
         cause: BaseException | None = None
         with progress(settings.chosen(), lambda chosen: f"{chosen[0]} of {call}") as todo:
             for name, check in todo:
-                if name not in _CONDUCT and any(f.check != "hostile" for f in report.failures):
+                if name not in _CONDUCT and any(map(_is_enough, report.failures)):
                     continue
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
@@ -312,6 +313,11 @@ def _judge(
     if report.failures:
         raise RuleCheckError(report) from cause
     return report
+
+
+def _is_enough(finding: Finding) -> bool:
+    """Tell whether a mistake is found; where a rule raises, there may be wrong numbers besides."""
+    return finding.check != "hostile" and "(raises " not in finding.pattern
 
 
 def place_of_rule(case: Case) -> str:
@@ -366,7 +372,7 @@ def _named(error: Exception) -> str:
     if isinstance(error, MutationError):
         return "state between calls (what was saved is written to)"
     if isinstance(error, ProjectionError):
-        return projection_failure(str(error))
+        return name_projection(str(error))
     return ""
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import name_types
 from chainrules_py.engines.frule_rrule import Pullback
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
@@ -41,35 +41,7 @@ def check_types(case: Case) -> None:
             for bar, x, n in zip(case.bars(), case.operands, names, strict=True)
         ]
     if any(problems):
-        raise WrongError("; ".join(p for p in problems if p), _type_pattern(problems))
-
-
-_STRUCTURE = re.compile(r"no Tangent of (\w+)")
-_DTYPE = re.compile(r"\b(?:float|complex)\d+\b")
-
-
-def name_dtypes(text: str) -> str:
-    """Name what has another dtype than it should, of a text with both; empty if it has not."""
-    found = _DTYPE.findall(text)[:2]
-    return f"{found[0]} result for {found[1]} input" if len({*found}) == 2 else ""
-
-
-def _type_pattern(problems: list[str]) -> str:
-    text = " ".join(problems)
-    if (found := _STRUCTURE.search(text)) is not None:
-        return f"write Tangent[{found[1]}]"
-    if name := name_dtypes(text):
-        return name
-    words = {
-        "None": "None for a tangent",
-        "nothing can be perturbed": "NoTangent expected",
-        "is complex": "leaks a complex cotangent to a real input",
-        "float32": "float32 result for float64 input",
-        "shape": "wrong shape",
-        "library": "of another library",
-        " on ": "on another device",
-    }
-    return next((pattern for word, pattern in words.items() if word in text), "wrong type")
+        raise WrongError("; ".join(p for p in problems if p), name_types(problems))
 
 
 # -------------------------------------------------------------------------- a rule's own halves

@@ -7,17 +7,17 @@ function itself does not take is left out.
 from __future__ import annotations
 
 import functools
-import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_diagnosis import compared_in, words_for, words_in
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
-from chainrules_py.testing.modes import recipes
+from chainrules_py.testing.modes import written
 
 
 class Call(NamedTuple):
@@ -89,6 +89,10 @@ def point_calls(case: Case) -> Iterator[Call]:
     places = _floating(case)
     if not places:
         return
+    for n in compared_in(_written(case)):
+        beside = lambda x, n=n: _around(x, n)
+        if n and all(_is_one_sided(case.operands[i], n) for i in places):
+            yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
     both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
@@ -122,6 +126,16 @@ def point_calls(case: Case) -> Iterator[Call]:
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
     return Call(name, _changed(case, change, places), case.options)
+
+
+def _is_one_sided(x: Any, n: float) -> bool:
+    return not np.iscomplexobj(x) and bool(np.all(np.less(x, n)) or np.all(np.greater(x, n)))
+
+
+def _around(x: Any, n: float) -> Any:
+    """Make up numbers to both sides of one, the first above it."""
+    waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
+    return n + abs(n) * waves.reshape(x.shape)
 
 
 _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
@@ -189,6 +203,12 @@ def shape_calls(case: Case) -> Iterator[Call]:
             longer = all(xs[i].shape[axis] > 1 for i in arrays)
             if not longer or value_at(case, fewer.operands) is not None:
                 yield _call(case, f"another shape: one {what} more", _extended(axis), arrays)
+        for most in compared_in(_written(case)):  # there may be a branch for many, or for few
+            if isinstance(most, int) and 2 < most < _MOST and all(xs[i].size for i in arrays):
+                size = most if xs[arrays[0]].size > most else most + 1
+                yield _call(case, f"another length: {size}", _of_length(size), arrays)
+                if xs[arrays[0]].ndim > 1:
+                    yield _call(case, f"another size: {size}", _of_size(size), arrays)
         for i in arrays if len(xs) > 1 else ():
             if xs[i].shape[-1] > 2:
                 name = f"another length of argument {i + 1}"
@@ -215,6 +235,25 @@ def _cut(axis: int) -> Callable[[Any], Any]:
 
 def _extended(axis: int) -> Callable[[Any], Any]:
     return lambda x: np.concatenate([x, _next(x[-1:] if axis == 0 else x[..., -1:])], axis=axis)
+
+
+def _of_length(n: int) -> Callable[[Any], Any]:
+    """Make the last axis so long, of the numbers that are there and others like them."""
+
+    def made(x: Any) -> Any:
+        while x.shape[-1] < n:
+            x = np.concatenate([x, (1.0 + 1.0 / 16) * x + _next(0.0 * x)], axis=-1)
+        return x[..., :n]
+
+    return made
+
+
+def _of_size(n: int) -> Callable[[Any], Any]:
+    """Make the last axis as long as it has to be for so many elements."""
+    return lambda x: _of_length(-(-n // max(1, x.size // x.shape[-1])))(x)
+
+
+_MOST = 5000
 
 
 def _next(last: Any) -> Any:
@@ -328,28 +367,12 @@ def _other_values(case: Case, name: str, given: Any) -> list[Any]:
         return [given + 0.5, 2.0 * given] if given else [0.5]
     found = _literals(case.f, name)
     if type(given) is str and not found:
-        found = _words(case)
-    return [value for value in found if value != given]
+        found = [*words_for(name, given), *words_in(_written(case))]
+    return [value for value in dict.fromkeys(found) if value not in (given, name)]
 
 
-def _words(case: Case) -> list[str]:
-    """Find the words that a function and its rule may compare an option with, in their code."""
-    found: dict[str, None] = {}
-    todo: list[Any] = [getattr(case.f, "__wrapped__", case.f)]
-    for recipe in recipes(case):
-        for written in vars(recipe).values():
-            todo += written if isinstance(written, tuple) else [written]
-    codes = [code for f in todo if (code := getattr(f, "__code__", None)) is not None]
-    while codes:
-        for constant in codes.pop().co_consts:
-            if isinstance(constant, types.CodeType):
-                codes.append(constant)
-            listed = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
-            found |= {x: None for x in listed if isinstance(x, str) and x.isidentifier()}
-    return list(found)[:_FEW_WORDS]
-
-
-_FEW_WORDS = 12
+def _written(case: Case) -> list[Any]:
+    return [getattr(case.f, "__wrapped__", case.f), *written(case)]
 
 
 def _is_count(case: Case, name: str, value: int) -> bool:

@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, UnsupportedKeywordError
+from chainrules_diagnosis import arrays_in
+from chainrules_py.errors import (
+    NoRuleError,
+    NotDifferentiableError,
+    ProjectionError,
+    UnsupportedKeywordError,
+)
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.checks import derived
 from chainrules_py.testing.checks.contract import check_strong_zero, check_types
@@ -60,11 +66,11 @@ def _judge_variant(
         if not np.all(np.isfinite(varied.vector_of_values())):
             return
         call = operands, options
-        varied.jointly = not few
+        varied.jointly, varied.is_extreme = not few, "large" in name or "small" in name
         if not name and any(map(varied.is_held, range(len(operands)))):
             return  # what was a whole number stays one: the rule says so
         checks = _CHECKS if few or is_continuous(varied) else (check_finite,)
-        checks = checks if few else (check_strong_zero, *checks)
+        checks = checks if few or varied.is_extreme else (check_strong_zero, *checks)
         if "large" in name:
             varied.slack = varied.tolerance = max(varied.slack, 5e-2)
         varied.has_push, varied.has_pull = case.has_push, case.has_pull
@@ -81,7 +87,7 @@ def _judge_variant(
                 return
             if wrong.derivative and _is_that_of(case, varied):
                 raise WrongError(wrong.text, "state between calls", call=call) from wrong
-            inner = (diagnose(varied)[0] if wrong.derivative else "") or wrong.pattern
+            inner = (diagnose(varied, case)[0] if wrong.derivative else "") or wrong.pattern
             raise WrongError(wrong.text, _called(name, inner), call=call) from wrong
         except Exception as error:
             if _says_nothing(case, varied, name, error):
@@ -151,6 +157,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
     shapes = [getattr(c.y, "shape", ()) for c in (case, varied)]
     alike = shapes[0] == shapes[1]
     refuses = isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError)
+    refuses |= isinstance(error, ProjectionError)
     if (
         "leading axis" in name
         or "0-d" in name
@@ -158,7 +165,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or ("another length" in name and alike)
         or ("another shape" in name and alike and shapes[0] and refuses)
         or ("a number for" in name and (refuses or isinstance(error, (TypeError, AttributeError))))
-        or (("empty" in name or not varied.raw.size) and isinstance(error, ValueError))
+        or (("empty" in name or not varied.raw.size) and refuses)
         or _is_short_of(case, varied)
     ):
         # A function may happen to take what the rule was not meant for: it is told, no more.
@@ -319,9 +326,11 @@ def check_shapes(case: Case) -> None:
         raise NotJudgedError(msg)
     # Arrays of integers may be indices into others: they fit together in their own way.
     floating = all(case.parts[i].size or not case.operands[i].size for i in arrays)
-    if floating and any(case.operands[i].ndim for i in arrays):
-        _check_small(case)
-    _check_broadcast(case, arrays)
+    if not any(n > 1 for x in arrays_in(getattr(case.f, "__wrapped__", case.f)) for n in x.shape):
+        # With an array that the function holds, fewer numbers would be spread over many.
+        if floating and any(case.operands[i].ndim for i in arrays):
+            _check_small(case)
+        _check_broadcast(case, arrays)
     for i in arrays:
         x = case.operands[i]
         if case.parts[i].kind == "real" and x.size and not case.is_large:
@@ -374,7 +383,7 @@ def check_options(case: Case) -> None:
         raise NotJudgedError(msg)
     ndim = case.operands[arrays[0]].ndim
     takes_none = "axis" not in _declared(case) or _declared(case)["axis"] is None
-    for pattern, changed in _other_options(names, case.options, ndim):
+    for pattern, changed in _other_options(names, case.options, ndim, _declared(case).get("axis")):
         if changed.get("axis", 0) is None and not takes_none:
             continue
         _judge_variant(case, pattern, case.operands, {**case.options, **changed})
@@ -386,14 +395,15 @@ def _declared(case: Case) -> Mapping[str, Any]:
 
 
 def _other_options(
-    names: set[str], given: Mapping[str, Any], ndim: int
+    names: set[str], given: Mapping[str, Any], ndim: int, default: Any = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    axis = given.get("axis")
+    axis = given.get("axis", default)
     if "keepdims" in names and not given.get("keepdims"):
         yield "wrong only for keepdims=True", {"keepdims": True}
     if "axis" in names:
-        if (type(axis) is int and axis < 0) or (axis is None and ndim):
-            yield "wrong only for axis=0", {"axis": 0}
+        for other in range(min(ndim, 2)):
+            if axis != other:
+                yield f"wrong only for axis={other}", {"axis": other}
         if ((type(axis) is int and axis >= 0) or axis is None) and ndim:
             yield "wrong only for negative axis", {"axis": -1}
             if ndim > 1:

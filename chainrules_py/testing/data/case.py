@@ -62,6 +62,8 @@ class Case:
         Whether a number of the result is judged only where it is smooth in a random direction too.
     is_distance : bool
         Whether derivatives were NaN where two operands are equal.
+    is_extreme : bool
+        Whether the operands are derived ones far larger or smaller than those that were given.
     halves : tuple of callable
         Who gives the derivatives, called as `frule` and `rrule`: these two, or an engine.
     u, w : matrix
@@ -115,7 +117,7 @@ class Case:
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
         self.w = self._directions(1.0 / self.sizes, 2 if self.is_large else _RANDOM)
-        self.jointly = self.is_distance = False
+        self.jointly = self.is_distance = self.is_extreme = False
         self.has_push = True
         self.has_pull = True
         self._pushed: Any = None
@@ -302,7 +304,7 @@ class Case:
     def pushed(self) -> Any:
         """Return the pushed tangents of the result, one column per input direction."""
         if self._pushed is None:
-            columns = [self.seen_tangent(self.push(d)[1]) for d in self.u.T]
+            columns = [n * self.seen_tangent(self.push(d / n)[1]) for d, n in self._sized(self.u)]
             self._pushed = np.stack(columns, axis=1)
         return self._pushed
 
@@ -310,9 +312,17 @@ class Case:
         """Return the pulled cotangents of the operands, one column per output direction."""
         if self._pulled is None:
             _, pullback = self.kept_pullback()
-            columns = [self.bars_vector(pullback(self.cotangent(d))) for d in self.w.T]
+            columns = [
+                n * self.bars_vector(pullback(self.cotangent(d / n)))
+                for d, n in self._sized(self.w)
+            ]
             self._pulled = np.stack(columns, axis=1)
         return self._pulled
+
+    def _sized(self, directions: Any) -> list[tuple[Any, float]]:
+        """List directions and their sizes, where a rule may stop at what is next to nothing."""
+        far = self.is_extreme
+        return [(d, float(power_of_two(np.max(np.abs(d)))) if far else 1.0) for d in directions.T]
 
     def entries_pulled(self) -> Any:
         """Return what is pulled of each number of the result, as pushed tangents of them."""

@@ -44,8 +44,28 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
         if np.any(wrong) and not case.is_large:
             rounding = _rounding_of_rule(case, images)
             allowed[wrong] = np.fmax(allowed, rounding)[wrong]
+            if case.is_extreme:
+                _look_from_afar(case, have, want, allowed)
     case.say_fine_structure()
     return want, allowed
+
+
+def _look_from_afar(case: Case, have: Any, want: Any, allowed: Any) -> None:
+    """Do not judge what rounding, or a tolerance of the function, makes flat at such operands.
+
+    By longer steps the differences are others, and the rule is nearer to these.
+    """
+    wide, wrong = case.wide(), _is_wrong(have, want, allowed)
+    for j in np.flatnonzero(wrong.any(axis=0)):
+        d = case.u[:, j]
+        size = 1.0 / np.max(np.abs(d) / case.steps)
+        beside = 4e-6 * np.abs(case.seen(case.y)) / size
+        allowed[:, j] = np.maximum(allowed[:, j], beside)
+        for h in size * 2.0 ** np.asarray([-4, 0, 4, 12, 20]):
+            ahead, behind = [case.value_there(wide.moved(t * d)) for t in (h, -h)]
+            found = (ahead - behind) / (2 * h)
+            near = 4 * np.abs(have[:, j] - found) < np.abs(want[:, j] - found)
+            allowed[wrong[:, j] & near, j] = np.inf
 
 
 def _is_wrong(have: Any, want: Any, allowed: Any) -> Any:
@@ -83,7 +103,8 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
         near = np.abs(parts @ d - have[places]) <= 1e-6 * np.abs(parts) @ np.abs(d)
         near &= np.all(np.isfinite(first[1]), axis=1)
         closer = (parts != first[0]) | (slacks[places, :n] != first[1])
-        allowed[places[near | closer.any(axis=1)]] = np.inf
+        lost = np.isinf(first[1]).any(axis=1)
+        allowed[places[near | lost | closer.any(axis=1)]] = np.inf
         return
     wide, gap = case.wide(), np.abs(have - want)[places]
     there = lambda t: case.value_there(wide.moved(t * d))[places]
@@ -120,7 +141,9 @@ def _rounding_of_rule(case: Case, images: Images) -> Any:
     numbers = np.maximum(np.abs(case.bars_vector(case.operands)), 1e-6 * case.steps)
     lengths = np.max(np.abs(case.u) / numbers[:, None], axis=0, initial=0.0)
     values = np.multiply.outer(np.abs(case.seen(case.y)), lengths)
-    apart = np.minimum(8 * jitter(case, images, case.precision), 1e-2 * np.abs(images(case)))
+    apart = 8 * jitter(case, images, case.precision)
+    if not case.is_extreme:
+        apart = np.minimum(apart, 1e-2 * np.abs(images(case)))
     return apart + 16 * case.precision * values
 
 

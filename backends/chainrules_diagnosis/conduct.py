@@ -1,0 +1,71 @@
+"""Names of what is wrong besides numbers: types, shapes, a half that is not linear."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+_FIELDS = re.compile(r"no Tangent of (\w+)")
+_DTYPE = re.compile(r"\b(?:float|complex)\d+\b")
+
+
+def name_dtypes(text: str) -> str:
+    """Name what has another dtype than it should, of a text with both; empty if it has not."""
+    found = _DTYPE.findall(text)[:2]
+    return f"{found[0]} result for {found[1]} input" if len({*found}) == 2 else ""
+
+
+def name_types(problems: list[str]) -> str:
+    """Name what is wrong with the type of a tangent, of sentences that say so."""
+    text = " ".join(problems)
+    if (found := _FIELDS.search(text)) is not None:
+        return f"write Tangent[{found[1]}]"
+    if name := name_dtypes(text):
+        return name
+    words = {
+        "None": "None for a tangent",
+        "nothing can be perturbed": "NoTangent expected",
+        "is complex": "leaks a complex cotangent to a real input",
+        "float32": "float32 result for float64 input",
+        "shape": "wrong shape",
+        "library": "of another library",
+        " on ": "on another device",
+    }
+    return next((pattern for word, pattern in words.items() if word in text), "wrong type")
+
+
+_SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")
+_STRUCTURE = re.compile(r"is no tangent of Space\((\w+)\)")
+
+
+def name_projection(text: str) -> str:
+    """Say why a cotangent could not be projected: an axis too many, or another shape."""
+    found = _SHAPES.search(text)
+    if "None" in text:
+        return "None for a tangent"
+    if (kind := _STRUCTURE.search(text)) is not None:
+        return f"write Tangent[{kind[1]}]"
+    if found is None:
+        return "wrong structure or shape"
+    have, of = ([int(n) for n in g.split(",") if n.strip()] for g in found.groups())
+    for k in range(len(have)):
+        if have[:k] + have[k + 1 :] == of:
+            return f"missing sum over axis {k}"
+    return "wrong shape"
+
+
+def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:
+    """Name what a half does that is not linear, of images and what they are of, as columns.
+
+    They are so far ``apart`` from those of a linear map, relative to the largest of them.
+    """
+    if apart < 1e-5:
+        return "float32 result for float64 input"
+    what = "cotangent" if half == "pull" else "tangent"
+    nonzero = np.any(given != 0, axis=0)
+    kept = images[:, nonzero]
+    if kept.shape[1] > 1 and np.any(kept) and np.allclose(kept, kept[:, :1] + 0 * kept):
+        return f"ignores the {what}"
+    return f"not linear in the {what}"

@@ -1,0 +1,213 @@
+"""Definitions of functions: from a function to what it was written as, and back to its code."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import linecache
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias, final
+
+Definition: TypeAlias = ast.FunctionDef | ast.Lambda
+
+
+@final
+class Source:
+    """The definition of a function, and what it is compiled to.
+
+    Nothing is run: what is written otherwise is compiled, and its code stands in the function for a
+    while. The bytecode of the definition is that of the function, so the file is the one that was
+    read when the function was made.
+
+    Attributes
+    ----------
+    function : function
+        The function.
+    node : ast.FunctionDef or ast.Lambda
+        Its definition, which may be changed.
+    """
+
+    def __init__(self, function: FunctionType, node: Definition, imports: list[ast.stmt]) -> None:
+        self.function = function
+        self.node = node
+        self._module = _Module(node, function.__code__, imports, keeps=True)
+
+    @property
+    def body(self) -> list[ast.stmt] | list[ast.expr]:
+        """The statements of the definition, or the expression of a lambda."""
+        return [self.node.body] if isinstance(self.node, ast.Lambda) else self.node.body
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether a loop may run for ever if anything is changed."""
+        return any(isinstance(n, ast.While) for part in self.body for n in ast.walk(part))
+
+    def compiled(self) -> CodeType | None:
+        """Compile the definition as it is now; None if it cannot stand in the function."""
+        code = self._module.compiled(self.node)
+        same = code is not None and code.co_freevars == self.function.__code__.co_freevars
+        return code if same else None
+
+    @contextlib.contextmanager
+    def standing_in(self, code: CodeType) -> Iterator[None]:
+        """Let other code stand in the function."""
+        before = self.function.__code__
+        self.function.__code__ = code
+        try:
+            yield
+        finally:
+            self.function.__code__ = before
+
+    def another(self, code: CodeType, **names: Any) -> FunctionType:
+        """Make another function of the code, which knows more names."""
+        f = self.function
+        made = FunctionType(
+            code, {**f.__globals__, **names}, f.__name__, f.__defaults__, f.__closure__
+        )
+        made.__kwdefaults__ = f.__kwdefaults__
+        return made
+
+
+def source_of(function: Any) -> Source | None:
+    """Find the definition of a function; None where there is none that is certainly it.
+
+    Examples
+    --------
+    >>> source_of(len) is None
+    True
+    """
+    if not isinstance(function, FunctionType):
+        return None
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename))
+    if not text or len(text) > _LONG:
+        return None
+    definitions, imports = _definitions(text)
+    for node in definitions.get((code.co_name, code.co_firstlineno), ()):
+        made = _Module(node, code, imports, keeps=False).compiled(node)
+        if made is not None and _same(made, code):
+            return Source(function, _copied(node), imports)
+    return None
+
+
+_LONG = 400_000
+
+
+@functools.lru_cache(maxsize=8)
+def _definitions(text: str) -> tuple[dict[tuple[str, int], list[Definition]], list[ast.stmt]]:
+    """List the definitions in a file, by the name and the first line of their code.
+
+    Besides, what the file imports: a call of what a module has is compiled in another way.
+    """
+    found: dict[tuple[str, int], list[Definition]] = {}
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return found, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *[d.lineno for d in node.decorator_list]])
+            found.setdefault((node.name, first), []).append(node)
+    imported = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    return found, [n for n in imported if getattr(n, "module", "") != "__future__"]
+
+
+def _copied(node: Definition) -> Definition:
+    """Copy a definition: its like in the table of its file stays as it is."""
+    module = ast.parse(ast.unparse(_stripped(node)))
+    made = module.body[0]
+    if isinstance(made, ast.Expr):
+        made = made.value  # type: ignore[assignment]
+    assert isinstance(made, (ast.FunctionDef, ast.Lambda))
+    ast.increment_lineno(made, node.lineno - 1)
+    return made
+
+
+def _stripped(node: Definition) -> Definition:
+    """Leave out what is no part of a function's code: decorators, defaults, annotations."""
+    args = node.args
+    bare: Callable[[ast.arg], ast.arg] = lambda a: ast.arg(a.arg)
+    plain = ast.arguments(
+        posonlyargs=[bare(a) for a in args.posonlyargs],
+        args=[bare(a) for a in args.args],
+        vararg=bare(args.vararg) if args.vararg else None,
+        kwonlyargs=[bare(a) for a in args.kwonlyargs],
+        kw_defaults=[None] * len(args.kwonlyargs),
+        kwarg=bare(args.kwarg) if args.kwarg else None,
+        defaults=[],
+    )
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Lambda(plain, node.body), node)
+    return ast.copy_location(_function(node.name, plain, node.body), node)
+
+
+def _function(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made: Any = ast.FunctionDef(name, args, body, [], None, None)
+    made.type_params = []  # of Python 3.12 and later
+    return made  # type: ignore[no-any-return]
+
+
+@final
+class _Module:
+    """A definition inside a function that has the names which it takes from outside.
+
+    With ``keeps`` it takes all of them, whether they are used or not. What is changed inside of its
+    statements is changed here.
+    """
+
+    def __init__(
+        self, node: Definition, code: CodeType, imports: list[ast.stmt], *, keeps: bool
+    ) -> None:
+        plain = _stripped(node)
+        outside = code.co_freevars
+        self._pair: Any = None
+        if keeps and outside:
+            names: Any = ast.Tuple([ast.Name(n, ast.Load()) for n in outside], ast.Load())
+            last = ast.Lambda(_NOTHING, names)
+            if isinstance(plain, ast.Lambda):
+                self._pair = ast.Tuple([plain.body, last], ast.Load())
+                plain.body = ast.Subscript(self._pair, ast.Constant(0), ast.Load())
+            else:
+                plain.body = [*plain.body, ast.Expr(last)]
+        self._plain = plain
+        inner: Any = ast.Expr(plain) if isinstance(plain, ast.Lambda) else plain
+        given = ast.arguments([], [ast.arg(n) for n in outside], None, [], [], None, [])
+        outer = _function("outer", given, [inner])
+        self._tree = ast.fix_missing_locations(ast.Module([*imports, outer], []))
+        self._file = code.co_filename
+
+    def compiled(self, node: Definition) -> CodeType | None:
+        if isinstance(node, ast.Lambda):  # the whole of it may be another expression now
+            if self._pair is not None:
+                self._pair.elts[0] = node.body
+            else:
+                self._plain.body = node.body
+        try:
+            made = compile(self._tree, self._file, "exec", dont_inherit=True, optimize=-1)
+        except (SyntaxError, ValueError, TypeError, RecursionError):
+            return None
+        return next(_codes(next(_codes(made))), None)
+
+
+_NOTHING = ast.arguments([], [], None, [], [], None, [])
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    return (c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Tell whether two pieces of code do the same, wherever they stand."""
+    plain = [[repr(x) for x in c.co_consts if not isinstance(x, CodeType)] for c in (a, b)]
+    inner = [list(_codes(c)) for c in (a, b)]
+    return (
+        a.co_code == b.co_code
+        and (a.co_names, a.co_varnames, a.co_freevars) == (b.co_names, b.co_varnames, b.co_freevars)
+        and plain[0] == plain[1]
+        and len(inner[0]) == len(inner[1])
+        and all(map(_same, *inner))
+    )
