@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis.sources import names_in, reached
+
 
 def words_in(functions: Iterable[Any]) -> list[str]:
     """List the words in the code of functions, which options may be compared with.
@@ -100,16 +102,16 @@ def arrays_in(function: Any) -> list[Any]:
     [array([1., 1., 1.])]
     """
     found: list[Any] = []
-    for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # it is empty yet
-            found.append(cell.cell_contents)
-    for code in _codes([function]):
-        found += [function.__globals__.get(name) for name in code.co_names]
+    for f in reached([function]):
+        found += [f.__globals__.get(name) for name in names_in(f.__code__)]
+        for cell in f.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty yet
+                found.append(cell.cell_contents)
     return [x for x in found if isinstance(x, np.ndarray)]
 
 
 def _codes(functions: Iterable[Any]) -> Iterator[CodeType]:
-    codes = [code for f in functions if (code := getattr(f, "__code__", None)) is not None]
+    codes = [f.__code__ for f in reached(functions)]
     for code in codes:
         codes += [c for c in code.co_consts if isinstance(c, CodeType)]
         yield code

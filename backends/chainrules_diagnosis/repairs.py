@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -17,7 +18,7 @@ from typing import Any, final
 
 from chainrules_diagnosis.expressions import slots_of
 from chainrules_diagnosis.rewriting import is_value, rewritings
-from chainrules_diagnosis.sources import Source, source_of
+from chainrules_diagnosis.sources import Source, reached, source_of
 
 _VAGUE = re.compile(
     r"wrong numbers|right only|.* alone\b|one element of|a term of rank one|does not change with|"
@@ -80,7 +81,7 @@ def _name_repair(
     known = {id(source.function) for source in _sources(apart)}
     found: dict[str, str] = {}
     for source in _sources(functions):
-        if source.has_loop or id(source.function) in known:
+        if id(source.function) in known:
             continue
         for rewriting in rewritings(source, compares=compares):
             right: AbstractSet[str] = set()
@@ -104,22 +105,11 @@ ALL = "all"
 
 
 def _sources(functions: Iterable[Any]) -> Iterator[Source]:
-    """Find the definitions of functions, and of those of their file that they call."""
-    todo, seen = list(functions), set()
-    for f in todo:
+    """Find definitions, of functions and of what they reach, that no change lets run for ever."""
+    for f in reached(functions):
         source = source_of(f)
-        if source is None or id(f) in seen:
-            continue
-        seen.add(id(f))
-        code = f.__code__
-        cells = zip(code.co_freevars, f.__closure__ or (), strict=True)
-        known = {n: f.__globals__.get(n) for n in code.co_names}
-        with contextlib.suppress(ValueError):  # a cell that is empty yet
-            known |= {n: c.cell_contents for n, c in cells}
-        codes = {id(g): getattr(g, "__code__", None) for g in known.values()}
-        near = {k for k, c in codes.items() if c and c.co_filename == code.co_filename}
-        todo += [g for g in known.values() if id(g) in near]
-        yield source
+        if source is not None and not source.has_loop:
+            yield source
 
 
 @final
@@ -137,50 +127,44 @@ class _Held:
         self.count += 1
         return self.values[self.count - 1]
 
+    def at(self, run: Callable[[Any], Any], function: Any) -> Callable[..., Any]:
+        """Keep the values of one run, and return the function with these."""
+        self.values, self.count = [], None
+        run(function)
+
+        def again(*operands: Any, **options: Any) -> Any:
+            self.count = 0
+            return function(*operands, **options)
+
+        return again
+
 
 def _name_held(function: Any, gives: Callable[[Callable[[Any], Any]], bool]) -> str:
     """Name the expression of a function that a rule takes for a constant, if there is one."""
-    source = source_of(function)
-    if source is None or source.has_loop:
-        return ""
-    for slot in filter(is_value, list(slots_of(source))):
-        node = slot.node
-        text = ast.unparse(node)
-        call = ast.Call(ast.Name("__held__", ast.Load()), [node], [])
-        slot.put(ast.fix_missing_locations(ast.copy_location(call, node)))
-        try:
-            code = source.compiled()
-        finally:
-            slot.put(node)
-        if code is None:
-            continue
-
-        def at(run: Callable[[Any], Any], code: Any = code) -> Any:
+    for source in _sources([function]):
+        for slot in filter(is_value, list(slots_of(source))):
+            node = slot.node
+            text = ast.unparse(node)
+            call = ast.Call(ast.Name("__held__", ast.Load()), [node], [])
+            slot.put(ast.fix_missing_locations(ast.copy_location(call, node)))
+            try:
+                code = source.compiled()
+            finally:
+                slot.put(node)
             held = _Held()
-            made = source.another(code, __held__=held)
-            run(made)
-
-            def again(*operands: Any, **options: Any) -> Any:
-                held.count = 0
-                return made(*operands, **options)
-
-            return again
-
-        with contextlib.suppress(Exception):
-            if gives(at):
-                return f"`{text}` is held constant: its derivative is missing"
+            if code is not None:
+                with contextlib.suppress(Exception), source.standing_in(code, __held__=held):
+                    if gives(functools.partial(held.at, function=function)):
+                        return f"`{text}` is held constant: its derivative is missing"
     return ""
 
 
 def _name_other(function: Any, gives: Callable[[Callable[[Any], Any]], bool]) -> str:
     """Name what a function would have to be for a rule to be right; empty if nothing is found."""
-    source = source_of(function)
-    if source is None or source.has_loop:
-        return ""
-    for rewriting in rewritings(source, compares=True):
-        other = source.another(rewriting.code)
-        with contextlib.suppress(Exception):
-            if gives(lambda _run, other=other: other):  # type: ignore[misc]
-                here, there = rewriting.texts()
-                return f"the derivative of another function: {there or 'the one'} for {here}"
+    for source in _sources([function]):
+        for rewriting in rewritings(source, compares=True):
+            with contextlib.suppress(Exception), source.standing_in(rewriting.code):
+                if gives(lambda _run: function):
+                    here, there = rewriting.texts()
+                    return f"the derivative of another function: {there or 'the one'} for {here}"
     return ""

@@ -248,23 +248,20 @@ def is_value(slot: Slot) -> bool:
 
 def _turned(slot: Slot) -> Iterator[Any]:
     """List the other sign, a multiple, a power; the transpose, the conjugate, another order."""
-    node = slot.node
+    if is_value(slot):
+        for form in _FORMS:
+            yield form.filled(slot.node)
+
+
+def _indices(slot: Slot) -> Iterator[Any]:
+    """List indices that are one more or less, and slices that leave out another end."""
+    node, one = slot.node, ast.Constant(1)
     if slot.role == "index" and isinstance(node, (ast.Name, ast.BinOp)):
-        yield ast.BinOp(node, ast.Add(), ast.Constant(1))
-        yield ast.BinOp(node, ast.Sub(), ast.Constant(1))
+        yield ast.BinOp(node, ast.Sub(), one)
+        yield ast.BinOp(node, ast.Add(), one)
     if isinstance(node, ast.Slice):
-        yield from _other_slices(node)
-    if not is_value(slot):
-        return
-    for form in _FORMS:
-        yield form.filled(node)
-
-
-def _other_slices(node: ast.Slice) -> Iterator[Any]:
-    one = ast.Constant(1)
-    last = ast.UnaryOp(ast.USub(), one)
-    for low, high in ((one, None), (None, last), (None, None)):
-        yield ast.Slice(low, high, node.step)
+        for low, high in ((one, None), (None, ast.UnaryOp(ast.USub(), one)), (None, None)):
+            yield ast.Slice(low, high, node.step)
 
 
 _ARRAY = "__import__('numpy')"
@@ -371,6 +368,7 @@ _CHANGES: tuple[Callable[[Slot], Iterator[Any]], ...] = (
     _operators,
     _functions,
     _other_names,
+    _indices,
     _left_out,
     _turned,
     _products,

@@ -6,7 +6,7 @@ import ast
 import contextlib
 import functools
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias, final
 
@@ -51,23 +51,48 @@ class Source:
         return code if same else None
 
     @contextlib.contextmanager
-    def standing_in(self, code: CodeType) -> Iterator[None]:
-        """Let other code stand in the function."""
-        before = self.function.__code__
+    def standing_in(self, code: CodeType, **names: Any) -> Iterator[None]:
+        """Let other code stand in the function, with names that it knows besides."""
+        before, known = self.function.__code__, self.function.__globals__
         self.function.__code__ = code
+        known.update(names)
         try:
             yield
         finally:
             self.function.__code__ = before
+            for name in names:
+                del known[name]
 
-    def another(self, code: CodeType, **names: Any) -> FunctionType:
-        """Make another function of the code, which knows more names."""
-        f = self.function
-        made = FunctionType(
-            code, {**f.__globals__, **names}, f.__name__, f.__defaults__, f.__closure__
-        )
-        made.__kwdefaults__ = f.__kwdefaults__
-        return made
+
+def reached(functions: Iterable[Any]) -> list[FunctionType]:
+    """List functions, and what they reach: in their closures, and by names of their own files.
+
+    Examples
+    --------
+    >>> inner = lambda x: x
+    >>> len(reached([lambda x: inner(x)]))
+    2
+    """
+    found: dict[int, FunctionType] = {}
+    todo = list(functions)
+    for f in todo:
+        if not isinstance(f, FunctionType) or id(f) in found:
+            continue
+        found[id(f)] = f
+        for cell in f.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty yet
+                todo.append(cell.cell_contents)
+        for name in names_in(f.__code__):
+            other = f.__globals__.get(name)
+            code = getattr(other, "__code__", None)
+            if code is not None and code.co_filename == f.__code__.co_filename:
+                todo.append(other)
+    return list(found.values())
+
+
+def names_in(code: CodeType) -> list[str]:
+    """List the names that code asks for, with what is defined in it."""
+    return [*code.co_names, *[n for inner in _codes(code) for n in names_in(inner)]]
 
 
 def source_of(function: Any) -> Source | None:

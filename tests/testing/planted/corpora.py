@@ -23,8 +23,10 @@ from tests.testing.planted import (
     right_magnitudes,
     right_ordinary,
     right_others,
+    right_written,
     structures,
     waves,
+    written,
 )
 from tests.testing.planted.build import Plant, Right
 
@@ -44,6 +46,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "arrangements": arrangement.WRONG,
     "structures": structures.WRONG,
     "matrices": matrices.WRONG,
+    "written": written.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
@@ -53,6 +56,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "formulas": right_formulas.RIGHT,
     "arrangements": right_arrangement.RIGHT,
     "others": right_others.RIGHT,
+    "written": right_written.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}
