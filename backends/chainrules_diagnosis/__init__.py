@@ -1,12 +1,13 @@
 """Names of mistakes: how a wrong Jacobian differs from the right one, in words.
 
 A grammar of hypotheses. Each changes the right Jacobian as a mistake would change it; the first, in
-order of simplicity, that gives the wrong one at every point that was looked at is the name. Nothing
-here knows what a rule is: matrices go in, and words come out.
+order of simplicity, that gives the wrong one at every point that was looked at is the name. Where
+these say little, definitions are read: which expression, written otherwise, makes it the right one.
+Nothing here knows what a rule is: matrices and functions go in, and words come out.
 """
 
 from chainrules_diagnosis.arrangements import symmetrised
-from chainrules_diagnosis.block import Axes, Evidence, Place
+from chainrules_diagnosis.block import Axes, Evidence, Place, scale_of
 from chainrules_diagnosis.conduct import (
     name_dtypes,
     name_nonlinearity,
@@ -37,6 +38,7 @@ __all__ = [
     "name_ratio",
     "name_types",
     "name_written",
+    "scale_of",
     "symmetrised",
     "words_for",
     "words_in",

@@ -92,7 +92,7 @@ def find_some(b: Block) -> Iterator[str]:
     """Find a factor that some entries are off by, and others are not."""
     wrong = b.is_wrong & (np.abs(b.want) > b.allowed)
     n = int(wrong.sum())
-    if not n or n < int(b.is_wrong.sum()):
+    if not n or n < int(b.is_wrong.sum()) or n == np.count_nonzero(np.abs(b.want) > b.allowed):
         return
     have, want = b.have[wrong], b.want[wrong]
     where = describe_where(b, wrong)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import scale_of
 from chainrules_py.engines.default import demand
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import batched, count, gather
@@ -14,7 +15,7 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.values import value_vector
 from chainrules_py.testing.errors import NotJudgedError, WrongError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import name_types
+from chainrules_diagnosis import name_types, scale_of
 from chainrules_py.engines.frule_rrule import Pullback
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
@@ -21,7 +21,7 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.backends import to_numpy
-from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import fingerprint, mismatch
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.modes import recipes

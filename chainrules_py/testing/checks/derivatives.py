@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import Table, name_dtypes, name_nonlinearity
+from chainrules_diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
 from chainrules_py.errors import ChainRulesError
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.checks.contract import check_types
 from chainrules_py.testing.checks.nesting import Loss, second_derivative
-from chainrules_py.testing.data.case import SMALL, Case, scale_of
+from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.closer import is_vertical, jitter, look_again, slopes_at
 from chainrules_py.testing.data.coordinates import Coordinates, Names
 from chainrules_py.testing.data.values import differs, narrowed, widened

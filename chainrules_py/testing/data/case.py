@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_diagnosis import scale_of
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
@@ -30,15 +31,6 @@ _WHOLE = 4_200_000
 _LONG = 5000
 # From this condition number on, what rounding of operands does is more than rounding of results.
 _ILL = 1e3
-
-
-def scale_of(derivatives: Any) -> float:
-    """Return the largest absolute value of some derivatives; the least number there is of zeros."""
-    finite = derivatives[np.isfinite(derivatives)]
-    return max(_LEAST, float(np.max(np.abs(finite), initial=0.0)))
-
-
-_LEAST = float(np.finfo(float).tiny)
 
 
 @final
@@ -273,14 +265,8 @@ class Case:
 
     def tangents(self, vector: Any) -> tuple[Any, ...]:
         """Make one tangent per operand, dense wherever something can be perturbed."""
-        return tuple(
-            [
-                NoTangent() if is_zero(space(x)) else part.tangent(segment)
-                for part, x, segment in zip(
-                    self.parts, self.operands, self.split(vector), strict=True
-                )
-            ]
-        )
+        cut = zip(self.parts, self.operands, self.split(vector), strict=True)
+        return tuple([NoTangent() if is_zero(space(x)) else p.tangent(s) for p, x, s in cut])
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Compute the value and the tangent of the result, for given tangents."""
@@ -319,10 +305,10 @@ class Case:
             self._pulled = np.stack(columns, axis=1)
         return self._pulled
 
-    def _sized(self, directions: Any) -> list[tuple[Any, float]]:
+    def _sized(self, directions: Any) -> Any:
         """List directions and their sizes, where a rule may stop at what is next to nothing."""
-        far = self.is_extreme
-        return [(d, float(power_of_two(np.max(np.abs(d)))) if far else 1.0) for d in directions.T]
+        far = float(self.is_extreme)
+        return [(d, power_of_two(np.max(np.abs(d), initial=0.0)) ** far) for d in directions.T]
 
     def entries_pulled(self) -> Any:
         """Return what is pulled of each number of the result, as pushed tangents of them."""

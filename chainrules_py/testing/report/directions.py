@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import join_halves, join_operands, name_ratio
-from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_diagnosis import join_halves, join_operands, name_ratio, scale_of
+from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.report.patterns import diagnose

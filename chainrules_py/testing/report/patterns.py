@@ -16,9 +16,10 @@ from chainrules_diagnosis import (
     join_halves,
     name_jacobian,
     name_written,
+    scale_of,
     symmetrised,
 )
-from chainrules_py.testing.data.case import Case, scale_of
+from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.modes import written
 
 _FEW = 4096
