@@ -52,7 +52,6 @@ _WORDS = {
         ("mean", "sum", "max"),
         ("nearest", "linear", "cubic"),
         ("raise", "clip", "wrap"),
-        ("reduced", "complete"),
     ),
     "padding": (
         ("same", "valid"),

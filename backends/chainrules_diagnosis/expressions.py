@@ -116,8 +116,8 @@ def _role(node: Any, field: str) -> str:
 
 def is_text(node: Any, but: str = "") -> bool:
     """Tell whether an expression is a text, without something in it."""
-    is_one = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return is_one and not (but and but in node.value)
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, str) and not (but and but in value)
 
 
 _WIDE = 48

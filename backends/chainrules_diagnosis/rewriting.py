@@ -207,16 +207,16 @@ def _functions(slot: Slot) -> Iterator[Any]:
 
 
 def _other_names(slot: Slot) -> Iterator[Any]:
-    """Another name that is at hand."""
+    """List other names that are at hand, and for an axis that is written the one that is given."""
     node = slot.node
-    is_axis = isinstance(slot.parent, ast.keyword) and isinstance(node, ast.Constant)
     if isinstance(node, ast.Name) and slot.role != "function" and node.id in slot.names:
         for name in slot.names:
             yield ast.Name(name, ast.Load())
-    if is_axis and slot.parent.arg in slot.names:
-        yield ast.Name(slot.parent.arg, ast.Load())
-    if is_axis and type(node.value) is bool:
-        yield ast.Constant(not node.value)
+    if isinstance(node, ast.Constant) and isinstance(slot.parent, ast.keyword):
+        if slot.parent.arg in slot.names:
+            yield ast.Name(slot.parent.arg, ast.Load())
+        if type(node.value) is bool:
+            yield ast.Constant(not node.value)
 
 
 def _left_out(slot: Slot) -> Iterator[Any]:

@@ -198,7 +198,7 @@ class _Module:
                 plain.body = ast.Subscript(self._pair, ast.Constant(0), ast.Load())
             else:
                 plain.body = [*plain.body, ast.Expr(last)]
-        self._plain = plain
+        self._plain: Any = plain
         inner: Any = ast.Expr(plain) if isinstance(plain, ast.Lambda) else plain
         given = ast.arguments([], [ast.arg(n) for n in outside], None, [], [], None, [])
         outer = _function("outer", given, [inner])
