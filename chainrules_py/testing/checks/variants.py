@@ -403,7 +403,7 @@ def _other_options(
         yield "wrong only for keepdims=True", {"keepdims": True}
     if "axis" in names:
         for other in range(min(ndim, 2)):
-            if axis != other:
+            if axis != other and type(axis) is not tuple:
                 yield f"wrong only for axis={other}", {"axis": other}
         if ((type(axis) is int and axis >= 0) or axis is None) and ndim:
             yield "wrong only for negative axis", {"axis": -1}
