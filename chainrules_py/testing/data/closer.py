@@ -103,7 +103,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
         near = np.abs(parts @ d - have[places]) <= 1e-6 * np.abs(parts) @ np.abs(d)
         near &= np.all(np.isfinite(first[1]), axis=1)
         closer = (parts != first[0]) | (slacks[places, :n] != first[1])
-        lost = np.isinf(first[1]).any(axis=1)
+        lost = np.isinf(first[1]).any(axis=1) & (not case.jointly)  # but for equal numbers
         allowed[places[near | lost | closer.any(axis=1)]] = np.inf
         return
     wide, gap = case.wide(), np.abs(have - want)[places]

@@ -123,7 +123,7 @@ WRONG: dict[str, Plant] = {
     "form of a symmetric matrix": Plant(
         numpy_pair(form, lambda t, x, a: 2.0 * t * a @ x, lambda t, x, a: t * np.outer(x, x)),
         (VECTOR, SYMMETRIC),
-        "right only for a symmetric b",
+        "right only for a symmetric",
     ),
     "Frobenius norm, not divided": Plant(
         numpy_rule(np.linalg.norm, lambda t, a: t * a), (SQUARE,), "factor"

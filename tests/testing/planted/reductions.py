@@ -305,7 +305,10 @@ WRONG: dict[str, Plant] = {
         cites="pytorch/pytorch#31829",
     ),
     "median of an even count": Plant(
-        numpy_rule(np.median, lower_middle), (FIVE,), "wrong only for", cites="pytorch/pytorch#1702"
+        numpy_rule(np.median, lower_middle),
+        (FIVE,),
+        "given to one element alone",
+        cites="pytorch/pytorch#1702",
     ),
     "normalised with frozen statistics": Plant(
         halves(normalised, normalised_half, normalised_half),
