@@ -165,7 +165,8 @@ def _operators(slot: Slot) -> Iterator[Any]:
             yield ast.Compare(node.left, [kind()], node.comparators)
     if isinstance(node, ast.Call) and len(node.args) > 1:
         first, second, *rest = node.args
-        yield ast.Call(node.func, [second, first, *rest], node.keywords)
+        if not isinstance(first, ast.Compare):
+            yield ast.Call(node.func, [second, first, *rest], node.keywords)
         if len(rest) == 1:  # where(c, a, b)
             yield ast.Call(node.func, [first, rest[0], second], node.keywords)
 
