@@ -70,9 +70,7 @@ def test_large_call_is_judged_within_two_seconds(call):
 
 def test_what_is_wrong_at_few_elements_is_repeated_with_few():
     f = WRONG["many: negative ones"].f
-    with pytest.raises(
-        RuleCheckError, match="wrong only for numbers on both sides of -40"
-    ) as caught:
+    with pytest.raises(RuleCheckError, match="numbers on both sides of -40") as caught:
         check_rule(f, MANY)
     assert caught.value.report.derived["points"][0].shape == (5,)
     assert "again: check_rule(f, np.array([" in str(caught.value)
