@@ -99,13 +99,6 @@ RIGHT: dict[str, Right] = {
         normal((3, 4)),
     ),
     "turned pairs": Right(linear(turned, lambda t: turned(t, -1.0)), normal((4,))),
-    "first differences": Right(
-        linear(
-            lambda x: x[1:] - x[:-1],
-            lambda t: np.concatenate([[0.0], t]) - np.concatenate([t, [0.0]]),
-        ),
-        normal((5,)),
-    ),
     "blocks for many elements": Right(summing(lambda x: np.sum(x * x), blocks), normal((5,))),
     "softplus in two branches": Right(
         slope(
