@@ -100,6 +100,7 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_number,
     find_term,
     find_mistaken,
+    find_option,
     find_product,
     find_quadratic,
     find_dependence,

@@ -29,7 +29,9 @@ _VAGUE = re.compile(
 _PLACES = re.compile(
     r"one element of|numbers where zeros|zero |factor |off by |.*\d+ of \d+ entries"
 )
-_KEPT = re.compile(r"right only|.* alone\b|does not change with|changes with|given to one")
+_KEPT = re.compile(
+    r"right only|.* alone\b|does not change with|changes with|given to one|the right numbers in the wrong"
+)
 
 
 def name_written(

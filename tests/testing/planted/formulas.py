@@ -124,7 +124,7 @@ WRONG: dict[str, Plant] = {
     "bound at the wrong numbers": Plant(
         clipped(lambda t, x, low: t * (x > low)),
         (X, np.full(X.shape, -0.1)),
-        "for argument 2",
+        "where `t * (x < low)` belongs",
         cites="Theano/Theano#633",
     ),
     "Huber loss without its width": Plant(
@@ -148,7 +148,7 @@ WRONG: dict[str, Plant] = {
         slope(lambda x: v.exp(-0.5 * x * x), lambda x: v.exp(-0.5 * x * x)), (X,), "factor -1/x"
     ),
     "logarithm of a modulus": Plant(
-        slope(lambda x: v.log(v.abs(x)), lambda x: 1.0 / v.abs(x)), (X,), "factor sign(x)"
+        slope(lambda x: v.log(v.abs(x)), lambda x: 1.0 / v.abs(x)), (X,), "where `1.0 / x` belongs"
     ),
     "cube root of negative numbers": Plant(
         numpy_rule(np.cbrt, lambda t, x: t * x ** (-2 / 3) / 3), (POSITIVE,), "NaN"

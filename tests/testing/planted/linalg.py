@@ -293,7 +293,7 @@ WRONG: dict[str, Plant] = {
     "diagonal of a triangle counted whole": Plant(
         factored(lambda y: np.ones(y.shape)),
         (REGULAR,),
-        "wrong numbers",
+        "np.diag(np.diag(",
         cites="pytorch/pytorch#18825",
     ),
     "upper triangle": Plant(

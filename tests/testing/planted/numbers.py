@@ -138,7 +138,9 @@ WRONG: dict[str, Plant] = {
         "transposed",
     ),
     "forgets an output": Plant(
-        two_outputs(lambda y_bar, s, c: c * y_bar[0]), (X,), "zero for 1 of the result in the pull"
+        two_outputs(lambda y_bar, s, c: c * y_bar[0]),
+        (X,),
+        "zero for output 1 of the result in the pull",
     ),
     "wrong sign of the second": Plant(
         times(scaled, adjoint_scaled, (lambda t, c: -t * c, lambda t, c: -t * v.conj(c))),
