@@ -30,6 +30,7 @@ from chainrules_diagnosis.elsewhere import (
     find_dependence,
     find_ignored,
     find_mistaken,
+    find_option,
     find_product,
     find_quadratic,
     find_special,
