@@ -30,7 +30,7 @@ _PLACES = re.compile(
     r"one element of|numbers where zeros|zero |factor |off by |.*\d+ of \d+ entries"
 )
 _KEPT = re.compile(
-    r"right only|.* alone\b|does not change with|changes with|given to one|the right numbers in the wrong"
+    r"right only|.* alone\b|does not change with|changes with|given to one|the right numbers in"
 )
 
 
