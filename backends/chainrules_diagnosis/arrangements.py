@@ -142,8 +142,8 @@ def find_reversed(b: Block) -> Iterator[str]:
 def find_shifted(b: Block) -> Iterator[str]:
     """Find elements that stand some places too far, the last of them first or left out."""
     for side, k, shape in b.axes():
-        far = shape[k + 1] if b.want.size <= _FEW else 2
-        steps = [s for n in range(1, far) for s in (n, -n)]
+        most = shape[k + 1] if b.want.size <= _FEW else 2
+        steps = [s for n in range(1, most) for s in (n, -n)]
         for step, is_cut in itertools.product(steps, (False, True)):
             shift = functools.partial(_shift, step=step, is_cut=is_cut)
             guess = _rearranged(b.want, shift, side, k, shape)
