@@ -69,8 +69,8 @@ def reached(functions: Iterable[Any]) -> list[FunctionType]:
 
     Examples
     --------
-    >>> inner = lambda x: x
-    >>> len(reached([lambda x: inner(x)]))
+    >>> outer = lambda inner: lambda x: inner(x)
+    >>> len(reached([outer(lambda x: x)]))
     2
     """
     found: dict[int, FunctionType] = {}

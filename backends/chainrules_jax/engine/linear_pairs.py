@@ -346,7 +346,7 @@ def _number(x: Any) -> type:
 
 def no_tangent(y: Any) -> Any:
     """Return the zero tangent of a value that has no tangent, or that depends on nothing."""
-    return ad.Zero(jax.typeof(y).totangent_type())
+    return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
 known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.ContextVar(
