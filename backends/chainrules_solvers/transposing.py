@@ -111,7 +111,8 @@ def _zeros(of: Any, x: Any) -> Iterator[Any]:
     """Yield the zero tangents of a value, in its space, leaf by leaf."""
     if type(of) is Space:
         # Of what an engine traces, it may know more than the space does: over which devices it is.
-        yield of.zeros() if type_info(type(x)).host is None else zeros_like(x)
+        info = type_info(type(x))
+        yield zeros_like(x) if info.host is not None and info.is_array else of.zeros()
     elif type(of) is list:
         for inner, part in zip(of, x, strict=True):
             yield from _zeros(inner, part)
