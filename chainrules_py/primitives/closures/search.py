@@ -17,6 +17,7 @@ from chainrules_py.primitives.closures.contents import (
     attributes,
     globals_of,
     is_library,
+    is_of_library,
     names_of,
 )
 from chainrules_py.primitives.primitive import Primitive
@@ -123,7 +124,7 @@ def _held(x: Any) -> Iterable[Any]:
     cls = type(x)
     if cls is types.FunctionType:
         held = x.__closure__, x.__defaults__, x.__kwdefaults__, vars(x)
-        return *held, *globals_of(x).values()
+        return (*held, *(() if is_of_library(x) else globals_of(x).values()))
     if issubclass(cls, (Tracer, Config, types.CodeType, types.FrameType, types.TracebackType)):
         return ()
     if isinstance(x, type) and is_library(x.__module__):
