@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from chainrules_py import extend
 from tests.fake_gpu.backend import is_importable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,3 +217,10 @@ def test_pages_that_the_code_names_exist():
         if not (ROOT / page).exists()
     ]
     assert not missing
+
+
+def test_the_page_of_the_engine_door_has_a_table_for_every_module():
+    page = (DOCS / "extend.md").read_text()
+    listed = [name for line in re.findall(r"```\{extend\} (.*)", page) for name in line.split()]
+    homes = [f"{home}." for home in extend._HOMES]
+    assert not [home for home in homes if not any([home.startswith(f"{x}.") for x in listed])]
