@@ -95,13 +95,19 @@ def test_transposed_twice():
     assert simplified(program([m], calls, [u])).outputs == (m,)
 
 
-def test_addition_to_a_part():
+def changing_a_part(ufunc):
+    """The calls of ``x[i] = ufunc(x[i], 2.0)``, and what they read and store."""
     part, total = array("part", (2,), X), array("total", (2,))
     calls = [
         Call(read, (X,), PART, (part,)),
-        Call(np.add, (part, 2.0), {}, (total,)),
+        Call(ufunc, (part, 2.0), {}, (total,)),
         Call(store, (X, total), PART, (A,)),
     ]
+    return calls, part, total
+
+
+def test_addition_to_a_part():
+    calls, _, total = changing_a_part(np.add)
     p = with_parts(program([X], calls, [A]))
     assert functions(p) == [add_at]
     assert p.calls[0].operands == (X, 2.0)
@@ -111,12 +117,7 @@ def test_addition_to_a_part():
 
 
 def test_subtraction_from_a_part():
-    part, total = array("part", (2,), X), array("total", (2,))
-    calls = [
-        Call(read, (X,), PART, (part,)),
-        Call(np.subtract, (part, 2.0), {}, (total,)),
-        Call(store, (X, total), PART, (A,)),
-    ]
+    calls, part, total = changing_a_part(np.subtract)
     p = with_parts(program([X], calls, [A]))
     assert functions(p) == [subtract_at]
     assert p.calls[0].operands == (X, 2.0)

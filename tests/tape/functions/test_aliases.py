@@ -21,28 +21,29 @@ def test_not_all_of_them_are_refused():
     assert [outcome(program(seed)) for seed in range(60)].count("right") > 6
 
 
-@pytest.mark.parametrize("way", HELD)
-def test_whatever_holds_the_argument_it_is_refused(way):
-    w = np.arange(1.0, 4.0)
+def doubling(way, w):
+    """A function that writes to its argument, and reads an array that is held in some way."""
     read = HELD[way](w)
 
     def f(x):
         x *= 2.0
         return np.sum(read() * x)
 
+    return f
+
+
+@pytest.mark.parametrize("way", HELD)
+def test_whatever_holds_the_argument_it_is_refused(way):
+    w = np.arange(1.0, 4.0)
+    f = doubling(way, w)
     with pytest.raises(MutationError, match="knows besides"):
         grad(f)(w)
 
 
 @pytest.mark.parametrize("way", HELD)
 def test_what_holds_another_array_is_no_reason_to_refuse(way):
-    w = np.arange(1.0, 4.0)
-    read = HELD[way](w)
-
-    def f(x):
-        x *= 2.0
-        return np.sum(read() * x)
-
+    w = np.arange(1.0, 4.0)  # which lives on, also where it is referred to weakly
+    f = doubling(way, w)
     np.testing.assert_array_equal(grad(f)(np.ones(3)), [2.0, 4.0, 6.0])
 
 
