@@ -102,8 +102,6 @@ from chainrules_py.primitives.closures.freeze import (
 )
 from chainrules_py.primitives.closures.reach import (
     Reach,
-)
-from chainrules_py.primitives.closures.search import (
     knows,
 )
 from chainrules_py.primitives.dispatch import (

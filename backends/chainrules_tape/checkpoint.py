@@ -193,7 +193,9 @@ class Folds:
 class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
-    __slots__ = ("arguments", "cells", "drawn", "function", "guard", "seen", "start", "stop")
+    __slots__ = (
+        "arguments", "cells", "drawn", "function", "guard", "reach", "seen", "start", "stop"
+    )  # fmt: skip
     parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
@@ -202,22 +204,25 @@ class Segment:
         shared = set(map(id, getattr(f, "__closure__", None) or ()))
         self.arguments = Stored(arguments, tape)
         cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
-        self.cells = [
-            (cell, Stored(cell.cell_contents, tape))
-            for cell in cells
-            if id(cell) not in shared and _holds_tracers(cell)
-        ]
+        self.cells: dict[int, Stored] = {}
+        for k, cell in enumerate(cells):
+            if id(cell) not in shared and _holds_tracers(cell):
+                self.cells[k] = Stored(cell.cell_contents, tape)
+                cell.cell_contents = None  # of a copy, which is not called
         self.start = self.stop = len(tape)
         self.guard = Guard("off" if tape.guard.mode == "off" else "fingerprint")
-        self.drawn = states(self._generators)
+        self.reach = self._reach()
+        self.drawn = self._states()
         self.seen: Any = None
 
-    def _looking(self) -> list[Any]:
-        """Return what looks values up, and the arrays that are no variables."""
-        return [self.function, *[x for x, index in self.arguments.leaves if index is None]]
+    def _reach(self) -> Reach:
+        """Search what looks values up, and the values that are no variables."""
+        stored = (self.arguments, *self.cells.values())
+        plain = [x for values in stored for x, index in values.leaves if index is None]
+        return Reach([self.function, *plain])
 
-    def _generators(self) -> list[Any]:
-        return Reach(self._looking()).generators
+    def _states(self) -> list[Callable[[], Any]]:
+        return states(self.reach.generators, self.reach.may_draw())
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop what was recorded since; ``held`` arrays were watched over before."""
@@ -225,10 +230,9 @@ class Segment:
         if self.stop == self.start:
             return
         self.seen = samples(y)
-        for cell, _ in self.cells:
-            cell.cell_contents = None
         tape[self.start :] = [(folded, self)] * (self.stop - self.start)
-        self.guard.hold_all(self._looking(), f"which {name_of(self.function)} looks at")
+        reach = self.reach if self.reach.lasts() else self._reach()
+        self.guard.watch(reach, f"which {name_of(self.function)} looks at")
         tape.folds = tape.folds or Folds()
         tape.guard.settle(held)
 
@@ -238,22 +242,17 @@ class Segment:
 
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         folds, aside = tape.folds, tape.folds.aside
-        if aside is None:  # within another, cells hold what that has put there
-            self.guard.check()
+        self.guard.check()
         # Within another, of a signal handler or finaliser, what that has made is put aside as well.
         whole = tape if aside is None else folds.whole(tape)
         first, after = (self.start if aside is None else 0), slice(self.start, None)
         put = functools.partial(functools.partial, object.__setattr__, tape)
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         tail = functools.partial(tape.__setitem__, slice(first, None), tape[first:])
-        cells = [
-            functools.partial(setattr, cell, "cell_contents", cell.cell_contents)
-            for cell, _ in self.cells
-        ]
         undone = functools.partial(setattr, folds, "aside", aside)
         begun = (
             threading.get_ident(),
-            at_once([*state, tail, undone, *cells, *states(self._generators)]),
+            at_once([*state, tail, undone, *self._states()]),
         )
         restore = begun[1]
         try:
@@ -265,16 +264,28 @@ class Segment:
             tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)
-            for cell, kept in self.cells:
-                cell.cell_contents = kept.value(tape)
             operands, keywords = self.arguments.value(tape)
-            y = self.function(*operands, **keywords)
+            y = self._filled(tape)(*operands, **keywords)
             records = tape[after]
         finally:
             restore()
             under_way.remove(begun)
         check_same(self.function, y if len(records) == self.stop - self.start else None, self.seen)
         return records
+
+    def _filled(self, tape: BareTape) -> Any:
+        """Return the function around the variables that it captured."""
+        f = self.function
+        if not self.cells:
+            return f
+        cells = list(f.__closure__)
+        for k, kept in self.cells.items():
+            cells[k] = types.CellType(kept.value(tape))
+        again = types.FunctionType(
+            f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells)
+        )
+        again.__kwdefaults__ = f.__kwdefaults__
+        return again
 
 
 def _holds_tracers(cell: types.CellType) -> bool:

@@ -10,12 +10,13 @@ import itertools
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.reach import Reach
+from chainrules_py.primitives.closures.reach import Reach, holds_objects
 from chainrules_py.registry.bind.bind import Bound
+from chainrules_py.tangents.space import Space
 from chainrules_py.values.library import Memory
 from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
@@ -47,18 +48,19 @@ class Guard:
         that nothing can come between: an interrupt is raised before it or behind it.
     """
 
-    __slots__ = ("_locks", "held", "mode", "undo")
+    __slots__ = ("__del__", "_locks", "held", "mode", "undo")  # Python calls what is in the first
 
     def __init__(self, mode: GuardMode = "fingerprint") -> None:
         self.mode = mode
         self.held: dict[int, tuple[Any, Any, Memory, Any]] = {}
         self.undo: Callable[[], object] = bool
+        self._locks: list[Callable[[], Any]] = []
         if mode == "lock":
-            self._locks = _Locks()
             self.undo = at_once(self._locks)
         elif mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
+        self.__del__ = self.undo  # at the latest when nobody has the guard any more
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on; nothing happens for what has no memory to watch.
@@ -100,13 +102,31 @@ class Guard:
         later : tuple of callable
             What else of the rule runs later: see `chainrules_py.extend.Bound`.
         """
-        self.hold_all((y, *record[2:], *later), record[:1])
-
-    def hold_all(self, roots: Iterable[Any], name: Any) -> None:
-        """Watch over all that can be looked up from some values, under a name as in `hold`."""
+        held, name = self.held, record[:1]
         if self.mode == "off":
             return
-        reach = Reach(roots)
+        before = held.get(id(later))
+        if before is None or not before[0].lasts():  # else a call before this one found the same
+            reach = self.watch(Reach(later), name)
+            if before is not None:
+                held[id(before[0])] = before
+            held[id(later)] = reach, name, _PLACES, None
+        others = []
+        for x in (y, *record[2:]):
+            cls = type(x)
+            if cls in _HOLDS_NOTHING:
+                continue
+            if cls.__dictoffset__ or type_info(cls).memory is None or holds_objects(x):
+                others.append(x)
+            else:
+                self.hold(x, name)
+        if others:
+            self.watch(Reach(others), name)
+
+    def watch(self, reach: Reach, name: Any) -> Reach:
+        """Watch over all that can be looked up, under a name as in `hold`."""
+        if self.mode == "off":
+            return reach
         if not reach.whole:
             msg = (
                 f"what {_whose(name)} looks up is more than can be compared at each call: after "
@@ -118,6 +138,7 @@ class Guard:
             self.hold(x, name)
         if reach.places:
             self.held[id(reach)] = (reach, name, _PLACES, None)
+        return reach
 
     def digests(self) -> list[int]:
         """Sum up what rules look up, as it was at their calls; see `Reach.digest`."""
@@ -220,16 +241,7 @@ _LOCKED = (
 )
 _PLACES = Memory(id, id, operator.is_, lambda reach, _: reach.changed())
 """Places that a rule looks at are held among the arrays."""
-
-
-class _Locks(list[Callable[[], Any]]):
-    """What undoes each lock, which is called at the latest when nobody has the guard any more."""
-
-    __slots__ = ()
-
-    def __del__(self) -> None:
-        for undo in self:
-            undo()
+_HOLDS_NOTHING = {type(None), bool, int, float, complex, str, bytes, Space}
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:

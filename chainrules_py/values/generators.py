@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterable
@@ -38,13 +39,28 @@ def register_generator(
 
 def is_generator(cls: type) -> bool:
     """Tell whether values of a class draw random numbers."""
+    _meet()
     return cls in _states
 
 
-def states(find: Callable[[], Iterable[Any]]) -> list[Callable[[], Any]]:
-    """Return calls that have generators, and those that everybody shares, draw the same again."""
+def _meet() -> None:
+    """Have the generators registered of those modules that are there."""
     for module in tuple(with_generators):
         if module in sys.modules:
             importlib.import_module(with_generators.pop(module))
-    known = [(x, *_states[type(x)]) for x in (*_shared, *find())]
+
+
+@functools.cache
+def may_draw(module: str) -> bool:
+    """Tell whether functions of a library may draw from the generators that everybody shares."""
+    root = module.partition(".")[0]
+    if root == "numpy" or root.startswith("chainrules_"):
+        return "random" in module
+    return root not in sys.stdlib_module_names or root in ("random", "statistics")
+
+
+def states(generators: Iterable[Any], shared: bool) -> list[Callable[[], Any]]:
+    """Return calls that have generators, maybe those that all share, draw the same again."""
+    _meet()
+    known = [(x, *_states[type(x)]) for x in (*(_shared if shared else ()), *generators)]
     return [putting(x, read(x)) for x, read, putting in known]

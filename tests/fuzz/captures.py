@@ -236,6 +236,11 @@ WAYS = {
     "helper that is replaced": Way(
         "helper = lambda: w", "helper()", "nonlocal helper; helper = lambda: new"
     ),
+    "helper of the same name": Way(
+        "def helper(): return w",
+        "helper()",
+        "nonlocal helper; again = lambda: new; again.__name__ = 'helper'; helper = again",
+    ),
     "context": Way("var = contextvars.ContextVar('var', default=w)", "var.get()", "var.set(new)"),
     "thread": Way("a = threading.local(); a.w = w", "a.w", "a.w = new"),
     "object array": Way("box = np.empty(1, object); box[0] = w", "box[0]", "box[0] = new"),

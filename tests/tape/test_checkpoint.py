@@ -361,6 +361,18 @@ def test_random_numbers_inside_are_drawn_once_more_as_they_were(draw, at):
     assert not np.array_equal(DRAWS[draw](), drawn[0])  # they go on where they were
 
 
+def test_a_generator_that_is_held_beside_a_variable_goes_on_where_it_was():
+    rng = np.random.default_rng(0)
+
+    def f(x):
+        held = {"x": x, "rng": rng}
+        return np.sum(checkpoint(lambda y: y * held["x"] * held["rng"].random(5))(x))
+
+    drawn = np.random.default_rng(0).random((2, 5))
+    np.testing.assert_array_equal(grad(f)(W), 2.0 * W * drawn[0])
+    np.testing.assert_array_equal(rng.random(5), drawn[1])
+
+
 def test_random_numbers_of_unknown_generators_are_an_error():
     dropout = checkpoint(lambda x: x * np.frombuffer(secrets.token_bytes(5), np.uint8))
     with pytest.raises(MutationError, match="draw random numbers outside"):
@@ -377,6 +389,28 @@ def test_what_it_looks_up_is_what_it_was():
 
     with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0, which <lambda> looks at"):
         grad(f)(np.zeros(3))
+
+
+def test_what_a_checkpoint_inside_another_looks_up_is_what_it_was():
+    k, pulls = [1.0], []
+
+    @primitive
+    def asks(x):
+        return 1.0 * x
+
+    @rule(asks)
+    def asks_rule(x):
+        def pull(c):
+            for other in pulls:
+                with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0"):
+                    other(1.0)
+            return c
+
+        return 1.0 * x, (LinearMap(pull, pull),)
+
+    pulls.append(vjp(checkpoint(lambda x: np.sin(x) * k[0]), 0.5)[1])
+    k[0] = 3.0
+    assert grad(lambda x: checkpoint(lambda x: asks(x) * 2.0)(x))(0.5) == 2.0
 
 
 def test_another_way_through_the_function_is_an_error():

@@ -166,6 +166,7 @@ _READERS: dict[type, tuple[Callable[[Any], Any], str | None]] = {
     types.CellType: (lambda x: {"": content(x)}, ""),
     contextvars.ContextVar: (lambda x: {"": x.get()}, ""),
     weakref.ref: (lambda x: (x(),), None),
+    memoryview: (lambda x: (x.obj,), None),
 }
 """What values of these classes hold, and how a key of it is written; see `Place`."""
 CODE = (types.FunctionType, types.MethodType, functools.partial)

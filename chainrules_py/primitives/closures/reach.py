@@ -39,7 +39,7 @@ from chainrules_py.primitives.closures.convert import Closure
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.generators import is_generator
+from chainrules_py.values.generators import is_generator, may_draw
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
@@ -117,23 +117,43 @@ class Reach:
         What draws random numbers.
     places : list of Place
         What holds something else.
+    roots : iterable
+        From where.
+    varies : bool
+        Whether some of these hold more than what somebody has defined by name.
     whole : bool
         Whether that is all: the search ends at 10,000 values.
     """
 
-    __slots__ = ("_names", "_own", "arrays", "generators", "places", "whole")
+    __slots__ = (
+        "_libraries", "_names", "_own", "arrays", "generators", "places", "roots", "varies", "whole"
+    )  # fmt: skip
 
     def __init__(self, roots: Iterable[Any]) -> None:
+        self.roots = roots
         self.arrays: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
-        self.whole = True
+        self.varies, self.whole = False, True
+        self._libraries: set[str] = set()
         self._names: set[str] = set()
         self._own: set[str] = set()
         _Walk(self).over(roots)
 
     def __bool__(self) -> bool:
-        return bool(self.arrays or self.places)
+        return bool(self.arrays) or self.varies
+
+    def lasts(self) -> bool:
+        """Tell whether everything holds the same objects as before: another search finds this."""
+        for place in self.places:
+            if place.mark is not None and not _as_before(_read(place), place.before):
+                return False
+        return self.whole
+
+    def may_draw(self) -> bool:
+        """Tell whether there is code that may draw from generators that everybody shares."""
+        named = "random" in self._names or ANY in self._names
+        return named or not self.whole or any(map(may_draw, self._libraries))
 
     def changed(self) -> str | None:
         """Tell of the first place where there is something else by now; None if there is none."""
@@ -184,11 +204,27 @@ class Reach:
         return any([name in self._own or name in path[2] for name in names])
 
 
-class _Walk:
-    """Walk over all that can be reached, while the names are found that count."""
+def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Tell whether a function holds a value that passes a test, however it would get there.
 
-    def __init__(self, reach: Reach) -> None:
+    It is not asked whether code names it, but of what modules hold, which is all there is. Of more
+    values than can be looked at the answer is yes.
+    """
+    walk = _Walk(Reach(()), 10 * _MOST)
+    walk.over([f])
+    return not walk.reach.whole or any(map(is_it, walk.seen.values()))
+
+
+class _Walk:
+    """Walk over all that can be reached, while the names are found that count.
+
+    With ``most`` over that many values, and over all that objects hold, named or not.
+    """
+
+    def __init__(self, reach: Reach, most: int = 0) -> None:
         self.reach = reach
+        self.all, self.most = bool(most), most or _MOST
+        self.libraries = reach._libraries
         self.names, self.own = reach._names, reach._own
         self.named: list[_Named] = []
         self.seen: dict[int, Any] = {}  # which keeps ids from being given again
@@ -203,7 +239,7 @@ class _Walk:
             for x, path, fills in itertools.islice(self.waiting, done, None):  # it grows meanwhile
                 done += 1
                 if id(x) not in seen and reach.whole:
-                    reach.whole = len(seen) < _MOST
+                    reach.whole = len(seen) < self.most
                     seen[id(x)] = x
                     self.visit(x, path, fills)
             for named in self.named:
@@ -211,10 +247,16 @@ class _Walk:
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
-            may_gain = fields is attributes and not fills and type(x).__dictoffset__
-            if may_gain or any([not _lasts(*pair) for pair in before.items()]):
-                read = functools.partial(chosen, fields, wanted)
-                reach.places.append(Place(x, read, before, path, ".", fills))
+            may_gain = fields is attributes and not fills and bool(type(x).__dictoffset__)
+            read = functools.partial(chosen, fields, wanted)
+            self.note(Place(x, read, before, path, ".", fills), may_gain)
+
+    def note(self, place: Place, always: bool) -> None:
+        """Keep a place where there may be something else, or ``always``."""
+        stand = () if always else [_stands(*p, place.mark is None) for p in _pairs(place.before)]
+        if always or not all(stand):
+            self.reach.places.append(place)
+            self.reach.varies = self.reach.varies or always or False in stand
 
     def push(self, found: Iterable[tuple[Any, Path]], fills: bool) -> None:
         """Have values visited later."""
@@ -222,6 +264,8 @@ class _Walk:
             cls = type(x)
             if cls is str:
                 self.names.add(x)
+            elif issubclass(cls, Primitive) and x.__module__.startswith("chainrules_"):
+                continue  # a word, whose body knows no value of a program
             elif cls not in _SKIPPED and id(x) not in self.seen:
                 self.waiting.append((x, path, fills))
 
@@ -232,9 +276,7 @@ class _Walk:
         before = _read((x, read))
         if not _LEAVES.issuperset(map(type, before if isinstance(before, tuple) else [self])):
             self.push([(y, _step(path, mark, key)) for key, y in _pairs(before)], fills)
-        lasts = mark is None
-        if mark or any([not _lasts(key, y, lasts) for key, y in _pairs(before)]):
-            self.reach.places.append(Place(x, read, before, path, mark, fills))
+        self.note(Place(x, read, before, path, mark, fills), bool(mark))
 
     def visit(self, x: Any, path: Path, fills: bool) -> None:
         """Look at one value, by what it is."""
@@ -242,10 +284,14 @@ class _Walk:
         if cls is types.FunctionType:
             self.function(x, fills)
         elif cls is types.ModuleType:
-            if not is_library(x.__name__):
+            if is_library(x.__name__):
+                self.libraries.add(x.__name__)
+            else:
                 self.by_names(x, vars, path, fills)
         elif issubclass(cls, type):
-            if not is_library(x.__module__):
+            if is_library(x.__module__):
+                self.libraries.add(x.__module__)
+            else:
                 self.by_names(x, members, path, fills, called_by_python(x))
                 self.push([(base, path) for base in x.__bases__], fills)
         else:
@@ -254,6 +300,8 @@ class _Walk:
     def function(self, f: types.FunctionType, fills: bool) -> None:
         """Look at a function: what its code names, and has captured."""
         names = names_of(f)
+        if names is NO_NAMES:
+            self.libraries.add(f.__globals__.get("__name__", ""))
         path = (None, f.__name__, names.own)
         self.names |= names.attributes
         if f.__name__ not in _MAKERS:
@@ -277,8 +325,9 @@ class _Walk:
 
     def take(self, named: _Named) -> None:
         """Have those fields visited whose names are known by now."""
-        _, _, found, besides, path, fills, taken = named
-        wanted = found if ANY in self.names else [n for n in found if n in self.names]
+        x, _, found, besides, path, fills, taken = named
+        every = ANY in self.names or (self.all and type(x) is not types.ModuleType)
+        wanted = found if every else [n for n in found if n in self.names]
         for name in [*wanted, *[n for n in besides if n in found]]:
             if name not in taken:
                 taken.add(name)
@@ -290,7 +339,7 @@ class _Walk:
         info = type_info(cls)
         if info.memory is not None:
             self.reach.arrays.append(x)
-            if getattr(x.dtype, "hasobject", False):
+            if holds_objects(x):
                 self.hold(x, elements, path, None, fills)
         elif is_generator(cls):
             self.reach.generators.append(x)
@@ -306,6 +355,8 @@ class _Walk:
             return
         if own:
             self.push([(cls, path)], fills)
+        else:
+            self.libraries.add(cls.__module__)
         fills = fills or not (own or cls.__module__ in _PLAIN_LIBRARIES)
         if info.memory is None:
             if read is None:
@@ -313,6 +364,11 @@ class _Walk:
             self.hold(x, read, path, mark, fills)
         if has_attributes:
             self.by_names(x, attributes, path, fills, library_names(cls))
+
+
+def holds_objects(x: Any) -> bool:
+    """Tell whether the elements of an array are objects."""
+    return getattr(x.dtype, "hasobject", False)
 
 
 def _of_ours(x: Any) -> Any:
@@ -330,23 +386,29 @@ def _of_ours(x: Any) -> Any:
 # ---------------------------------------------------------------------------- what is another
 
 
-def _lasts(name: Any, value: Any, always: bool = False) -> bool:
-    """Tell whether something stands under a name for good: a module, what was defined so.
+def _stands(name: Any, value: Any, always: bool = False) -> bool | None:
+    """Tell whether something stands under a name for good, as what libraries define does.
 
-    With ``always`` nothing is put in its place, so that all code lasts, and what is plain.
+    None of what somebody has defined under the name, and seldom defines again. With ``always``
+    nothing is put in its place, so that all code stands for good, and what is plain.
     """
     cls = type(value)
-    if cls is types.ModuleType or issubclass(cls, _DESCRIPTORS):
-        return True
     if always:
         return issubclass(cls, (*_DEFINED, *_SKIPPED))
-    defined = issubclass(cls, _DEFINED) or (callable(value) and is_library(cls.__module__))
-    return defined and getattr(value, "__name__", None) == name
+    if cls is types.ModuleType:
+        return is_library(value.__name__) or None
+    if issubclass(cls, _DESCRIPTORS):
+        return None
+    if not issubclass(cls, _DEFINED) and not (callable(value) and is_library(cls.__module__)):
+        return False
+    if getattr(value, "__name__", None) != name:
+        return False
+    return is_library(getattr(value, "__module__", None) or cls.__module__) or None
 
 
 _DESCRIPTORS: tuple[type, ...] = (property, classmethod, staticmethod, functools.cached_property)
 _DESCRIPTORS += (types.GetSetDescriptorType, types.MemberDescriptorType)
-_DEFINED = (types.FunctionType, types.BuiltinFunctionType, type, Primitive)
+_DEFINED = (types.FunctionType, types.BuiltinFunctionType, type, Primitive, types.ModuleType)
 
 
 def _read(place: Any) -> Any:

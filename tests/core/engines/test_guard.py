@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import signal
+import sys
 import time
 
 import numpy as np
@@ -106,6 +107,19 @@ def test_what_is_large_is_locked_and_given_back_once_and_for_all():
     assert other.flags.writeable
     guard.release()
     assert repr(guard) == "<guard of 0 arrays, fingerprint>"
+
+
+def test_a_guard_that_is_dropped_gives_back_what_it_locked_without_a_line_of_python():
+    x, ran = np.ones(1_000_001), []
+    guard = Guard("lock")
+    guard.hold(x)
+    sys.setprofile(lambda frame, event, _: ran.append(frame) if event == "call" else None)
+    try:
+        del guard  # nothing is called in which an interrupt could be raised
+    finally:
+        sys.setprofile(None)
+    assert x.flags.writeable
+    assert not ran
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")

@@ -16,7 +16,7 @@ rrule(np.sin, np.ones(1))  # the library is there
 def test_what_was_drawn_is_drawn_again():
     mine, other = np.random.default_rng(0), random.Random(0)
     np.random.rand()  # noqa: NPY002
-    put = states(lambda: [mine, other])
+    put = states([mine, other], True)
     draw = lambda: (mine.random(), other.random(), np.random.rand(), random.random())  # noqa: NPY002
     drawn = draw()
     assert draw() != drawn
@@ -33,7 +33,7 @@ def test_a_generator_of_ones_own():
     put = lambda x, state: functools.partial(setattr, x, "at", state)
     register_generator(Counter, lambda x: x.at, put)
     counter = Counter()
-    kept = states(lambda: [counter])
+    kept = states([counter], False)
     counter.at = 5
     for call in kept:
         call()

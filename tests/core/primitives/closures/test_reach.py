@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
+import random
 import types
 
 import numpy as np
 import pytest
+import scipy.special
 
 from chainrules_py import MutationError, primitive, rrule, scalar_rule
 from chainrules_py.primitives.closures.captured import captured
@@ -65,6 +70,44 @@ def test_what_is_another_value_by_now():
 
 def test_code_that_looks_nothing_up_reaches_nothing():
     assert not Reach([lambda x: np.sin(x) * 2.0, np.sin, primitive(lambda x: x * x), None])
+
+
+def test_what_somebody_has_defined_is_compared_where_something_is():
+    def helper(x):
+        return x * scale
+
+    scale, first = 2.0, helper
+    assert not Reach([lambda x: np.sin(x)])
+    reach = Reach([lambda x: helper(x)])
+    scale = 2.0
+
+    def helper(x):
+        return x + scale
+
+    assert not reach.lasts()
+    assert str(reach.changed()).startswith("helper was ")
+    helper = first
+    assert reach.lasts()
+
+
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "f, may_draw",
+    [
+        (lambda x: np.sin(x) * math.pi, False),
+        (lambda x: functools.reduce(operator.mul, x, GENERATOR.normal()), False),
+        (lambda x: np.random.rand(3) * x, True),  # noqa: NPY002
+        (lambda x: getattr(np, f"{x}dom"), True),
+        (lambda x: random.random() * x, True),
+        (lambda x: scipy.special.expit(x), True),  # nobody knows
+    ],
+)
+def test_what_may_draw_from_generators_that_all_share(f, may_draw):
+    reach = Reach([f])
+    assert reach.may_draw() == may_draw
+    assert reach.generators == ([GENERATOR] if "GENERATOR" in f.__code__.co_names else [])
 
 
 def test_who_captured_what():
