@@ -1,41 +1,74 @@
 """Captures: what a function sees besides its arguments, and whether it is still the same.
 
-Arrays are seen by reference, and compared as the tape's guard compares them; names, attributes and
-items of containers by identity.
+What that is, is asked of `chainrules_py.extend.Reach`: all that the garbage collector can come to,
+by names that the code uses. It is looked at when the function has been recorded. What the function
+changes itself, whenever it is called, is its own business.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import operator
+import sys
 import types
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_compile.entry import Scope
+from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_py import Primitive
-from chainrules_py.extend import fields_of, is_structure_type, type_info
+from chainrules_py.extend import Reach, type_info
 
 _MOST = 10_000
-_OURS = ("chainrules_", "numpy", "scipy")
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, np.dtype)
+"""How many functions are looked at."""
+_NOTHING = object()
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-@functools.lru_cache(maxsize=1024)
-def global_names(code: types.CodeType) -> tuple[str, ...]:
-    """List the global names, and the attributes, that a function and those inside it look up."""
-    names = dict.fromkeys(code.co_names)
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            names.update(dict.fromkeys(global_names(inner)))
-    return tuple(names)
+class _Held(NamedTuple):
+    """What a value holds, and how to look whether it does.
+
+    Attributes
+    ----------
+    same : callable
+        Tells, as fast as may be, whether it holds what it held.
+    read : callable
+        Gives what it holds.
+    before : dict
+        What it held, by names, keys or numbers.
+    fills : bool
+        Whether it may come to know more by itself.
+    own : set
+        The names, keys and numbers that the function changes itself.
+    """
+
+    same: Callable[[], bool]
+    read: Callable[[], dict[Any, Any]]
+    before: dict[Any, Any]
+    fills: bool
+    own: set[Any]
+
+    def changes(self) -> set[Any]:
+        """Return the keys that stand for something else by now."""
+        if self.same():
+            return set()
+        before, now = self.before, self.read()
+        found = {k for k, x in before.items() if not (k in now and equal(x, now[k]))}
+        if self.fills:  # objects of libraries remember, and forget
+            return {k for k in found if k in now and before[k] is not None}
+        return found | (now.keys() - before)
 
 
 class Captures:
     """All that can be reached from a function, and what of it may change.
+
+    Parameters
+    ----------
+    roots : iterable
+        The function, and what else is called, or asked, as it stands.
 
     Attributes
     ----------
@@ -43,89 +76,26 @@ class Captures:
         From the id of an array to its name.
     """
 
-    def __init__(self, f: Any, args: Any, keywords: Any) -> None:
-        self.arrays: dict[int, str] = {}
-        self._arrays: list[Any] = []
-        self._random: list[Any] = []
-        self._cells: list[tuple[Any, Any]] = []
-        self._globals: list[tuple[dict[str, Any], str, Any]] = []
-        self._attributes: list[tuple[dict[str, Any], Any, Any]] = []
-        self._lists: list[tuple[list[Any], tuple[Any, ...]]] = []
-        self._seen: dict[int, Any] = {}
-        self._look(f)
-        for x in (*args, *keywords.values()):
-            if callable(x):
-                self._look(x)
+    def __init__(self, roots: Iterable[Any]) -> None:
+        self._roots = tuple(roots)
+        self._look()
+
+    def _look(self, *besides: Any) -> None:
+        # These first: what is come to by an object of a library counts for less.
+        self.reach = Reach((*besides, *self._roots))
+        values = [*self._roots, *self._values()]
+        drawing = np.random.Generator, np.random.RandomState
+        self._generators = {id(x): x for x in values if isinstance(x, drawing)}.values()
+        self._known: dict[int, Any] = {id(x): path for path, x in self.reach.values()}
+        self._known |= dict.fromkeys(map(id, self._roots))
+        self.arrays = {id(x): named(self._known.get(id(x))) or "f" for x in self.reach.arrays}
+
+    def _values(self) -> list[Any]:
+        return [x for _, x in self.reach.values()]
 
     def has(self, x: Any) -> bool:
         """Tell whether a value was reached."""
-        return id(x) in self._seen or isinstance(x, (type, Primitive, np.ufunc))
-
-    def _look(self, f: Any) -> None:
-        waiting = [(f, "f")]
-        while waiting and len(self._seen) < _MOST:
-            x, name = waiting.pop()
-            cls = type(x)
-            if id(x) in self._seen or cls in _ATOMS or isinstance(x, (type, Primitive, np.ufunc)):
-                continue
-            self._seen[id(x)] = x
-            if isinstance(x, np.ndarray):
-                self.arrays[id(x)] = name
-                self._arrays.append(x)
-            elif isinstance(x, (np.random.Generator, np.random.RandomState)):
-                self._random.append(x)
-            elif cls is types.FunctionType:
-                waiting += self._of_function(x)
-            elif cls is types.MethodType:
-                waiting += [(x.__func__, name), (x.__self__, name)]
-            elif cls in (list, tuple):
-                if cls is list:
-                    self._lists.append((x, tuple(x)))
-                waiting += [(y, f"{name}_{i}") for i, y in enumerate(x)]
-            elif cls is dict:
-                self._attributes += [(x, k, y) for k, y in x.items()]
-                self._lists.append((x, tuple(x)))
-                waiting += [(y, f"{name}_{k}") for k, y in x.items()]
-            elif hasattr(x, "func") and hasattr(x, "keywords") and hasattr(x, "args"):
-                waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
-            else:
-                waiting += self._of_object(x, name)
-
-    def _of_function(self, f: Any) -> list[tuple[Any, str]]:
-        found = [(x, "default") for x in f.__defaults__ or ()]
-        found += [(x, k) for k, x in (f.__kwdefaults__ or {}).items()]
-        ours = (f.__module__ or "").startswith(_OURS)
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-            with contextlib.suppress(ValueError):  # a cell that is still empty
-                content = cell.cell_contents
-                if not ours and type(content) is not types.ModuleType:
-                    self._cells.append((cell, content))
-                found.append((content, name))
-        if not ours:
-            outside = f.__globals__
-            for name in global_names(f.__code__):
-                if name in outside and type(outside[name]) is not types.ModuleType:
-                    self._globals.append((outside, name, outside[name]))
-                    found.append((outside[name], name))
-        return found
-
-    def _of_object(self, x: Any, name: str) -> list[tuple[Any, str]]:
-        fields = getattr(x, "__dict__", None)
-        found: list[tuple[Any, str]] = []
-        if type(fields) is dict:
-            ours = type(x).__module__.startswith(_OURS)
-            if not ours:
-                self._attributes += [(fields, k, y) for k, y in fields.items()]
-            found += [(y, str(k)) for k, y in fields.items()]
-        elif is_structure_type(type(x)):
-            found += [(y, str(k)) for k, y in fields_of(x)]
-        else:
-            for cls in type(x).__mro__:
-                for slot in getattr(cls, "__slots__", ()):
-                    if hasattr(x, slot) and not slot.startswith("__"):
-                        found.append((getattr(x, slot), slot))
-        wrapped = getattr(x, "__wrapped__", None)
-        return [*found, (wrapped, name)] if wrapped is not None else found
+        return id(x) in self._known or isinstance(x, (type, Primitive, np.ufunc))
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -143,44 +113,199 @@ class Captures:
         state: Any = np.random.get_state()  # noqa: NPY002 (which others may draw from)
         each = [
             str(x.bit_generator.state) if isinstance(x, np.random.Generator) else str(x.get_state())
-            for x in self._random
+            for x in self._generators
         ]
         return state[1].tobytes(), state[2:], each
 
+    # --------------------------------------------------------------- what is compared at each call
+
+    def hold(self, words: Iterable[Primitive[..., Any]]) -> None:
+        """Note what can be reached by now, from the rules of words that were called as well."""
+        values = self._values()
+        found = [x for x in values if isinstance(x, Primitive)]
+        rules = [f for word in {*words, *found} for f in stated(word)]
+        known = [*rules, *self._roots, *values, *[place.x for place in self.reach.places]]
+        functions = functions_from(known)
+        self._look(*functions, *rules)
+        made = {id(d) for x in (*self._roots, *self._values()) if is_made(x) for d in dicts_of(x)}
+        self._held = [
+            holding(place)
+            for place in self.reach.places
+            if place.mark is not None and not is_made(place.x) and id(place.x) not in made
+            if type(place.x) is not types.FunctionType or place.mark == "."
+        ]
+        self._held += map(holding_function, functions)
+        self._prints = []
+        for x in self.reach.arrays:
+            memory = None if hasattr(x, "recorder") else type_info(type(x)).memory
+            if memory is not None:
+                self._prints.append((x, memory.fingerprint, memory.fingerprint(x, False)))
+
+    def settle(self) -> None:
+        """Leave to the function what has changed since, as it was called once more."""
+        for held in self._held:
+            held.own.update(held.changes())
+        self._prints[:] = [
+            (x, fingerprint, fingerprint(x, False)) for x, fingerprint, _ in self._prints
+        ]
+
     def lines(self, scope: Scope) -> list[str]:
         """Return the statement that returns ``MISS`` where something has changed."""
-        changed = self._test()
-        if changed is None:
+        if not (self._held or self._prints):
             return []
-        name, miss = scope.name(changed, "captured_has_changed"), scope.name(MISS, "MISS")
+        name, miss = scope.name(self._test(), "captured_has_changed"), scope.name(MISS, "MISS")
         return [f"if {name}():\n        return {miss}"]
 
-    def _test(self) -> Any:
-        cells, outside = self._cells, self._globals
-        attributes, lists = self._attributes, self._lists
-        prints = []
-        for x in self._arrays:
-            memory = type_info(type(x)).memory
-            if memory is not None:
-                prints.append((x, memory.fingerprint, memory.fingerprint(x, False)))
-        if not (cells or outside or attributes or lists or prints):
-            return None
-        absent = object()
+    def _test(self) -> Callable[[], bool]:
+        held, prints = self._held, self._prints
 
         def changed() -> bool:
-            for cell, content in cells:
-                if cell.cell_contents is not content:
-                    return True
-            for names, name, content in outside:
-                if names.get(name, absent) is not content:
-                    return True
-            for names, name, content in attributes:
-                if names.get(name, absent) is not content:
-                    return True
-            for items, before in lists:
-                pairs = zip(items, before, strict=False)
-                if len(items) != len(before) or any([a is not b for a, b in pairs]):
+            for each in held:
+                if not each[0]() and each.changes() - each.own:
                     return True
             return any([fingerprint(x, False) != before for x, fingerprint, before in prints])
 
         return changed
+
+
+def stated(word: Primitive[..., Any]) -> tuple[Any, ...]:
+    """Return the functions that people stated as rules of a word."""
+    found = [s for s in word.stated[0] if not s.source.module.startswith("chainrules_")]
+    return tuple([f for s in found if s.recipe is not None for f in s.recipe.functions])
+
+
+def is_made(x: Any) -> bool:
+    """Tell whether a value is a derivative of ours, which never comes to be another's."""
+    return isinstance(x, functools.partial) and type(x).__module__.startswith("chainrules_")
+
+
+def dicts_of(x: Any) -> tuple[Any, ...]:
+    """Return the dicts that a derivative was made with."""
+    recipe = getattr(x, "recipe", None)
+    return (x.keywords, *([] if recipe is None else recipe[2:]))
+
+
+def named(path: Any) -> str:
+    """Return a name for what stands at a path of `Reach`."""
+    if path is None or path[0] is None:
+        return ""
+    parent, _, key = path
+    if isinstance(key, str) and key:
+        return identifier(key)
+    return f"{named(parent)}_{key}" if isinstance(key, int) else named(parent)
+
+
+def holding(place: Any) -> _Held:
+    """Return what is compared of a place."""
+    x = place.x
+
+    def read() -> dict[Any, Any]:
+        try:
+            held = place.read(x)
+        except (LookupError, AttributeError, ValueError, RuntimeError):
+            return {}
+        if isinstance(held, dict):
+            return held
+        return {y: y for y in held} if isinstance(held, frozenset) else dict(enumerate(held))
+
+    before = read()
+    if type(x) is list:
+        values = tuple(x)
+        same = lambda: len(x) == len(values) and all(map(operator.is_, x, values))
+    else:
+        keys, values = tuple(before), tuple(before.values())
+
+        def same() -> bool:
+            now = read()
+            held = len(now) == len(keys) and all(map(operator.is_, now, keys))
+            return held and all(map(operator.is_, now.values(), values))
+
+    return _Held(same, read, before, place.fills, set())
+
+
+def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
+    """Return the functions of programs among some values, and those that these look up."""
+    waiting, found = [*known], dict[int, types.FunctionType]()
+    while waiting and len(found) < _MOST:
+        f = waiting.pop()
+        if type(f) is types.FunctionType and id(f) not in found and not is_installed(f.__module__):
+            found[id(f)] = f
+            waiting += [x for *_, x in looked_up(f)]
+    return [*found.values()]
+
+
+def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
+    """Return what a function looks up: a scope, a name and what it stands for; a cell has none."""
+    found: list[Any] = [(None, cell, content(cell)) for cell in f.__closure__ or ()]
+    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in global_names(f.__code__)]
+    for _, _, module in tuple(found):
+        if type(module) is types.ModuleType and not is_installed(module.__name__):
+            scope = vars(module)
+            found += [(scope, n, scope[n]) for n in global_names(f.__code__) if n in scope]
+    for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
+        found.append((None, None, x))
+    return found
+
+
+def holding_function(f: types.FunctionType) -> _Held:
+    """Return what is compared of a function."""
+    code, defaults, others = f.__code__, f.__defaults__, f.__kwdefaults__ and {**f.__kwdefaults__}
+    found = looked_up(f)
+    cells = [(cell, x) for scope, cell, x in found if scope is None and cell is not None]
+    names = [each for each in found if each[0] is not None]
+
+    def same() -> bool:
+        for cell, x in cells:
+            if content(cell) is not x:
+                return False
+        for scope, name, x in names:
+            if scope.get(name, _NOTHING) is not x:
+                return False
+        if f.__code__ is not code or f.__defaults__ is not defaults:
+            return False
+        return others is None or f.__kwdefaults__ == others
+
+    def read() -> dict[Any, Any]:
+        now: dict[Any, Any] = {i: content(cell) for i, (cell, _) in enumerate(cells)}
+        now |= {(i, n): scope.get(n, _NOTHING) for i, (scope, n, _) in enumerate(names)}
+        return now | {"code": f.__code__, "defaults": (f.__defaults__, f.__kwdefaults__)}
+
+    return _Held(same, read, read(), False, set())
+
+
+def content(cell: Any) -> Any:
+    """Return the content of a closure's cell."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty
+        return _NOTHING
+
+
+@functools.cache
+def is_installed(name: str | None) -> bool:
+    """Tell whether a module is of a library, rather than part of somebody's program."""
+    root = (name or "").partition(".")[0]
+    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
+        return root != "__main__"
+    return "-packages" in (getattr(sys.modules.get(root), "__file__", None) or "")
+
+
+@functools.lru_cache(maxsize=1024)
+def global_names(code: types.CodeType) -> tuple[str, ...]:
+    """List the names that a function and those inside it look up outside, or as attributes."""
+    names = dict.fromkeys(code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            names.update(dict.fromkeys(global_names(inner)))
+    return tuple(names)
+
+
+def equal(x: Any, y: Any) -> bool:
+    """Tell whether two values are the same object, or plain and equal to the bit."""
+    if x is y:
+        return True
+    if type(x) is not type(y):
+        return False
+    if type(x) is tuple:
+        return len(x) == len(y) and all(map(equal, x, y))
+    return (type(x) in _PLAIN or isinstance(x, np.generic)) and repr(x) == repr(y)

@@ -19,6 +19,7 @@ from chainrules_compile.entry import Entry, Scope, result_text
 from chainrules_compile.errors import MISS, RecordingError, RecordingWarning
 from chainrules_compile.host import listen
 from chainrules_compile.noted import Noted
+from chainrules_compile.notes import recordable
 from chainrules_compile.passes import PASSES
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.save import module_of
@@ -49,9 +50,11 @@ class CompiledProgram:
         How many calls there were after each pass.
     facts : list of (str, str)
         What was assumed of the arguments.
+    settle : callable
+        To be called when the function was called beside the program: what that changes is its own.
     """
 
-    __slots__ = ("facts", "program", "recorded", "run", "scope", "source", "steps")
+    __slots__ = ("facts", "program", "recorded", "run", "scope", "settle", "source", "steps")
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class CompiledProgram:
         steps: list[tuple[str, int]],
         facts: list[tuple[str, str]],
         scope: Scope,
+        settle: Callable[[], None],
     ) -> None:
         self.run = run
         self.source = source
@@ -70,6 +74,7 @@ class CompiledProgram:
         self.steps = steps
         self.facts = facts
         self.scope = scope
+        self.settle = settle
 
     def __repr__(self) -> str:
         facts = ", ".join([f"{name}: {fact}" for name, fact in self.facts])
@@ -140,6 +145,7 @@ class Compiled(Generic[P, R]):
             )
             raise RecordingError(msg)
         expected = f(*args, **keywords)
+        made.settle()
         if not same(y, expected):
             msg = (
                 f"{self.__name__} gives another result than the program that was recorded of it, "
@@ -166,12 +172,14 @@ class Compiled(Generic[P, R]):
         f, scope = self._f, Scope()
         name = self.__name__ if self.__name__.isidentifier() else "program"
         scope[name] = None  # nothing else is called so
-        captures = Captures(f, args, keywords)
+        given = [x for x in flatten((args, keywords))[0] if not recordable(type(x))]
+        captures = Captures((f, *given))
         recorder = Recorder(captures.arrays)
         entry = Entry(f, args, keywords, self._static, recorder, scope)
         with captures.watching():
             y = f(*entry.args, **entry.keywords)
         recorder.check()
+        captures.hold(recorder.words)
         leaves, tree = flatten(y)
         for leaf in leaves:
             if callable(leaf) and not isinstance(leaf, Noted) and not captures.has(leaf):
@@ -193,7 +201,9 @@ class Compiled(Generic[P, R]):
         filename = f"<compiled {name} {id(scope):x}>"
         exec(compile(source, filename, "exec"), scope)  # noqa: S102
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        return CompiledProgram(scope[name], source, recorded, program, steps, entry.facts, scope)
+        return CompiledProgram(
+            scope[name], source, recorded, program, steps, entry.facts, scope, captures.settle
+        )
 
     # ------------------------------------------------------------------------ what people look at
 

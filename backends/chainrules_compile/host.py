@@ -32,6 +32,7 @@ def host(
 
     def call(*operands: Any, **options: Any) -> Any:
         recorder = recorder_of(operands)
+        recorder.words.add(word)
         if options.keys() != word.options.keys():
             operands, options = word.normalise(operands, options)
         return recorder.compute(function, compute, operands, options)
@@ -42,6 +43,7 @@ def host(
 def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
     """Call the body of a word on noted values; note the word itself if it needs plain ones."""
     recorder = recorder_of(operands)
+    recorder.words.add(word)
     mark = recorder.mark()
     try:
         return body(*operands, **options)

@@ -45,6 +45,8 @@ class Notes:
     constants : dict
         The arrays that calls were given and that nobody noted: what the function captured, and
         what it made of constants.
+    words : set of Primitive
+        Those that were called.
     """
 
     def __init__(self, outside: Mapping[int, str] | None = None) -> None:
@@ -56,6 +58,7 @@ class Notes:
         self.inputs: list[Value] = []
         self._by_id: dict[int, Value] = {}
         self._asked: dict[tuple[Any, int], Any] = {}
+        self.words: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}
         self._count = 0
 

@@ -8,6 +8,7 @@ from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_py.program import Program
 
@@ -15,8 +16,10 @@ Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
     "simplify": simplified,
+    "signs": with_signs,
     "dead code": without_dead_code,
     "parts": with_parts,
+    "dead parts": without_dead_code,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
 }

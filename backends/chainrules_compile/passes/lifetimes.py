@@ -9,8 +9,8 @@ import numpy as np
 from chainrules_compile.calls import Through, Written, subtract_at
 from chainrules_compile.passes.values import alike, changed, ends, is_array, is_contiguous, roots
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
-from chainrules_py.vocabulary.views import store
+from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
+from chainrules_py.vocabulary.views import duplicate, store
 
 WRITES = (store, scatter_add, add_at, add_along_axis, subtract_at)
 """Words whose result is their first operand, and something else in some places."""
@@ -39,6 +39,7 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
+    program = without_copies(program)
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
@@ -49,6 +50,27 @@ def with_buffers(program: Program) -> Program:
         if place is not None:
             calls[i] = Call(Into(call.function, place), call.operands, call.options, call.results)
     return changed(program, calls=tuple(calls))
+
+
+def without_copies(program: Program) -> Program:
+    """Return the program without copies of arrays that nobody else has and that die with that."""
+    of = roots(program)
+    last = ends(program, of)
+    foreign = {of[x] for x in (*program.inputs, *program.constants)}
+    instead: dict[Value, Any] = {}
+    kept = []
+    for i, call in enumerate(program.calls):
+        call = call.replaced(instead)
+        if call.function in (duplicate, copy):
+            (x,), (y,) = call.operands, call.results
+            alone = is_array(x) and x.memory is None and of[x] not in foreign
+            if alone and alike(x, y) and x.layout == y.layout and last[of[x]] == i:
+                instead[y] = x
+                last[of[x]] = last[of[y]]
+                continue
+        kept.append(call)
+    outputs = Call(None, program.outputs, {}, ()).replaced(instead).operands
+    return changed(program, calls=tuple(kept), outputs=outputs)
 
 
 def _place(

@@ -5,15 +5,18 @@ Each rewriting keeps every bit. ``x + 0`` is none: it makes 0 of -0.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import alike, changed, is_array, is_contiguous
+from chainrules_compile.calls import name_of
+from chainrules_compile.passes.bounds import Bounds
+from chainrules_compile.passes.values import alike, changed, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import astype, conj, matrix_transpose, real, reshape
+from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
 
 UFUNCS = {
     operator.add: np.add,
@@ -41,6 +44,10 @@ UFUNCS = {
 }
 """What Python's operators are on arrays. The power is another function for some exponents."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
+_LOOPS = 32
+"""How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
+_ASKED = 2000
+"""From how many elements on the word `divide` does not ask, but has NumPy say nothing."""
 
 
 def simplified(program: Program) -> Program:
@@ -58,6 +65,7 @@ class _Walk:
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
         self._seen: dict[Any, Call] = {}
+        self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
 
     def take(self, call: Call) -> None:
@@ -115,13 +123,16 @@ class _Walk:
         """Return a call that gives the same for less."""
         if isinstance(call.function, np.ufunc) and is_array(call.results[0]):
             call = self._unspread(call)
-        f, xs = call.function, call.operands
-        if f in (np.add, operator.add):
-            source = self._source(xs[1], np.negative if f is np.add else operator.neg)
-            if source is not None:
-                minus: Any = np.subtract if f is np.add else operator.sub
-                return Call(minus, (xs[0], source.operands[0]), {}, call.results)
+        if call.function is divide and is_array(call.results[0]):
+            return self._divided(call)
         return call
+
+    def _divided(self, call: Call) -> Call:
+        """Return NumPy's division where the word asks whether a divisor is zero, and none is."""
+        y = call.operands[1]
+        if not is_array(y) or size(y) >= _ASKED or not self.bounds.at_least(y) > 0:
+            return call
+        return Call(np.divide, call.operands, {}, call.results)
 
     def _unspread(self, call: Call) -> Call:
         """Return an elementwise call with the number that an operand is in all its elements."""
@@ -135,18 +146,39 @@ class _Walk:
             if not is_contiguous(other) or not is_contiguous(result) or x.dtype != result.dtype:
                 continue
             number = self._number(x)
+            number = self._spread(x) if number is None else number
             if number is not None:
                 ys = (number, other) if i == 0 else (other, number)
                 return Call(call.function, ys, {}, call.results)
         return call
+
+    def _spread(self, x: Value) -> Value | None:
+        """Return the array that was spread along axes, if NumPy may spread it as it computes."""
+        source = self.made.get(x)
+        if source is None or name_of(source.function) != "sum_transpose_numpy":
+            return None
+        y_bar, axis, keepdims = (
+            source.operands[0],
+            source.options["axis"],
+            source.options["keepdims"],
+        )
+        if not is_array(y_bar) or y_bar.dtype != x.dtype or not is_contiguous(y_bar):
+            return None
+        if not (keepdims or axis == 0):
+            return None
+        axes = (axis,) if type(axis) is int else axis
+        if axes is None or not axes:
+            return None
+        shape: Any = x.shape
+        last = max([k % len(shape) for k in axes])
+        return y_bar if math.prod(shape[: last + 1]) <= _LOOPS else None
 
     def _number(self, x: Value) -> Any:
         """Return the number that an array is in all its elements, or None."""
         if x in self._alike and x.dtype == np.float64:
             return self._alike[x]
         source = self.made.get(x)
-        name = getattr(getattr(source, "function", None), "__name__", "")
-        if source is None or name != "sum_transpose_numpy":
+        if source is None or name_of(source.function) != "sum_transpose_numpy":
             return None
         y_bar = source.operands[0]
         if type(y_bar) is Value and (y_bar.shape != () or y_bar.dtype != x.dtype):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,9 @@ from chainrules_py.vocabulary.views import store
 _LARGE = 4096
 """From how many elements on the name of an array is given back when it is dead."""
 
+_TERMS = 8
+"""How many operators on numbers one expression has at most."""
+
 _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
 
@@ -57,21 +61,25 @@ class NumpyWriting(Speller):
         self.names: dict[Value, str] = dict(names)
         self.lines: list[str] = []
         self._free: list[str] = []
+        self._inside: dict[Value, Call] = {}
         self._count = 0
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
-        self._taken = set(self.names.values())
+        self._taken = {*self.names.values(), "part"}
 
     def body(self) -> Body:
         """Write all calls."""
         calls, uses = self.program.calls, self.program.uses()
+        inside, where = nested(self.program, uses)
         dying: dict[int, list[Value]] = {}
         for x, places in uses.items():
-            if x not in self._given and places:
-                dying.setdefault(places[-1], []).append(x)
+            if x not in self._given and places and x not in inside:
+                dying.setdefault(max([where[i] for i in places]), []).append(x)
         for i, call in enumerate(calls):
-            if not call.results:
+            if call.results and call.results[0] in inside:
+                self._inside[call.results[0]] = call
+            elif not call.results:
                 self._guard(call)
             elif len(call.results) > 1:
                 targets = [self._new(x) if uses[x] else "_" for x in call.results]
@@ -175,15 +183,26 @@ class NumpyWriting(Speller):
             where = self.index(call.options["index"], arrays)
             self.lines.append(f"{name}[{where}] = {self.text(y)}")
         elif word is not add_along_axis and not arrays:
-            where = self.index(call.options["index"], arrays)
-            sign = "-" if word is subtract_at else "+"
-            self.lines.append(f"{name}[{where}] {sign}= {self.text(y)}")
+            self._add(word, name, result, call.options["index"], y)
         else:
             word = add_at if word is scatter_add else word
             rest = [self.text(y), *map(self.text, arrays)]
             rest += [f"{k}={self.text(o)}" for k, o in call.options.items()]
             function = self._implementation(word, (result, y, *arrays))
             self.lines.append(f"{self.bound(function)}({', '.join([name, *rest])})")
+
+    def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any) -> None:
+        """Write the addition to a part: of several elements, to the view of them."""
+        where = self.index(pattern, [])
+        shape: Any = x.shape
+        if len(pattern) < len(shape) or any([type(entry) is not int for entry in pattern]):
+            # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
+            self.lines.append(f"part = {name}[{where}]")
+            ufunc: Any = np.subtract if word is subtract_at else np.add
+            self.lines.append(f"{self.bound(ufunc)}(part, {self.text(y)}, part)")
+        else:
+            sign = "-" if word is subtract_at else "+"
+            self.lines.append(f"{name}[{where}] {sign}= {self.text(y)}")
 
     # ------------------------------------------------------------------------------ expressions
 
@@ -193,7 +212,8 @@ class NumpyWriting(Speller):
         if function in OPERATORS:
             sign = OPERATORS[function]
             texts = [self.text(x) for x in xs]
-            texts = [f"({t})" if t.startswith("-") else t for t in texts]
+            closer = function is operator.pow
+            texts = [f"({t})" if t[0] == "-" and (i or closer) else t for i, t in enumerate(texts)]
             return f"{texts[0]} {sign} {texts[1]}" if len(xs) == 2 else f"{sign}{texts[0]}"
         spelling = SPELLINGS.get(function) or SPELLINGS.get(getattr(function, "__qualname__", None))
         if spelling is not None:
@@ -234,7 +254,8 @@ class NumpyWriting(Speller):
         """Return an operand as an expression."""
         cls = type(x)
         if cls is Value:
-            return self.names[x]
+            call = self._inside.get(x)
+            return self.names[x] if call is None else f"({self.call(call)})"
         if x is None or x is ... or cls in (bool, int, str, slice):
             return repr(x)
         if cls is float and math.isfinite(x):
@@ -286,3 +307,29 @@ class NumpyWriting(Speller):
             start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
             return f"{start}:{stop}" + (f":{step}" if step else "")
         return repr(entry[1])
+
+
+def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:
+    """Return the numbers that are written where they are used, and the place where each call is.
+
+    These are of Python's own arithmetic, which writes nowhere, and are used once.
+    """
+    calls = program.calls
+    terms: dict[Value, int] = {}
+    for call in calls:
+        if call.function not in OPERATORS or not all(map(_is_number, call.results + call.operands)):
+            continue
+        (result,) = call.results
+        n, places = 1 + sum([terms.get(x, 0) for x in call.values]), uses[result]
+        once = len(places) == 1 and places[0] < len(calls)
+        if n < _TERMS and once and calls[places[0]].function in OPERATORS:
+            terms[result] = n
+    where = list(range(len(calls) + 1))
+    for i, call in reversed(tuple(enumerate(calls))):
+        if len(call.results) == 1 and call.results[0] in terms:
+            where[i] = where[uses[call.results[0]][0]]
+    return set(terms), where
+
+
+def _is_number(x: Any) -> bool:
+    return (x.type if type(x) is Value else type(x)) in (float, int)

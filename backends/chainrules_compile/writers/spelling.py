@@ -65,6 +65,8 @@ OPERATORS = {
     operator.rshift: ">>",
 }
 SPELLINGS: dict[Any, Spelling] = {}
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_LONG = 4096
 
 
 def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
@@ -185,10 +187,6 @@ def _finite(s: Speller, call: Call) -> str | None:
     return f"{s.bound(math.isfinite)}({name}({text}, {text}))"
 
 
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-_LONG = 4096
-
-
 @spells(sum_to)
 def _sum_to(s: Speller, call: Call) -> str | None:
     (x,) = call.operands
@@ -212,6 +210,29 @@ def _dot_to(s: Speller, call: Call) -> str | None:
         return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
     name = s.scope.made(way, (result, shape), "dot_to")
     return f"{name}({s.text(x)}, {s.text(y)})"
+
+
+@spells(np.matmul)
+def _matmul(s: Speller, call: Call) -> str | None:
+    """Write a product of matrices as the method, which comes to BLAS by a shorter way.
+
+    Both call the same function of it, unless there is a vector or a gap among the operands.
+    """
+    a, b = call.operands
+    if call.options or not (is_array(a) and is_array(b)) or a.dtype != b.dtype:
+        return None
+    if a.dtype not in _FLOATS or not (is_matrix(a) and is_matrix(b)):
+        return None
+    return f"{s.text(a)}.dot({s.text(b)})"
+
+
+def is_matrix(x: Value) -> bool:
+    """Tell whether an array is a matrix without gaps, of several rows and columns."""
+    shape: Any = x.shape
+    if len(shape) != 2 or min(shape) < 2:
+        return False
+    step = x.dtype.itemsize
+    return x.layout in ((shape[1] * step, step), (step, shape[0] * step))
 
 
 @spells("matmul_left_numpy")

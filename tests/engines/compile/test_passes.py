@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
+import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
+from chainrules_compile import compile
 from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes import PASSES
+from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.writers.spelling import is_matrix
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, matrix_transpose
+from chainrules_py.vocabulary import add_at, divide, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, store
 
 F8 = np.dtype(float)
@@ -82,11 +88,103 @@ def test_product_with_one_that_broadcasts_stays():
     assert len(simplified(program([X], calls, [wide]))) == 1
 
 
-def test_sum_with_a_negative_is_a_difference():
-    calls = [Call(np.negative, (Y,), {}, (A,)), Call(operator.add, (X, A), {}, (B,))]
-    p = without_dead_code(simplified(program([X, Y], calls, [B])))
-    assert functions(p) == [np.subtract]
-    assert p.calls[0].operands == (X, Y)
+@pytest.mark.parametrize(
+    "function, operands, found, ordered",
+    [
+        (np.add, (X, A), np.subtract, (X, Y)),
+        (np.add, (A, X), np.subtract, (X, Y)),
+        (np.subtract, (X, A), np.add, (X, Y)),
+        (np.subtract, (A, X), np.subtract, (A, X)),
+        (np.multiply, (A, A), np.multiply, (Y, Y)),
+        (np.multiply, (A, X), np.negative, None),
+        (np.divide, (A, A), np.divide, (Y, Y)),
+    ],
+)
+def test_what_is_negated_in_sums_and_products(function, operands, found, ordered):
+    calls = [Call(np.negative, (Y,), {}, (A,)), Call(function, operands, {}, (B,))]
+    p = without_dead_code(with_signs(program([X, Y], calls, [B])))
+    assert functions(p)[-1] is found
+    assert ordered is None or p.calls[-1].operands == ordered
+
+
+def test_negation_moves_through_products_to_a_difference():
+    calls = [
+        Call(np.negative, (Y,), {}, (A,)),
+        Call(np.multiply, (A, X), {}, (B,)),
+        Call(np.add, (X, B), {}, (C,)),
+    ]
+    p = without_dead_code(with_signs(program([X, Y], calls, [C])))
+    assert functions(p) == [np.multiply, np.subtract]
+    assert p.calls[0].operands == (Y, X)
+
+
+def test_negation_of_a_number_times_something():
+    calls = [Call(np.multiply, (2.0, Y), {}, (A,)), Call(np.negative, (A,), {}, (B,))]
+    p = without_dead_code(with_signs(program([Y], calls, [B])))
+    assert functions(p) == [np.multiply]
+    assert p.calls[0].operands == (-2.0, Y)
+
+
+@pytest.mark.parametrize(
+    "first, second, numbers",
+    [
+        (2.0, 100.0, [200.0]),
+        (3.0, 100.0, [3.0, 100.0]),
+        (0.5, 3.0, [0.5, 3.0]),
+        (4.0, 0.1, [4.0, 0.1]),
+    ],
+)
+def test_products_with_two_numbers_are_one_where_nothing_is_rounded(first, second, numbers):
+    calls = [Call(np.multiply, (first, Y), {}, (A,)), Call(np.multiply, (second, A), {}, (B,))]
+    p = without_dead_code(with_signs(program([Y], calls, [B])))
+    assert [call.operands[0] for call in p] == numbers
+
+
+def test_copies_of_what_dies_are_left_out():
+    calls = [Call(np.sin, (X,), {}, (A,)), Call(duplicate, (A,), {}, (B,))]
+    assert functions(with_buffers(program([X], calls, [B]))) == [np.sin]
+    assert functions(with_buffers(program([X], calls, [A, B]))) == [np.sin, duplicate]
+    assert functions(with_buffers(program([A], calls[1:], [B]))) == [duplicate]
+
+
+def test_signs_of_zeros_are_kept():
+    zeros = np.array([0.0, -0.0, 1.0, -1.0])
+    x, y = [a.ravel() for a in np.meshgrid(zeros, zeros)]
+    with np.errstate(all="ignore"):
+        pairs = [
+            (x + -y, x - y),
+            (-y + x, x - y),
+            (x - -y, x + y),
+            (-x * y, -(x * y)),
+            (-x / y, -(x / y)),
+            (-(2.0 * x), -2.0 * x),
+        ]
+    for wanted, found in pairs:
+        numbers = ~np.isnan(wanted)
+        assert np.array_equal(wanted, found, equal_nan=True)
+        assert np.array_equal(np.signbit(wanted)[numbers], np.signbit(found)[numbers])
+
+
+def test_divisions_by_what_cannot_be_zero_ask_nothing():
+    exp, more, quotient, other = map(array, ("e", "m", "q", "o"))
+    calls = [
+        Call(np.exp, (X,), {}, (exp,)),
+        Call(np.add, (1.0, exp), {}, (more,)),
+        Call(divide, (Y, more), {}, (quotient,)),
+        Call(divide, (Y, exp), {}, (other,)),
+    ]
+    p = simplified(program([X, Y], calls, [quotient, other]))
+    assert functions(p) == [np.exp, np.add, np.divide, divide]
+
+
+def test_bounds():
+    one, square, half = np.array([2.0, 0.5]), array("s", (2,)), array("h", (2,))
+    c = array("c", (2,))
+    made = {square: Call(np.multiply, (X, X), {}, (square,))}
+    made[half] = Call(np.add, (square, c), {}, (half,))
+    bounds = Bounds({c: one}, made)
+    assert [bounds.at_least(x) for x in (c, square, half, 3, X)] == [0.5, 0.0, 0.5, 3.0, -np.inf]
+    assert bounds.at_least(np.nan) == -np.inf
 
 
 def test_transposed_twice():
@@ -173,4 +271,27 @@ def test_nothing_is_written_into_what_lives_or_lies_otherwise():
 
 
 def test_all_of_them_in_order():
-    assert list(PASSES) == ["simplify", "dead code", "parts", "own outputs", "lifetimes"]
+    assert " ".join(PASSES) == ("simplify signs dead code parts dead parts own outputs lifetimes")
+
+
+def test_products_of_matrices_as_a_method_have_the_same_bits():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        m, k, n = rng.integers(2, 40, 3)
+        dtype, order, of = rng.choice(["f4", "f8"]), *rng.choice(["C", "F"], 2)
+        a = np.array(rng.normal(size=(m, k)), dtype, order=order)
+        b = np.array(rng.normal(size=(k, n)), dtype, order=of)
+        for c in (b, a.T):
+            assert np.matmul(a, c).tobytes() == a.dot(c).tobytes()
+    assert is_matrix(array("m", (2, 3)))
+    assert not is_matrix(array("m", (1, 3)))
+    assert not is_matrix(array("m", (3,)))
+
+
+def test_numbers_that_are_used_once_stand_where_they_are_used():
+    compiled = compile(lambda x, y: (x * y + 2.0) / (x - y * y) ** 2)
+    assert compiled(2.0, 3.0) == (2.0 * 3.0 + 2.0) / (2.0 - 3.0 * 3.0) ** 2
+    assert "v1 = ((x * y) + 2.0) / ((x - (y * y)) ** 2.0)" in compiled.source
+    deep = compile(lambda x: functools.reduce(lambda y, _: y * x, range(500), x))
+    assert deep(1.5) == functools.reduce(lambda y, _: y * 1.5, range(500), 1.5)
+    assert max(map(len, deep.source.splitlines())) < 100

@@ -1,0 +1,182 @@
+"""Signs: negations move through products, to the sums that take them up as differences.
+
+Each rewriting keeps every bit of every number: rounding is symmetric. ``-x - y`` is no negated
+sum, nor is the sum of negated terms: zeros get another sign. A NaN may get another one as well.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import subtract_at
+from chainrules_compile.passes.values import alike, changed, is_array
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import add_at
+
+_NEGATIVES = (np.negative, operator.neg)
+_PRODUCTS = (np.multiply, operator.mul, np.divide, operator.truediv)
+_DIFFERENCES: dict[Any, Any] = {np.add: np.subtract, operator.add: operator.sub}
+_SUMS: dict[Any, Any] = {np.subtract: np.add, operator.sub: operator.add}
+_PARTS: dict[Any, Any] = {add_at: subtract_at, subtract_at: add_at}
+
+
+def with_signs(program: Program) -> Program:
+    """Return the program with differences for sums with what is negated."""
+    signs = _Signs(program)
+    for call in program.calls:
+        signs.take(call.replaced(signs.instead))
+    outputs = Call(None, program.outputs, {}, ()).replaced(signs.instead).operands
+    return with_negative_numbers(changed(program, calls=tuple(signs.calls), outputs=outputs))
+
+
+class _Signs:
+    def __init__(self, program: Program) -> None:
+        self.calls: list[Call] = []
+        self.instead: dict[Value, Any] = {}
+        self._negated: dict[Value, Value] = {}
+        self._uses = program.uses()
+        self._free = taken_up(program, self._uses)
+
+    def take(self, call: Call) -> None:
+        """Take the next call, with others for what is negated among its operands."""
+        f, xs = call.function, call.operands
+        if f in _PARTS:
+            self.calls.append(self._part(call))
+        elif len(call.results) != 1 or call.options or not is_real(call.results[0]):
+            self.calls.append(call)
+        elif f in _NEGATIVES:
+            self._negative(call, xs[0], call.results[0])
+        elif f in _PRODUCTS:
+            self._product(call, call.results[0])
+        else:
+            y = self._positive(xs[1]) if f in _SUMS else None
+            self.calls.append(self._sum(call) if y is None else same(call, _SUMS[f], xs[0], y))
+
+    def _positive(self, x: Any) -> Value | None:
+        """Return what a value is the negative of."""
+        return self._negated.get(x) if type(x) is Value else None
+
+    def _negative(self, call: Call, x: Any, result: Value) -> None:
+        p = self._positive(x)
+        if p is not None and p.layout == result.layout:
+            self.instead[result] = p
+            return
+        if type(x) is Value and alike(x, result) and x.layout == result.layout:
+            self._negated[result] = x
+        self.calls.append(call)
+
+    def _product(self, call: Call, result: Value) -> None:
+        x, y = call.operands
+        p, q = self._positive(x), self._positive(y)
+        if p is not None and q is not None:
+            self.calls.append(same(call, call.function, p, q))
+            return
+        moved = x if p is not None else y if q is not None else None
+        if moved is None or not alike(moved, result) or not self._moves(moved, result):
+            self.calls.append(call)
+            return
+        name = f"minus_{result.name}"
+        product = Value(name, result.type, result.shape, result.dtype, None, result.layout)
+        self._negated[result] = product
+        negative: Any = np.negative if is_array(result) else operator.neg
+        operands = (x if p is None else p, y if q is None else q)
+        self.calls.append(Call(call.function, operands, {}, (product,)))
+        self.calls.append(Call(negative, (product,), {}, (result,)))
+
+    def _moves(self, moved: Value, result: Value) -> bool:
+        """Tell whether no more is negated when it is done later."""
+        return result in self._free or len(self._uses.get(moved, ())) == 1
+
+    def _sum(self, call: Call) -> Call:
+        difference = _DIFFERENCES.get(call.function)
+        if difference is None:
+            return call
+        x, y = call.operands
+        p, q = self._positive(x), self._positive(y)
+        if q is not None:
+            return same(call, difference, x, q)
+        # Of operands that lie otherwise the first decides how the result lies.
+        if p is not None and (not is_array(y) or y.layout == p.layout):
+            return same(call, difference, y, p)
+        return call
+
+    def _part(self, call: Call) -> Call:
+        y = self._positive(call.operands[1])
+        if y is None or len(call.operands) != 2 or y.dtype != call.results[0].dtype:
+            return call
+        return Call(_PARTS[call.function], (call.operands[0], y), call.options, call.results)
+
+
+def taken_up(program: Program, uses: dict[Value, list[int]]) -> set[Value]:
+    """Return the values of which a negation is taken up wherever they are used."""
+    found: set[Value] = set()
+    n = len(program.calls)
+
+    def takes(call: Call, x: Value) -> bool:
+        f, xs = call.function, call.operands
+        if f in _PRODUCTS:
+            return call.results[0] in found
+        second = len(xs) == 2 and xs[1] is x
+        return f in _DIFFERENCES or f in _NEGATIVES or (second and (f in _SUMS or f in _PARTS))
+
+    for call in reversed(program.calls):
+        if call.function in _PRODUCTS:
+            (x,) = call.results
+            if all([i < n and takes(program.calls[i], x) for i in uses[x]]):
+                found.add(x)
+    return found
+
+
+def with_negative_numbers(program: Program) -> Program:
+    """Return the program with one number where negations and products with numbers meet."""
+    uses, made = program.uses(), program.definitions()
+    calls = []
+    for call in program.calls:
+        folded = _folded(call, uses, made)
+        calls.append(folded)
+        made.update(dict.fromkeys(folded.results, folded))
+    return changed(program, calls=tuple(calls))
+
+
+def _folded(call: Call, uses: dict[Value, list[int]], made: dict[Value, Call]) -> Call:
+    """Return a call, or what it gives by one product with a number."""
+    if len(call.results) != 1 or call.options or not uses[call.results[0]]:
+        return call
+    factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
+    inner = made.get(x) if type(x) is Value and len(uses[x]) == 1 else None
+    if factor is None or inner is None or not is_real(call.results[0]):
+        return call
+    number, y = numbered(inner)
+    if number is None or not alike(x, call.results[0]) or inner.options:
+        return call
+    # A power of two from 1 on rounds nothing, and what overflows after it would do so at once.
+    exact = abs(factor) == 1.0 or (
+        abs(factor) >= 1 and number >= 1 and math.frexp(number)[0] == 0.5
+    )
+    exact &= math.isfinite(factor * number)
+    wide = call.results[0].type is float or call.results[0].dtype == np.float64
+    times: Any = np.multiply if is_array(call.results[0]) else operator.mul
+    return same(call, times, factor * number, y) if exact and wide else call
+
+
+def numbered(call: Call) -> tuple[float | None, Any]:
+    """Return the number that something is multiplied by, and that; None if it is by none."""
+    if call.function in (np.multiply, operator.mul):
+        for c, x in (call.operands, call.operands[::-1]):
+            if type(c) is float and math.isfinite(c):
+                return c, x
+    return None, None
+
+
+def same(call: Call, function: Any, *operands: Any) -> Call:
+    """Return a call of another function that gives what a call gives."""
+    return Call(function, operands, {}, call.results)
+
+
+def is_real(x: Value) -> bool:
+    """Tell whether a value is a real floating number, or an array of such."""
+    return x.type is float or (x.dtype is not None and x.dtype.kind == "f")

@@ -1,0 +1,153 @@
+"""What a compiled function sees besides its arguments, changed between two calls: it is seen.
+
+The generator is that of rules that look something up (`tests.fuzz.captures`): every pen, every way
+to a value, written to or replaced. Here it is the function itself, with its rule, that is called
+again, and has to give what it gives without `compile`.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, compile
+from chainrules_compile.captures import equal
+from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
+from tests.fuzz.captures import CHANGES, HABITS, KINDS, PENS, WAYS, X, habitual, made
+
+DOORS = ("plain", "value_and_grad")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def loss_of(f, door):
+    loss = lambda x: np.sum(f(x))
+    return loss if door == "plain" else value_and_grad(loss)
+
+
+def verdict(pen, way, kind, change, door):
+    """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
+    draw = made(pen, way, kind, change)
+    if draw is None:
+        return "nothing to do"
+    f = loss_of(draw.f, door)
+    compiled = compile(f)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for turn in range(4):
+                if turn == 2:
+                    draw.change()
+                found, wanted = compiled(X), f(X)
+                if not same(found, wanted):
+                    return f"wrong in turn {turn}: {found} for {wanted}"
+    except RecordingError as error:
+        return f"refused: {error}"
+    except Exception as error:
+        try:
+            f(X)
+        except type(error):
+            return "raises"
+        return f"wrong: {type(error).__name__}: {error}"
+    n = len(compiled.programs)
+    return "right" if n == 1 or change != "nothing" else f"wrong: {n} programs"
+
+
+def everything():
+    return [
+        (pen, way, kind, change, door)
+        for pen in PENS
+        for way in WAYS
+        for kind in KINDS
+        for change in CHANGES
+        for door in DOORS
+    ]
+
+
+def judge(draws):
+    wrong = [f"{draw}: {said}" for draw in draws if "wrong" in (said := verdict(*draw))]
+    assert not wrong, "\n".join(wrong[:5])
+
+
+def test_what_is_captured_is_seen():
+    judge(random.Random(0).sample(everything(), 60))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("pen", PENS)
+def test_all_that_is_captured_is_seen(pen):
+    judge([draw for draw in everything() if draw[0] == pen])
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_what_a_function_changes_itself_is_its_own_business(habit):
+    f = value_and_grad(lambda x: np.sum(habitual("rule", habit).f(x)))
+    compiled = compile(f)
+    for _ in range(3):
+        assert same(compiled(X), f(X))
+    assert len(compiled.programs) == 1
+
+
+def test_one_of_two_items_is_the_functions_own():
+    kept = {"calls": 0, "scale": 2.0}
+
+    def f(x):
+        kept["calls"] += 1
+        return x * kept["scale"]
+
+    compiled = compile(f)
+    assert same(compiled(X), X * 2.0)
+    assert same(compiled(X), X * 2.0)
+    assert len(compiled.programs) == 1
+    kept["scale"] = 3.0
+    assert same(compiled(X), X * 3.0)
+
+
+def test_what_a_static_argument_holds_is_seen():
+    class Layer:
+        def __init__(self, w):
+            self.w = w
+
+    layer = Layer(np.ones(3))
+    compiled = compile(lambda x, layer: x * layer.w)
+    assert same(compiled(X, layer), X)
+    layer.w[0] = 4.0
+    assert same(compiled(X, layer), X * layer.w)
+    layer.w = np.arange(3.0)
+    assert same(compiled(X, layer), X * layer.w)
+
+
+def test_name_that_comes_to_hide_a_builtin():
+    scope = {"np": np}
+    exec("def f(x):\n    return abs(x)", scope)
+    compiled = compile(scope["f"])
+    assert same(compiled(-X), X)
+    scope["abs"] = np.negative
+    assert same(compiled(X), -X)
+
+
+def test_large_array_is_seen_by_sample_and_in_full_up_to_a_million():
+    w = np.ones(1_000_000)
+    compiled = compile(lambda x: np.sum(x * w))
+    assert compiled(2.0) == 2e6
+    w[123_456] = 2.0
+    assert compiled(2.0) == 2e6 + 2.0
+
+
+@pytest.mark.parametrize(
+    "x, y, told",
+    [
+        (1, 1.0, False),
+        (0.0, -0.0, False),
+        (float("nan"), float("nan"), True),
+        ((1, "a"), (1, "a"), True),
+        (np.float64(1), np.float64(1), True),
+        (1, True, False),
+        ([], [], False),
+    ],
+)
+def test_equal_is_to_the_bit(x, y, told):
+    assert equal(x, y) is told
