@@ -17,6 +17,18 @@ from chainrules_diagnosis.conduct import (
 from chainrules_diagnosis.constants import arrays_in, compared_in, words_for, words_in
 from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
+from chainrules_diagnosis.operands import (
+    around,
+    cut,
+    extended,
+    is_one_sided,
+    is_sorted,
+    of_length,
+    of_size,
+    stacked,
+    with_tie,
+    with_zeros,
+)
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
 from chainrules_diagnosis.table import Table
@@ -26,9 +38,14 @@ __all__ = [
     "Evidence",
     "Place",
     "Table",
+    "around",
     "arrays_in",
     "compared_in",
+    "cut",
+    "extended",
     "heat_map",
+    "is_one_sided",
+    "is_sorted",
     "join_halves",
     "join_operands",
     "name_dtypes",
@@ -38,8 +55,13 @@ __all__ = [
     "name_ratio",
     "name_types",
     "name_written",
+    "of_length",
+    "of_size",
     "scale_of",
+    "stacked",
     "symmetrised",
+    "with_tie",
+    "with_zeros",
     "words_for",
     "words_in",
 ]

@@ -182,7 +182,13 @@ def package(tmp_path):
 CHECKED = ["-m", "not slow", "--chainrules-json=made/found.json"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "workers",
+    [
+        pytest.param([], id="one process"),
+        pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.slow),
+    ],
+)
 def test_package_gets_its_tests_by_one_line(package, workers):
     folder = package()
     done = pytest_in(folder, *CHECKED, *workers)
@@ -226,6 +232,7 @@ def test_package_with_a_rule_without_samples_is_told_so(package):
     assert "wave has a rule and no sample" in done.stdout
 
 
+@pytest.mark.nightly
 def test_twenty_draws_run_at_night(package):
     folder = package()
     done = pytest_in(folder, "-m", "nightly", "--chainrules-json=found.json")

@@ -13,7 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_diagnosis import compared_in, words_for, words_in
+from chainrules_diagnosis import (
+    around,
+    compared_in,
+    cut,
+    extended,
+    is_one_sided,
+    is_sorted,
+    of_length,
+    of_size,
+    stacked,
+    with_tie,
+    with_zeros,
+    words_for,
+    words_in,
+)
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
@@ -90,8 +104,8 @@ def point_calls(case: Case) -> Iterator[Call]:
     if not places:
         return
     for n in compared_in(_written(case)):
-        beside = lambda x, n=n: _around(x, n)
-        if n and all(_is_one_sided(case.operands[i], n) for i in places):
+        beside = lambda x, n=n: around(x, n)
+        if n and all(is_one_sided(case.operands[i], n) for i in places):
             yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
     both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
@@ -117,7 +131,7 @@ def point_calls(case: Case) -> Iterator[Call]:
         if _is_float_array(x) and x.size > 2:
             yield _call(case, "two zeros", lambda x: with_zeros(x, [0, -1]), [i])
         if _is_float_array(x) and x.size > 1:
-            yield _call(case, "ties", _with_tie, [i])
+            yield _call(case, "ties", with_tie, [i])
             if x.ndim == 1:  # a matrix of equal numbers is singular
                 yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
         yield _call(case, "all zeros", np.zeros_like, [i])
@@ -128,45 +142,7 @@ def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[
     return Call(name, _changed(case, change, places), case.options)
 
 
-def _is_one_sided(x: Any, n: float) -> bool:
-    return not np.iscomplexobj(x) and bool(np.all(np.less(x, n)) or np.all(np.greater(x, n)))
-
-
-def _around(x: Any, n: float) -> Any:
-    """Make up numbers to both sides of one, the first above it."""
-    waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
-    return n + abs(n) * waves.reshape(x.shape)
-
-
 _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
-
-
-def is_sorted(x: Any) -> bool:
-    """Tell whether the numbers along the last axis increase, as they may have to."""
-    return (
-        isinstance(x, np.ndarray)
-        and x.dtype.kind == "f"
-        and x.ndim > 0
-        and x.shape[-1] > 1
-        and bool(np.all(np.diff(x, axis=-1) > 0))
-    )
-
-
-def with_zeros(x: Any, places: list[int]) -> Any:
-    """Put zeros in some places of a copy, counted along the flat array."""
-    x = x.copy()
-    x.reshape(-1)[places] = 0
-    return x
-
-
-def _with_tie(x: Any) -> Any:
-    """Copy the largest and the least number to their neighbours."""
-    flat = x.reshape(-1).copy()
-    order = np.argsort(np.abs(flat) if flat.dtype.kind == "c" else flat, kind="stable")
-    flat[order[-2]] = flat[order[-1]]
-    if flat.size > 3:
-        flat[order[1]] = flat[order[0]]
-    return flat.reshape(x.shape)
 
 
 def _same_twice(case: Case) -> Iterator[Call]:
@@ -193,22 +169,22 @@ def shape_calls(case: Case) -> Iterator[Call]:
         count = n if 1 < (n := len(xs[arrays[0]])) <= _FEW else 2
         alone = f"a leading axis of argument {arrays[0] + 1}", arrays[:1]
         for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
-            made = _call(case, name, lambda x: _stacked(x, count), chosen)
+            made = _call(case, name, lambda x: stacked(x, count), chosen)
             if _is_stack(case, made.operands, count):
                 yield made
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
-            fewer = _call(case, f"another shape: one {what} fewer", _cut(axis), arrays)
+            fewer = _call(case, f"another shape: one {what} fewer", cut(axis), arrays)
             yield fewer
             # What takes no shorter ones reads a fixed number of them.
             longer = all(xs[i].shape[axis] > 1 for i in arrays)
             if not longer or value_at(case, fewer.operands) is not None:
-                yield _call(case, f"another shape: one {what} more", _extended(axis), arrays)
+                yield _call(case, f"another shape: one {what} more", extended(axis), arrays)
         for most in compared_in(_written(case)):  # there may be a branch for many, or for few
             if isinstance(most, int) and 2 < most < _MOST and all(xs[i].size for i in arrays):
                 size = most if xs[arrays[0]].size > most else most + 1
-                yield _call(case, f"another length: {size}", _of_length(size), arrays)
+                yield _call(case, f"another length: {size}", of_length(size), arrays)
                 if xs[arrays[0]].ndim > 1:
-                    yield _call(case, f"another size: {size}", _of_size(size), arrays)
+                    yield _call(case, f"another size: {size}", of_size(size), arrays)
         for i in arrays if len(xs) > 1 else ():
             if xs[i].shape[-1] > 2:
                 name = f"another length of argument {i + 1}"
@@ -229,43 +205,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
 _FEW = 4
 
 
-def _cut(axis: int) -> Callable[[Any], Any]:
-    return lambda x: x[:-1] if axis == 0 else x[..., :-1]
-
-
-def _extended(axis: int) -> Callable[[Any], Any]:
-    return lambda x: np.concatenate([x, _next(x[-1:] if axis == 0 else x[..., -1:])], axis=axis)
-
-
-def _of_length(n: int) -> Callable[[Any], Any]:
-    """Make the last axis so long, of the numbers that are there and others like them."""
-
-    def made(x: Any) -> Any:
-        while x.shape[-1] < n:
-            x = np.concatenate([x, (1.0 + 1.0 / 16) * x + _next(0.0 * x)], axis=-1)
-        return x[..., :n]
-
-    return made
-
-
-def _of_size(n: int) -> Callable[[Any], Any]:
-    """Make the last axis as long as it has to be for so many elements."""
-    return lambda x: _of_length(-(-n // max(1, x.size // x.shape[-1])))(x)
-
-
 _MOST = 5000
-
-
-def _next(last: Any) -> Any:
-    """Make up the numbers behind the last: greater, and no multiple of them."""
-    waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
-    return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
-
-
-def _stacked(x: Any, count: int) -> Any:
-    """Put other rows below, in another order; a matrix may have to be what it is."""
-    other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
-    return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
 
 
 def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call]:

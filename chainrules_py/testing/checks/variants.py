@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import arrays_in
+from chainrules_diagnosis import arrays_in, is_sorted, with_zeros
 from chainrules_py.errors import (
     NoRuleError,
     NotDifferentiableError,
@@ -52,7 +52,12 @@ _CHECKS = check_types, check_value, check_push, check_adjoint
 
 
 def _judge_variant(
-    case: Case, name: str, operands: tuple[Any, ...], options: dict[str, Any], few: bool = True
+    case: Case,
+    name: str,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    few: bool = True,
+    briefly: bool = False,
 ) -> None:
     """Judge one other call, if the function takes it; with ``few`` along one random direction."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -87,7 +92,8 @@ def _judge_variant(
                 return
             if wrong.derivative and _is_that_of(case, varied):
                 raise WrongError(wrong.text, "state between calls", call=call) from wrong
-            inner = (diagnose(varied, case)[0] if wrong.derivative else "") or wrong.pattern
+            part = diagnose(varied, case, briefly=briefly)[0] if wrong.derivative else ""
+            inner = part or wrong.pattern
             raise WrongError(wrong.text, _called(name, inner), call=call) from wrong
         except Exception as error:
             if _says_nothing(case, varied, name, error):
@@ -335,8 +341,8 @@ def check_shapes(case: Case) -> None:
         x = case.operands[i]
         if case.parts[i].kind == "real" and x.size and not case.is_large:
             # What is sorted stays so.
-            place = int(np.argmin(np.abs(x))) if derived.is_sorted(x) else 0
-            zeroed = (*case.operands[:i], derived.with_zeros(x, [place]), *case.operands[i + 1 :])
+            place = int(np.argmin(np.abs(x))) if is_sorted(x) else 0
+            zeroed = (*case.operands[:i], with_zeros(x, [place]), *case.operands[i + 1 :])
             _judge_variant(case, "wrong only at a zero", zeroed, case.options, few=False)
     _tell_refused(case)
 
@@ -455,13 +461,13 @@ def check_complex(case: Case) -> None:
         x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64)) if i in arrays else x
         for i, x in enumerate(case.operands)
     ]
+    said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
+    of = "".join([f", of which it says complex={x!r}" for x in list(said)[:1]])
+    name = f"wrong for complex operands{of}"
     try:
-        _judge_variant(case, "wrong for complex operands", tuple(changed), case.options)
+        _judge_variant(case, name, tuple(changed), case.options, briefly=not said)
     except WrongError as wrong:
-        said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
         if said:
-            name = f"wrong for complex operands, of which it says complex={said.pop()!r}"
-            wrong.pattern = wrong.pattern.replace("wrong for complex operands", name)
             raise
         msg = (
             f"with complex operands, which the rule takes: {wrong.pattern}; give complex operands "

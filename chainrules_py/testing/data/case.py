@@ -27,7 +27,7 @@ _RANDOM = 6
 LARGE = 20_000
 # Up to this many entries, and in each row and column, a whole Jacobian is computed to say what is
 # wrong with it.
-_WHOLE = 4_200_000
+_WHOLE = 2_000_000
 _LONG = 5000
 # From this condition number on, what rounding of operands does is more than rounding of results.
 _ILL = 1e3
@@ -215,7 +215,8 @@ class Case:
     def _along(
         direction: Any, of: Coordinates, f: Callable[[Any], Any], size: float, heights: Any = 0.0
     ) -> tuple[Any, Any]:
-        return derivative(lambda t: f(of.moved(t * direction)), size, heights)
+        moved = of.line(direction)
+        return derivative(lambda t: f(moved(t)), size, heights)
 
     def seen(self, y: Any) -> Any:
         """Return the part of a result that is determined, as a vector."""

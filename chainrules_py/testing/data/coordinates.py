@@ -24,6 +24,8 @@ from chainrules_py.values.type_info import type_info
 def like(x: Any, values: Any) -> Any:
     """NumPy's numbers as the kind of thing that x is: its library, dtype and device."""
     cls = type(x)
+    if cls is np.ndarray:
+        return np.array(values, dtype=x.dtype)
     if cls in (int, float, complex):
         return complex(values) if np.iscomplexobj(values) else float(values)
     if isinstance(x, np.generic):
@@ -151,11 +153,17 @@ class Coordinates:
 
     def moved(self, vector: Any) -> Any:
         """Move the value along a tangent of these coordinates."""
+        return self.line(vector)(1.0)
+
+    def line(self, vector: Any) -> Callable[[float], Any]:
+        """Return what moves the value so many times along a tangent of these coordinates."""
         if not self.is_leaf:
-            return rebuild(self.x, [part for _, part in self._parts(vector, Coordinates.moved)])
+            lines = [line for _, line in self._parts(vector, Coordinates.line)]
+            return lambda t: rebuild(self.x, [line(t) for line in lines])
         if self.kind not in ("real", "complex"):
-            return self.x
-        return like(self.x, to_numpy(self.x) + self._values(vector))
+            return lambda t: self.x
+        values, step = to_numpy(self.x), self._values(vector)
+        return lambda t: like(self.x, values + t * step)
 
     def leaves(self, t: Any) -> list[tuple[Coordinates, Any]]:
         """List the parts of a tangent, or value, with their coordinates, if any; tracers stay."""

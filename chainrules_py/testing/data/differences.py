@@ -185,28 +185,21 @@ def _floor(found: Any) -> Any:
 
 
 def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
-    apart = np.abs(np.diff(found, axis=0)) + noises[1:]
+    apart = np.abs(found[1:] - found[:-1]) + noises[1:]
     # The second difference over the step shrinks with the step where a function is smooth. It does
     # not across a kink, nor where steps are longer than the waves of a function.
     size = np.maximum(np.abs(found[1:]), np.abs(found[:-1]))
-    size = np.where(np.isfinite(size), size, 0.0)
-    floor = _floor(found)
+    size = np.maximum(np.where(np.isfinite(size), size, 0.0), _floor(found))
     rough = (bends[1:] > 0.5 * bends[:-1]) & (bends[1:] > 32 * noises[1:])
-    rough &= bends[1:] > 1e-6 * np.maximum(size, floor)
+    rough &= bends[1:] > 1e-6 * size
     apart = np.where(rough, np.maximum(apart, bends[1:]), apart)
     apart = np.where(np.isfinite(apart), apart, np.inf)
     with np.errstate(all="ignore"):
-        score = np.where(apart == 0.0, 0.0, apart / np.maximum(size, floor))
+        score = np.where(apart == 0.0, 0.0, apart / size)
     score = np.where(np.isnan(score), np.inf, score)
     # Of what is nothing but rounding the longest step has least.
-    least = np.argmin(apart, axis=0, keepdims=True)
-    is_noise = np.min(apart, axis=0, keepdims=True) <= 8 * np.take_along_axis(
-        noises[1:], least, axis=0
-    )
-    best = np.where(
-        is_noise & (np.min(score, axis=0, keepdims=True) > 1e-3),
-        least,
-        np.argmin(score, axis=0, keepdims=True),
-    )
-    value = np.take_along_axis(found, best + 1, axis=0)[0]
-    return value, np.take_along_axis(apart, best, axis=0)[0]
+    each = np.arange(apart.shape[1])
+    least, best = apart.argmin(axis=0), score.argmin(axis=0)
+    is_noise = apart[least, each] <= 8 * noises[1:][least, each]
+    best = np.where(is_noise & (score[best, each] > 1e-3), least, best)
+    return found[best + 1, each], apart[best, each]

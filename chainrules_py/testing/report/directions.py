@@ -26,7 +26,10 @@ def name_by_directions(case: Case) -> str:
     small = smaller(case)
     if small is None:
         return found
-    part, table = diagnose(small)
+    try:
+        part, table = diagnose(small)
+    except Exception:  # the rule is for this length alone
+        return found
     if table is None and small.inputs.size == case.inputs.size:
         return "right to few digits"
     if table is None:
@@ -48,26 +51,60 @@ def _name_here(case: Case) -> str:
             continue
         u = np.zeros((len(case.steps), _DIRECTIONS))
         u[inside] = _drawn(rng, case.steps[inside])
-        want, error = case.differences(u)
-        if not case.smooth or not np.all(np.isfinite(want)):
+        wrong = _wrong_halves(case, u, w)
+        if wrong is None:
             return ""
-        slack = 1e-7 * scale_of(want) + 50 * error
-        if case.has_push:
-            have = _pushed(case, u)
-            if not _is_close(have, want, slack):
-                halves["push"][number] = _name_push(case, have, want, slack)
-        if case.has_pull:
-            product = w.T @ want
-            slack = 1e-7 * scale_of(product) + 50 * np.abs(w).T @ error
-            if not _is_close(_pulls(case, w).T @ u, product, slack):
-                halves["pull"][number] = _name_pull(case, u, w, product, part)
-    wrong = {half: names for half, names in halves.items() if names and all(names.values())}
+        if "push" in wrong:
+            halves["push"][number] = _name_push(case, *wrong["push"])
+        if "pull" in wrong:
+            halves["pull"][number] = _name_pull(case, u, w, wrong["pull"][1], part)
+        for half, images in wrong.items():
+            name = halves[half][number] or _one_element(case, half, inside, u, w)
+            halves[half][number] = name or (_one_number(case, *images) if half == "push" else "")
+    named = {half: names for half, names in halves.items() if names and all(names.values())}
     active = sum(part.size > 0 for part in case.parts)
     told = {
-        half: join_operands(case.operand_names(), names, active) for half, names in wrong.items()
+        half: join_operands(case.operand_names(), names, active) for half, names in named.items()
     }
     count = case.has_push + case.has_pull
     return join_halves(told, count, both=count == 2) if told else ""
+
+
+def _wrong_halves(case: Case, u: Any, w: Any) -> dict[str, tuple[Any, Any, Any]] | None:
+    """Return images that are wrong, by halves: given, by differences, and how far they may be."""
+    want, error = case.differences(u)
+    if not case.smooth or not np.all(np.isfinite(want)):
+        return None
+    found = {}
+    if case.has_push:
+        found["push"] = _pushed(case, u), want, 1e-7 * scale_of(want) + 50 * error
+    if case.has_pull:
+        product, off = w.T @ want, np.abs(w).T @ error
+        found["pull"] = _pulls(case, w).T @ u, product, 1e-7 * scale_of(product) + 50 * off
+    return {half: images for half, images in found.items() if not _is_close(*images)}
+
+
+def _one_element(case: Case, half: str, inside: slice, u: Any, w: Any) -> str:
+    """Find by halving that the derivatives in one element of an operand alone are wrong."""
+    low, high = inside.start, inside.stop
+    while high - low > 1:
+        middle, wrong = (low + high) // 2, []
+        for part in (slice(low, middle), slice(middle, high)):
+            there = np.zeros_like(u)
+            there[part] = u[part]
+            wrong += [part] if half in (_wrong_halves(case, there, w) or ()) else []
+        if len(wrong) != 1:
+            return ""
+        low, high = wrong[0].start, wrong[0].stop
+    label = case.inputs.labels()[low] if len(case.parts) > 1 else case.parts[0].labels()[low]
+    return f"one element of {inside.stop - inside.start} ({label} of the operand)"
+
+
+def _one_number(case: Case, have: Any, want: Any, slack: Any) -> str:
+    rows = np.flatnonzero(np.any(np.abs(have - want) > slack, axis=1))
+    label = case.raw.labels()[int(rows[0])]
+    one = len(rows) == 1 < len(want)
+    return f"one element of {len(want)} ({label} of the result)" if one else ""
 
 
 def _drawn(rng: Any, sizes: Any) -> Any:
@@ -101,13 +138,7 @@ def _named(case: Case, have: Any, want: Any) -> str | None:
 def _name_push(case: Case, have: Any, want: Any, slack: Any) -> str:
     if (name := _named(case, have, want)) is not None:
         return name
-    if _is_close(have, _conjugate(case.raw, want), slack):
-        return "conjugated"
-    rows = np.flatnonzero(np.any(np.abs(have - want) > slack, axis=1))
-    if len(rows) == 1 < len(want):
-        label = case.raw.labels()[int(rows[0])]
-        return f"one element of {len(want)} ({label} of the result)"
-    return ""
+    return "conjugated" if _is_close(have, _conjugate(case.raw, want), slack) else ""
 
 
 def _name_pull(case: Case, u: Any, w: Any, want: Any, part: Coordinates) -> str:

@@ -28,17 +28,24 @@ _FEW = 4096
 _Found: TypeAlias = dict[Any, tuple[Case, dict[str, Table]] | None]
 
 
-def diagnose(case: Case, given: Case | None = None) -> tuple[str, Table | None]:
+def diagnose(
+    case: Case, given: Case | None = None, *, briefly: bool = False
+) -> tuple[str, Table | None]:
     """Say what is wrong with the derivatives of a rule, in words, and where.
 
     Both halves are compared with differences, or with each other where there are none; a name has
     to hold at some points around as well, and what would be right at the call that was given too.
+    What is no more than told of is named ``briefly``: by this one call.
     """
     tables = jacobian_tables(case)
     wrong = {half: table for half, table in tables.items() if not table.is_within}
     if not wrong:
         return "", None
     points: list[tuple[Case, dict[str, Table], _Found]] = [(case, tables, {})]
+    if briefly:
+        there = {half: _evidence(case, half, table, {}) for half, table in wrong.items()}
+        alone = {half: dataclasses.replace(e, elsewhere=None) for half, e in there.items()}
+        return _joined(case, [alone], len(tables)), next(iter(wrong.values()))
     points += [(*point, {}) for point in _around(case, tables)]
     seen = [{h: _evidence(c, h, t[h], found) for h in wrong} for c, t, found in points]
     name = _joined(case, seen, len(tables))
@@ -50,10 +57,10 @@ def diagnose(case: Case, given: Case | None = None) -> tuple[str, Table | None]:
                 t[half] = dataclasses.replace(t[half], want=want)
         name = _joined(case, seen, len(tables)) or name
     if all(t.want.size <= _FEW and t.titles[1] != "push" for t in tables.values()):
-        there = [(c, t) for c, t, _ in points]
+        around = [(c, t) for c, t, _ in points]
         here = [] if given is None else [(given, jacobian_tables(given))]
-        right = functools.partial(_right_halves, [*there, *here], set(wrong))
-        gives = functools.partial(_gives, [(c, t[half]) for c, t in there for half in wrong])
+        right = functools.partial(_right_halves, [*around, *here], set(wrong))
+        gives = functools.partial(_gives, [(c, t[half]) for c, t in around for half in wrong])
         primal, is_special = getattr(case.f, "__wrapped__", None), given is not None
         name = name_written(name, written(case), primal, right, gives, is_special=is_special)
     return name, next(iter(wrong.values()))

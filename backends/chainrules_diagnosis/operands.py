@@ -1,0 +1,85 @@
+"""Operands like those that are given: of other lengths, with zeros and ties, beside a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def is_one_sided(x: Any, n: float) -> bool:
+    """Tell whether all numbers are greater than one, or all are less."""
+    return not np.iscomplexobj(x) and bool(np.all(np.less(x, n)) or np.all(np.greater(x, n)))
+
+
+def around(x: Any, n: float) -> Any:
+    """Make up numbers to both sides of one, the first above it."""
+    waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
+    return n + abs(n) * waves.reshape(x.shape)
+
+
+def is_sorted(x: Any) -> bool:
+    """Tell whether the numbers along the last axis increase, as they may have to."""
+    return (
+        isinstance(x, np.ndarray)
+        and x.dtype.kind == "f"
+        and x.ndim > 0
+        and x.shape[-1] > 1
+        and bool(np.all(np.diff(x, axis=-1) > 0))
+    )
+
+
+def with_zeros(x: Any, places: list[int]) -> Any:
+    """Put zeros in some places of a copy, counted along the flat array."""
+    x = x.copy()
+    x.reshape(-1)[places] = 0
+    return x
+
+
+def with_tie(x: Any) -> Any:
+    """Copy the largest and the least number to their neighbours."""
+    flat = x.reshape(-1).copy()
+    order = np.argsort(np.abs(flat) if flat.dtype.kind == "c" else flat, kind="stable")
+    flat[order[-2]] = flat[order[-1]]
+    if flat.size > 3:
+        flat[order[1]] = flat[order[0]]
+    return flat.reshape(x.shape)
+
+
+def cut(axis: int) -> Callable[[Any], Any]:
+    """Leave out the last number along an axis, the first or the last one."""
+    return lambda x: x[:-1] if axis == 0 else x[..., :-1]
+
+
+def extended(axis: int) -> Callable[[Any], Any]:
+    """Add a number behind the last along an axis, the first or the last one."""
+    return lambda x: np.concatenate([x, _next(x[-1:] if axis == 0 else x[..., -1:])], axis=axis)
+
+
+def of_length(n: int) -> Callable[[Any], Any]:
+    """Make the last axis so long, of the numbers that are there and others like them."""
+
+    def made(x: Any) -> Any:
+        while x.shape[-1] < n:
+            x = np.concatenate([x, (1.0 + 1.0 / 16) * x + _next(0.0 * x)], axis=-1)
+        return x[..., :n]
+
+    return made
+
+
+def of_size(n: int) -> Callable[[Any], Any]:
+    """Make the last axis as long as it has to be for so many elements."""
+    return lambda x: of_length(-(-n // max(1, x.size // x.shape[-1])))(x)
+
+
+def _next(last: Any) -> Any:
+    """Make up the numbers behind the last: greater, and no multiple of them."""
+    waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
+    return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
+
+
+def stacked(x: Any, count: int) -> Any:
+    """Put other rows below, in another order; a matrix may have to be what it is."""
+    other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
+    return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
