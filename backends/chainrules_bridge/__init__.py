@@ -6,7 +6,7 @@ it (`made`). What an engine transforms is listed as data (`Transformations`). Ro
 library are derived from those of another (`derive`).
 """
 
-from chainrules_bridge.again import Made, check_same, made, samples
+from chainrules_bridge.again import Made, check_same, made, prints, samples
 from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.entries import (
     assembled,
@@ -35,5 +35,6 @@ __all__ = [
     "nestings",
     "opened",
     "rows_of",
+    "prints",
     "samples",
 ]

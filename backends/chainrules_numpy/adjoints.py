@@ -40,7 +40,8 @@ def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> An
     """Spread the shares of a mean, written out where that is cheaper than a view."""
     if not y_bar.size:
         return _reductions.mean_transpose(y_bar, x, axis=axis, keepdims=keepdims)
-    return sum_transpose_numpy(y_bar / (x.size // y_bar.size), x, axis=axis, keepdims=keepdims)
+    share = _reductions.shared(y_bar, x.size // y_bar.size)
+    return sum_transpose_numpy(share, x, axis=axis, keepdims=keepdims)
 
 
 def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:

@@ -11,14 +11,23 @@ from chainrules_py.composites.reductions import Axes, axes_of
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.type_info import namespace_of
+from chainrules_py.vocabulary.linalg import resolution
 
 # ------------------------------------------------------------------------- of what a mask leaves
 
 
 def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
     """Compute the mean of the elements where a condition holds."""
+    if (wide := _wide(x)) is not x:
+        return v.astype(mean(wide, axis=axis, keepdims=keepdims, where=where), dtype=x.dtype)
     y = v.sum(v.where(where, x, 0), axis=axis, keepdims=keepdims)
     return v.divide(y, v.astype(_count(x, where, axis, keepdims), dtype=y.dtype))
+
+
+def _wide(x: Any) -> Any:
+    """Return more numbers of half precision than it can count in single precision."""
+    tight = kind_of(x) == "real" and math.prod(x.shape) >= 2**16 and resolution(x) > 2**-16
+    return v.astype(x, dtype=namespace_of(type(x)).float32) if tight else x
 
 
 def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
@@ -34,6 +43,9 @@ def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
 def _variance(
     x: Any, axis: Axes, correction: float, keepdims: bool, where: Any, m: Any, empty: float
 ) -> Any:
+    if (wide := _wide(x)) is not x:
+        of_wide = _variance(wide, axis, correction, keepdims, where, m, empty)
+        return v.astype(of_wide, dtype=x.dtype)
     m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
     d = v.where(where, real_numbers(x) - m, 0)
     squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)

@@ -75,7 +75,12 @@ def sum_transpose(y_bar, x, *, axis, keepdims):
 
 def mean_transpose(y_bar, x, *, axis, keepdims):
     """Spread the cotangent as for the sum, divided among the elements."""
-    return broadcast_to(_kept(y_bar / _count(x, axis), axis, keepdims), shape=x.shape)
+    return broadcast_to(_kept(shared(y_bar, _count(x, axis)), axis, keepdims), shape=x.shape)
+
+
+def shared(t, n):
+    """Divide by a count, though half precision holds none from 2¹⁶ on: it holds their inverses."""
+    return t / n if n < 2**16 else t * (1 / n)
 
 
 linear_rule(sum, sum_transpose, batched=along_axes)
@@ -146,8 +151,12 @@ def _extreme_rule(extreme):
 
 
 def _shares(x, y, axis, keepdims, like):
-    hits = astype(equal(x, _kept(y, axis, keepdims)), dtype=like.dtype)
-    return divide(hits, sum(hits, axis=axis, keepdims=True))
+    return equal_shares(equal(x, _kept(y, axis, keepdims)), axis, like.dtype)
+
+
+def equal_shares(hits, axis, dtype):
+    """Share 1 among what is true along an axis; of NaN nothing is equal to it: 0 / 0."""
+    return astype(divide(hits, count_nonzero(hits, axis=axis, keepdims=True)), dtype=dtype)
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):

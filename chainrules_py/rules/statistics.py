@@ -9,6 +9,7 @@ import math
 
 from chainrules_py.registry.bind.batch import one_by_one
 from chainrules_py.registry.pens import bilinear_rule, linear_rule, rule, scalar_rule
+from chainrules_py.rules.reductions import equal_shares
 from chainrules_py.rules.support.leading import along_axis
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
@@ -24,7 +25,6 @@ from chainrules_py.vocabulary import (
     copy,
     cumulative_max,
     diff,
-    divide,
     equal,
     expand_dims,
     flip,
@@ -104,9 +104,7 @@ def _shares(x, y, like):
     for start in range(0, max(1, y.shape[-1]), many):
         some = slice(start, start + many)
         chosen = expand_dims(index(y, (..., some)), axis=-1)
-        hits = astype(equal(expand_dims(x, axis=-2), chosen), dtype=like.dtype)
-        # Of NaN nothing is equal to it: 0 / 0.
-        yield divide(hits, sum(hits, axis=-1, keepdims=True)), some
+        yield equal_shares(equal(expand_dims(x, axis=-2), chosen), -1, like.dtype), some
 
 
 _FEW = 8

@@ -100,11 +100,8 @@ def project_exactly(t: Any, of: Space) -> Any:
         If the shape is another, or a complex tangent is given for what is real, or what a library
         gives is narrower than the space.
     """
-    if (
-        getattr(t, "dtype", None) is of.dtype and t.shape == of.shape
-        if of.dtype is not None
-        else type(t) is float
-    ) and of.kind != "int":
+    alike = type(t) is of.like and of.kind != "int"
+    if alike and (of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)):
         return t
     _check_shape(t, of)
     if of.kind != "complex" and kind_of(t) == "complex":
@@ -162,11 +159,7 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
     ProjectionError
         If it does not belong to y: another shape, structure, or None.
     """
-    if (
-        type(y_bar) is type(y)
-        and getattr(y, "dtype", None) is getattr(y_bar, "dtype", 0)
-        and y.shape == y_bar.shape
-    ):
+    if _fits(y, y_bar):
         return y_bar
     y_bar = canonicalize(y, y_bar)
     if isinstance(y_bar, AbstractTangent):

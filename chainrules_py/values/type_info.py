@@ -32,15 +32,12 @@ _lock = lock_of_a_table()
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
 # wrong for it (np.matrix), so it is a type of its own until somebody registers it.
-_ARITHMETIC = (
-    "__array_ufunc__",
-    "__array_function__",
-    "__add__",
-    "__mul__",
-    "__matmul__",
-    "__pow__",
-    "__getitem__",
-)
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
+_OPERATORS += ("and", "or", "xor", "lshift", "rshift")
+_ARITHMETIC = ("__array_ufunc__", "__array_function__", "__getitem__", "__neg__", "__abs__")
+_ARITHMETIC += ("__pos__", "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__")
+_ARITHMETIC += ("__ge__",)
+_ARITHMETIC += tuple([f"__{before}{name}__" for name in _OPERATORS for before in ("", "r", "i")])
 
 
 @final
@@ -301,7 +298,10 @@ def check_served(x: Any, cls: type) -> None:
 def check_tangent(t: object) -> None:
     """Raise for a tangent of a class that no derivative is given as."""
     cls = type(t)
-    if (instead := type_info(cls).refusal) is not None:
+    instead = type_info(cls).refusal
+    if instead is None and type_info(cls).is_foreign:
+        instead = f"it computes otherwise than the {type_info(cls).base!r} that it derives from"
+    if instead is not None:
         msg = f"a {cls.__qualname__} is never a tangent; {instead}"
         raise ProjectionError(msg)
 

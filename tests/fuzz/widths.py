@@ -139,12 +139,12 @@ def _both_modes(
     """Compare the derivatives in some operands; the others stay as they are."""
     rng = np.random.default_rng(drawn.number)
 
-    def of(values: list[Any]) -> Any:
+    def of(values: list[Any], **keywords: Any) -> Any:
         def f(*moved: Any) -> Any:
             full = [*values]
             for i, x in zip(moving, moved, strict=True):
                 full[i] = x
-            return function(*full)
+            return function(*full, **keywords)
 
         return f, tuple([values[i] for i in moving])
 
@@ -173,10 +173,23 @@ def _both_modes(
     for x, bar, want in zip(at, bars, bars_truth, strict=True):
         whole = getattr(x, "dtype", np.dtype(float)).kind not in "fc"
         _compare(drawn, "reverse", bar, want, rtol, None if whole else _width(x))
+    _compare_seeds(drawn, rng, of(xs, real=False)[0], at)
     y, dots = jvp(f, at, tuple([_like(t, x) for t, x in zip(ts, at, strict=True)]))
     for p, dot, want in zip(y, dots, dots_truth, strict=True):
         _compare(drawn, "forward", dot, want, rtol, _width(p))
     return True
+
+
+def _compare_seeds(drawn: Narrow, rng: Any, f: Any, at: Any) -> None:
+    """Compare what cotangents give that are whole numbers, as the results are, and real ones."""
+    y, pull = vjp(f, *at)
+    if not any([np.asarray(p).dtype.kind in "iu" for p in y]):
+        return
+    seeds = [np.asarray(rng.integers(1, 100, np.shape(p))) for p in y]
+    whole = [s.astype(np.asarray(p).dtype) for s, p in zip(seeds, y, strict=True)]
+    real = [_like(s, p) for s, p in zip(whole, y, strict=True)]
+    for found, want in zip(pull(whole), pull(real), strict=True):
+        _compare(drawn, "whole cotangents", found, want, 1e-9, getattr(want, "dtype", None))
 
 
 def _direction(rng: Any, x: Any) -> Any:
@@ -203,14 +216,14 @@ def _numbers(x: Any, drawn: Narrow, given: bool) -> Any:
     return np.clip(whole, max(info.min, -1000), min(info.max, 1000)).astype(dtype)
 
 
-def _numbers_of(point: Point, *xs: Any) -> list[Any]:
-    """List the numbers in a result, whole ones as real ones."""
+def _numbers_of(point: Point, *xs: Any, real: bool = True) -> list[Any]:
+    """List the numbers in a result, whole ones as real ones, or as they are."""
     found = []
     for leaf in leaves(point.gauged(*xs)):
         if not isinstance(leaf, (type, str)):
             cls = getattr(type(leaf), "__dispatch_type__", type(leaf))
             if np.dtype(getattr(leaf, "dtype", cls)).kind in "iufc":
-                found.append(leaf * 1.0)
+                found.append(leaf * 1.0 if real else leaf)
     return found
 
 

@@ -275,3 +275,39 @@ def test_sums_down_short_rows_are_sums(shape, dtype):
         assert have.dtype == dtype
         want = np.sum(a, axis=-2, keepdims=True)
         np.testing.assert_allclose(have, want, rtol=1e-4 if dtype == "f" else 1e-10, atol=1e-4)
+
+
+MANY = 70_000  # half precision ends at 65,504
+OF_MANY = {
+    "mean": np.mean,
+    "method": lambda x: x.mean(),
+    "average": np.average,
+    "of axes": lambda x: np.mean(x.reshape(7, 10_000), axis=(0, 1)),
+    "where": lambda x: np.mean(x, where=x > -1.0),
+    "var": np.var,
+    "var where": lambda x: np.var(x, where=x > -1.0),
+    "std": np.std,
+    "nanmean": np.nanmean,
+    "nanstd": np.nanstd,
+    "max": np.max,
+    "nanmin": np.nanmin,
+    "median": np.median,
+    "quantile": lambda x: np.quantile(x, 0.3),
+    "pad": lambda x: np.pad(x, 1, mode="mean")[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("name", OF_MANY)
+def test_more_elements_than_half_precision_counts(name, equal):
+    f = OF_MANY[name]
+    x = np.full(MANY, 0.5) if equal else np.random.default_rng(0).random(MANY)
+    x = x.astype(np.float16)
+    if not np.isfinite(f(x)):
+        pytest.skip("NumPy's value is not finite")
+    wide = x.astype(np.float64)
+    want = grad(f)(wide)
+    np.testing.assert_allclose(grad(f)(x), want, rtol=4e-3, atol=1.2e-7)
+    due = jvp(f, (wide,), (np.ones(MANY),))[1]
+    np.testing.assert_allclose(jvp(f, (x,), (np.ones_like(x),))[1], due, rtol=1e-2, atol=2e-3)

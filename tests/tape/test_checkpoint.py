@@ -379,6 +379,30 @@ def test_random_numbers_of_unknown_generators_are_an_error():
         grad(lambda x: np.sum(dropout(x) ** 2))(X + 3.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 7, 64, 65, 1000, 4096, 4097, 30_011])
+def test_another_result_is_an_error_wherever_it_is_another(n, dtype):
+    """Of unknown reasons: one element is another, gone, or exchanged with another one."""
+    rng = np.random.default_rng(n)
+    x = (1.0 + rng.random(n)).astype(dtype)
+    runs, times = [], [np.ones(n, dtype), np.ones(n, dtype)]
+
+    def f(x):
+        runs.append(1)
+        return x * x * times[len(runs) % 2]
+
+    gradient = grad(lambda x: np.sum(checkpoint(f)(x)))
+    gradient(x)
+    for what in (0.0, 1.0 + 20 * np.finfo(dtype).eps ** 0.5, np.nan):
+        place = rng.integers(n)
+        times[1][place] = what
+        with pytest.raises(MutationError, match="gave something else"):
+            gradient(x)
+        times[1][place] = 1.0
+    times[1] += 2 * np.finfo(dtype).eps  # as rounding would
+    np.testing.assert_allclose(gradient(x), 2.0 * x, rtol=1e-5)
+
+
 def test_what_it_looks_up_is_what_it_was():
     k = [1.0]
 

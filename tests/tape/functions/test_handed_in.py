@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    NoRuleError,
     NotDifferentiableError,
     ProjectionError,
     ZeroTangent,
@@ -19,6 +20,7 @@ from chainrules_py import (
     rrule,
     vocabulary,
 )
+from chainrules_py.values.type_info import _ARITHMETIC
 from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 from tests.fuzz.seeds import wrong_forms
 
@@ -42,6 +44,27 @@ WRONG = [
 
 def square(x):
     return np.sum(x * x)
+
+
+@pytest.mark.parametrize("name", [name for name in _ARITHMETIC if hasattr(np.ndarray, name)])
+def test_arrays_that_compute_otherwise_are_no_tangents_and_have_no_rules(name):
+    """Neither in every door, nor as an operand; whatever they do otherwise."""
+    x, plain = np.arange(1.0, 4.0), getattr(np.ndarray, name)
+    kind = type("Otherwise", (np.ndarray,), {name: lambda *xs, **options: plain(*xs, **options)})
+    t = np.ones(3).view(kind)
+    doors = [
+        lambda: vjp(lambda x: x * x, x)[1](t),
+        lambda: rrule(np.sin, x)[1](t),
+        lambda: frule((t,), np.sin, x),
+        lambda: jvp(square, (x,), (t,)),
+        lambda: linearize(square, x)[1](t),
+        lambda: hvp(square, (x,), (t,)),
+        lambda: grad(square)(t),
+        lambda: grad(lambda x: np.sum(x * t))(x),
+    ]
+    for door in doors:
+        with pytest.raises((ProjectionError, NoRuleError)):
+            door()
 
 
 @pytest.mark.parametrize("x, t", WRONG)
