@@ -16,7 +16,7 @@ from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
-from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.space import Space, kind_of, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
@@ -148,6 +148,9 @@ class _Rrule:
         if bound is None:
             y = _told(native or f, *operands, **options)
             return y, Pullback(name_of(f), y, operands, None, (), call=made_by, options=options)
+        for x in operands:
+            if type_info(type(x)).is_number:
+                kind_of(x)  # which raises for classes derived from numbers
         y, record = _told(bound.run, None, *operands, **options)
         if _unchanged(called, f, native, operands):
             plan = (bound.run, _slots(bound), name_of(f), options, bound.later)

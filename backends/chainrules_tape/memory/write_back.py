@@ -10,8 +10,17 @@ from typing import Any
 
 from chainrules_py import MutationError
 from chainrules_py.extend import describe, forgets, set_class, type_info
-from chainrules_py.vocabulary.views import store, written_through
-from chainrules_tape.memory.view import LIKE, UNCLEAR, UNLIKE, View, plain_holder, view_of
+from chainrules_py.vocabulary.views import sharing, store, written_through
+from chainrules_tape.memory.view import (
+    LIKE,
+    UNCLEAR,
+    UNLIKE,
+    Call,
+    View,
+    innermost,
+    plain_holder,
+    view_of,
+)
 
 # --------------------------------------------------------------------------------- outdated views
 
@@ -109,17 +118,20 @@ def check_writable(x: Any) -> None:
     Raises
     ------
     MutationError
-        If it is a view of one part of complex numbers, or if it is not known whether NumPy would
-        have given a copy.
+        If it is a view of one part of complex numbers, or one that the library gave to be read
+        only, or if it is not known whether NumPy would have given a copy.
     """
     view = getattr(x, "as_view", None)
     while view is not None and view.parent is not None:
         unclear = view.layout is UNCLEAR
-        if unclear or view.parent.dtype != x.dtype:
+        read_only = _is_read_only(x, view)
+        if unclear or read_only or view.parent.dtype != x.dtype:
             reason = (
                 f"is what {view.how[0].__name__} gave of a view that was copied meanwhile, so "
                 f"that nobody knows whether NumPy would have given a view"
                 if unclear
+                else "is read-only, as its library gives such views"
+                if read_only
                 else "holds parts of the numbers of another array"
             )
             msg = (
@@ -129,6 +141,14 @@ def check_writable(x: Any) -> None:
             raise MutationError(msg)
         x = view.parent
         view = x.as_view
+
+
+def _is_read_only(x: Any, view: View) -> bool:
+    """Tell whether nobody may write to a view, though one may to what it was read from."""
+    if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
+        return True  # a copy that stands for a view which is read-only
+    flags = [getattr(innermost(each), "flags", None) for each in (x, view.parent)]
+    return [getattr(each, "writeable", True) for each in flags] == [False, True]
 
 
 def replace_value(x: Any, z: Any) -> None:

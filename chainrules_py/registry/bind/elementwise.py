@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Bound, Request
 from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, form_of
 from chainrules_py.registry.bind.pulls import Pulls
@@ -49,7 +50,7 @@ class ElementwiseRecipe(Pushes):
         self.singular = singular
         self.is_smooth = not singular
         self.complex = complex
-        self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
+        self.used = tuple([() if p is None else _used(p) for p in partials])
         self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
 
     def may_view(self, primal: Any) -> bool:
@@ -273,10 +274,7 @@ def _run_binary(
     return run
 
 
-def _used(partial: Partial, n: int) -> Slots:
+def _used(partial: Partial) -> Slots:
     """Which of the result and the operands a partial reads: names that do not start with _."""
-    code = getattr(partial, "__code__", None)
-    if code is None:
-        return tuple(range(n + 1))
-    names = code.co_varnames[: code.co_argcount]
+    names = parameters_of(partial).names
     return tuple([i for i, name in enumerate(names) if not name.startswith("_")])

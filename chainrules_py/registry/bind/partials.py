@@ -162,8 +162,7 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 
     Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
-    code = getattr(partial, "__code__", None)
-    if code is None or _decides(code):
+    if type(partial) is not FunctionType or _decides(code := partial.__code__):
         return ("computed", None)
     if code.co_names or code.co_freevars:
         return ("computed", _quotient_of(partial, code))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 from chainrules_py import frule, primitive, rrule, scalar_rule
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, jvp, linearize
 
 DECIDING = {
     "truth": lambda _y, _x, on: 2.0 if on else 1.0,
@@ -41,3 +45,46 @@ def test_partials_that_decide_are_asked_at_every_call(partial, first):
         assert frule((1.0, 0.0), gate, 3.0, on)[1] == 1.0 + on
         x = np.full(2, 3.0)
         np.testing.assert_array_equal(rrule(gate, x, on)[1](np.ones(2))[0], np.full(2, 1.0 + on))
+
+
+BODIES = {  # with the function whose slope it is
+    "3.0": lambda x: 3.0 * x,
+    "y": np.exp,
+    "x": lambda x: x * x / 2.0,
+    "divide(1, x)": np.log,
+    "divide(-1, x) * y": lambda x: 1.0 / x,
+    "cos(x)": np.sin,
+}
+FORMS = {
+    "function": "f = lambda NAMES: BODY",
+    "method": "class A:\n    def f(self, NAMES): return BODY\nf = A().f",
+    "class method": "class A:\n    f = classmethod(lambda cls, NAMES: BODY)\nf = A.f",
+    "static method": "class A:\n    f = staticmethod(lambda NAMES: BODY)\nf = A.f",
+    "called": "class A:\n    def __call__(self, NAMES): return BODY\nf = A()",
+    "partial": "f = functools.partial(lambda k, NAMES: BODY, 1.0)",
+    "partial of a method": "class A:\n    def f(self, k, NAMES): return BODY\n"
+    "f = functools.partial(A().f, 1)",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("body", BODIES)
+def test_whatever_a_partial_is(form, body):
+    unused = [name if name in body.replace("exp", "") else f"_{name}" for name in "yx"]
+    for names in ("y, x", ", ".join(unused)):
+        known = {"functools": functools, "divide": v.divide, "cos": v.cos}
+        exec(FORMS[form].replace("NAMES", names).replace("BODY", body), known)
+        f = primitive(functools.partial(lambda k, x: BODIES[body](x), 1))
+        scalar_rule(f, known["f"])
+        for x in (0.7, np.array([0.7, 1.1])):
+            want = grad(lambda x: np.sum(BODIES[body](x)))(x)
+            one = np.ones_like(x) if np.ndim(x) else 1.0
+            found = [
+                grad(lambda x, f=f: np.sum(f(x)))(x),
+                rrule(f, x)[1](one)[0],
+                frule((one,), f, x)[1],
+                jvp(f, (x,), (one,))[1],
+                linearize(f, x)[1](one),
+            ]
+            for slope in found:
+                np.testing.assert_allclose(slope, want, rtol=1e-14)
