@@ -96,9 +96,7 @@ class Primitive(Generic[P, R]):
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)
         self.__wrapped__: Callable[P, R] = declaration
-        inner = getattr(declaration, "func", None)  # of a partial
-        named: Any = [x for x in (declaration, inner, type(declaration)) if hasattr(x, "__name__")]
-        self.__name__: str = named[0].__name__
+        self.__name__: str = getattr(declaration, "__name__", type(declaration).__name__)
         self.__qualname__: str = getattr(declaration, "__qualname__", self.__name__)
         self.shape_from_data = shape_from_data
         self.opaque = False

@@ -10,6 +10,7 @@ from typing import Any
 from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
 from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.vocabulary import (
     all,
     any,
@@ -156,7 +157,8 @@ def _shares(x, y, axis, keepdims, like):
 
 def equal_shares(hits, axis, dtype):
     """Share 1 among what is true along an axis; of NaN nothing is equal to it: 0 / 0."""
-    return astype(divide(hits, count_nonzero(hits, axis=axis, keepdims=True)), dtype=dtype)
+    count = count_nonzero(hits, axis=axis, keepdims=True)
+    return astype(divide(real_numbers(hits), real_numbers(count)), dtype=dtype)
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):
