@@ -141,6 +141,7 @@ def _agree(x: Any, y: Any) -> bool:
 
 
 def _close(a: Any, b: Any, rounding: float | None) -> bool:
+    same: Any
     if a is b or kind_of(a) not in ("real", "complex"):
         same = a is b or a == b
     else:

@@ -100,9 +100,8 @@ class Primitive(Generic[P, R]):
         self.__qualname__: str = getattr(declaration, "__qualname__", self.__name__)
         self.shape_from_data = shape_from_data
         self.opaque = False
-        self.has_body = getattr(declaration, "__code__", None) is None or (
-            declaration.__code__.co_code not in _BODILESS
-        )
+        code = getattr(declaration, "__code__", None)
+        self.has_body = code is None or code.co_code not in _BODILESS
         parameters = parameters_of(declaration)
         if parameters.keywords is not None:
             msg = (

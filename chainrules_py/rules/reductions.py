@@ -9,14 +9,13 @@ from typing import Any
 
 from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
 from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
+from chainrules_py.rules.support.shares import equal_shares, shared
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.vocabulary import (
     all,
     any,
     argmax,
     argmin,
-    astype,
     broadcast_to,
     concat,
     conj,
@@ -77,11 +76,6 @@ def sum_transpose(y_bar, x, *, axis, keepdims):
 def mean_transpose(y_bar, x, *, axis, keepdims):
     """Spread the cotangent as for the sum, divided among the elements."""
     return broadcast_to(_kept(shared(y_bar, _count(x, axis)), axis, keepdims), shape=x.shape)
-
-
-def shared(t, n):
-    """Divide by a count, though half precision holds none from 2¹⁶ on: it holds their inverses."""
-    return t / n if n < 2**16 else t * (1 / n)
 
 
 linear_rule(sum, sum_transpose, batched=along_axes)
@@ -153,12 +147,6 @@ def _extreme_rule(extreme):
 
 def _shares(x, y, axis, keepdims, like):
     return equal_shares(equal(x, _kept(y, axis, keepdims)), axis, like.dtype)
-
-
-def equal_shares(hits, axis, dtype):
-    """Share 1 among what is true along an axis; of NaN nothing is equal to it: 0 / 0."""
-    count = count_nonzero(hits, axis=axis, keepdims=True)
-    return astype(divide(real_numbers(hits), real_numbers(count)), dtype=dtype)
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):

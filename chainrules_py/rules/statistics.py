@@ -9,8 +9,8 @@ import math
 
 from chainrules_py.registry.bind.batch import one_by_one
 from chainrules_py.registry.pens import bilinear_rule, linear_rule, rule, scalar_rule
-from chainrules_py.rules.reductions import equal_shares
 from chainrules_py.rules.support.leading import along_axis
+from chainrules_py.rules.support.shares import equal_shares
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 from chainrules_py.vocabulary import (

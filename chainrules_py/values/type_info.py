@@ -32,12 +32,12 @@ _lock = lock_of_a_table()
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
 # wrong for it (np.matrix), so it is a type of its own until somebody registers it.
-_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
-_OPERATORS += ("and", "or", "xor", "lshift", "rshift")
-_ARITHMETIC = ("__array_ufunc__", "__array_function__", "__getitem__", "__neg__", "__abs__")
-_ARITHMETIC += ("__pos__", "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__")
-_ARITHMETIC += ("__ge__",)
-_ARITHMETIC += tuple([f"__{before}{name}__" for name in _OPERATORS for before in ("", "r", "i")])
+_OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift"
+_ARITHMETIC = (
+    *[f"__{how}{op}__" for op in _OPERATORS.split() for how in ("", "r", "i")],
+    "__array_ufunc__", "__array_function__", "__getitem__", "__neg__", "__abs__", "__pos__",
+    "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__",
+)  # fmt: skip
 
 
 @final
