@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.notes import Notes, recordable
-from chainrules_py.extend import LEAF, TreeDef, describe, fields_of, flatten, type_info, unflatten
+from chainrules_py.extend import LEAF, TreeDef, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
 
 
@@ -147,9 +147,10 @@ class Entry:
         elif cls is dict:
             keys = self._scope.name(tuple(x), "keys")
             self._checks.append(f"tuple({path}) != {keys}")
-        kind = getattr(tree.structure, "kind", "")
+        assert tree.structure is not None
+        kind, items = tree.structure.kind, tree.structure.items
         found = []
-        for i, ((key, field), child) in enumerate(zip(fields_of(x), tree.children, strict=True)):
+        for i, ((key, field), child) in enumerate(zip(items(x), tree.children, strict=True)):
             if cls in (list, tuple) or kind == "namedtuple":
                 where = f"{path}[{i}]"
             elif cls is dict:
@@ -157,7 +158,8 @@ class Entry:
             elif kind == "fields":
                 where = f"{path}.{key}"
             else:
-                where = f"{self._scope.name(fields_of, 'fields_of')}({path})[{i}][1]"
+                name = self._scope.name(items, "fields_of", ("fields", cls))
+                where = f"{name}({path})[{i}][1]"
             name = self._unused(f"{path}_{key}")
             self._before(name, where)
             if child.num_leaves == 1 and child is LEAF:

@@ -24,7 +24,7 @@ def host(
     if implementation is None:
         return None
     if word in (add_at, add_along_axis):
-        return lambda x, *rest, **options: recorder_of((x, *rest)).add_at(word, x, rest, options)
+        return adding(word, implementation)
     function: Any = implementation if isinstance(implementation, np.ufunc) else word
     compute = implementation
     if implementation is word._fallback or (implementation is word.__wrapped__ and not word.opaque):
@@ -32,6 +32,8 @@ def host(
 
     def call(*operands: Any, **options: Any) -> Any:
         recorder = recorder_of(operands)
+        if recorder is None:
+            return compute(*operands, **options)
         recorder.words.add(word)
         if options.keys() != word.options.keys():
             operands, options = word.normalise(operands, options)
@@ -43,6 +45,8 @@ def host(
 def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
     """Call the body of a word on noted values; note the word itself if it needs plain ones."""
     recorder = recorder_of(operands)
+    if recorder is None:
+        return body(*operands, **options)
     recorder.words.add(word)
     mark = recorder.mark()
     try:
@@ -53,11 +57,33 @@ def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
         return recorder.compute(word, body, operands, options)
 
 
-def recorder_of(operands: tuple[Any, ...]) -> Recorder:
-    """Return the recorder of the noted values among operands, or in them."""
-    noted = next(x for x in (*operands, *flatten(operands)[0]) if isinstance(x, Noted))
-    recorder: Recorder = noted.recorder
-    return recorder
+def adding(word: Any, compute: Any) -> Callable[..., Any]:
+    """Return what a call runs of a word that adds to a buffer."""
+
+    def call(x: Any, *rest: Any, **options: Any) -> Any:
+        recorder = recorder_of((x, *rest))
+        if recorder is None:
+            return compute(x, *rest, **options)
+        return recorder.add_at(word, x, rest, options)
+
+    return call
+
+
+def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:
+    """Return the recorder of the noted values among operands, or in them.
+
+    There may be none: what an engine looks up once for a call is run for what comes to it, as a
+    cotangent in which nothing is noted beside a plain array that was captured.
+    """
+    for x in operands:
+        if isinstance(x, Noted):
+            found: Recorder = x.recorder
+            return found
+    for x in flatten(operands)[0]:
+        if isinstance(x, Noted):
+            within: Recorder = x.recorder
+            return within
+    return None
 
 
 def listen() -> None:

@@ -7,6 +7,7 @@ the payloads of a run are dropped as its own arrays would be.
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from collections.abc import Callable, Mapping
@@ -247,7 +248,10 @@ class Notes:
         return made
 
     def _check_form(self, function: Any, operands: tuple[Any, ...], value: Value) -> None:
-        """Guard the shape and dtype of a result where they hang on numbers."""
+        """Guard the class, or shape and dtype, of a result where they hang on numbers."""
+        if function is operator.pow and value.type in NUMBERS and not is_whole(operands[1]):
+            self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
+            return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
         known = isinstance(function, Primitive) and not function.shape_from_data
         if masked or not (known or function in METADATA or function not in SHAPED_BY_DATA):
@@ -278,6 +282,11 @@ class Notes:
 
 ELSEWHERE = Value("elsewhere")
 """Whose memory an array has that cannot be written to, and is no view of anything noted."""
+
+
+def is_whole(p: Any) -> bool:
+    """Tell whether an exponent is a whole number, in each run: of others Python makes complex."""
+    return type(p) is int or (type(p) is float and p.is_integer())
 
 
 def layout_of(x: Any) -> tuple[Any, ...] | None:
@@ -328,7 +337,7 @@ def simple(x: Any) -> bool:
 def recordable(cls: type) -> bool:
     """Tell whether a value of a class can be noted: an array or a number, and no bool or int."""
     info = type_info(cls)
-    return (info.is_array or info.is_number) and cls not in (bool, int)
+    return (info.is_array or info.is_number) and not issubclass(cls, int)
 
 
 def refuse_nothing(function: Any) -> None:

@@ -122,6 +122,8 @@ class NumpyWriting(Speller):
             kind = call.options["kind"]
             if kind is bool:
                 test = f"{'not ' if answer else ''}{self.text(x)}"
+            elif kind is type:
+                test = f"{self.text(x)}.__class__ is not {self.constant(answer)}"
             else:
                 test = f"{self.bound(kind)}({self.text(x)}) != {answer!r}"
         elif call.function is expect_form:
