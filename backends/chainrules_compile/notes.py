@@ -19,7 +19,7 @@ from chainrules_compile.calls import Apart, Gathered, expect, expect_form
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
 from chainrules_compile.noted import Noted, Reading
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.values import changed, contiguous
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     flatten,
@@ -30,9 +30,11 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import read
+from chainrules_py.vocabulary.views import Index, read
 
 PLAIN = (tuple, list, dict)
+_PLAIN = frozenset((int, float, bool, complex, str, type(None), slice, Index))
+"""Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
 
 
@@ -177,12 +179,13 @@ class Notes:
             if y is None:
                 refuse_nothing(function)
             return y
-        if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
-            leaves, tree = flatten((operands, options))
-            function, args, keywords = Apart(function, tree), tuple(leaves), {}
-        else:
-            args, keywords = operands, options
-        places = tuple([self.operand(x) for x in args])
+        args, keywords = operands, options
+        places = self._places(operands, options)
+        if places is None:
+            if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
+                leaves, tree = flatten((operands, options))
+                function, args, keywords = Apart(function, tree), tuple(leaves), {}
+            places = tuple([self.operand(x) for x in args])
         if cls is bool or cls is int:
             value = self._value(y, self._name(), None)
             self.calls.append(Call(function, places, keywords, (value,)))
@@ -213,10 +216,31 @@ class Notes:
                 made_all.append(x)
         return unflatten(tree, made_all)
 
+    def _places(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what stands for operands, by the shortest way; None where one is a structure."""
+        if not _PLAIN.issuperset(map(type, options.values())):
+            return None
+        found: list[Any] = []
+        for x in operands:
+            cls = type(x)
+            if issubclass(cls, Noted):
+                mine = x if x.recorder is self else self.mine(x)
+                found.append(mine.current if mine.noted is None else mine.noted)
+            elif cls in _PLAIN:
+                found.append(x)
+            elif cls is np.ndarray:
+                found.append(self.constant(x))
+            else:
+                return None
+        return tuple(found)
+
     def _made(
         self, y: Any, operands: tuple[Any, ...], kept: bool = False
     ) -> tuple[Value, Noted | None]:
         """Return the value that a result is, and the noted array that it is a view of."""
+        plain_one = type(y) is np.ndarray and y.base is None and not kept and y.flags.writeable
+        if plain_one and not any([getattr(x, "payload", x) is y for x in operands]):
+            return self._value(y, self._name(), None), None
         memory = type_info(type(y)).memory
         if memory is None:
             return self._value(y, self._name(), None), None
@@ -291,6 +315,8 @@ def is_whole(p: Any) -> bool:
 
 def layout_of(x: Any) -> tuple[Any, ...] | None:
     """Return how the elements of an array lie, as its library says; None for what is no array."""
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size:
+        return contiguous(x.shape, x.itemsize)
     memory = type_info(type(x)).memory
     return None if memory is None else tuple(memory.layout(x))
 

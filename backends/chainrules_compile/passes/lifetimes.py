@@ -39,7 +39,8 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
-    program = without_copies(program)
+    if any([call.function in (duplicate, copy) for call in program]):
+        program = without_copies(program)
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}

@@ -18,6 +18,7 @@ from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
 
 _NEGATIVES = (np.negative, operator.neg)
+_TIMES = (np.multiply, operator.mul)
 _PRODUCTS = (np.multiply, operator.mul, np.divide, operator.truediv)
 _DIFFERENCES: dict[Any, Any] = {np.add: np.subtract, operator.add: operator.sub}
 _SUMS: dict[Any, Any] = {np.subtract: np.add, operator.sub: operator.add}
@@ -26,6 +27,8 @@ _PARTS: dict[Any, Any] = {add_at: subtract_at, subtract_at: add_at}
 
 def with_signs(program: Program) -> Program:
     """Return the program with differences for sums with what is negated."""
+    if not any([call.function in _NEGATIVES for call in program]):
+        return with_negative_numbers(program)
     signs = _Signs(program)
     for call in program.calls:
         signs.take(call.replaced(signs.instead))
@@ -133,12 +136,15 @@ def taken_up(program: Program, uses: dict[Value, list[int]]) -> set[Value]:
 
 def with_negative_numbers(program: Program) -> Program:
     """Return the program with one number where negations and products with numbers meet."""
-    uses, made = program.uses(), program.definitions()
+    uses = program.uses()
+    made: dict[Value, Call] = {}
     calls = []
     for call in program.calls:
-        folded = _folded(call, uses, made)
+        folds = call.function in _NEGATIVES or call.function in _TIMES
+        folded = _folded(call, uses, made) if folds else call
         calls.append(folded)
-        made.update(dict.fromkeys(folded.results, folded))
+        if folds:
+            made[folded.results[0]] = folded
     return changed(program, calls=tuple(calls))
 
 
@@ -165,7 +171,7 @@ def _folded(call: Call, uses: dict[Value, list[int]], made: dict[Value, Call]) -
 
 def numbered(call: Call) -> tuple[float | None, Any]:
     """Return the number that something is multiplied by, and that; None if it is by none."""
-    if call.function in (np.multiply, operator.mul):
+    if call.function in _TIMES:
         for c, x in (call.operands, call.operands[::-1]):
             if type(c) is float and math.isfinite(c):
                 return c, x

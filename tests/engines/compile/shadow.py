@@ -102,6 +102,7 @@ class Shadow:
         def noted(*args: Any, **keywords: Any) -> Any:
             return self._noted(g, args, keywords)
 
+        vars(noted)["func"] = getattr(g, "func", g)  # as a derivative of ours has
         return noted
 
     def _calling(self, door: Any) -> Any:

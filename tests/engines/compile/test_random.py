@@ -171,7 +171,7 @@ def run(check, n, start=0):
 
 
 def test_random_programs():
-    run(check_compiled, 4)
+    run(check_compiled, 2)
 
 
 def test_random_programs_in_threads():
