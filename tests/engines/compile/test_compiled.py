@@ -20,6 +20,7 @@ from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_py import RuleError, Tangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
+from tests.engines.compile.random_programs import check_compiled, check_in_threads, run
 from tests.engines.compile.shadow import same
 
 RNG = np.random.default_rng(0)
@@ -453,6 +454,25 @@ def test_what_cannot_be_saved_is_named(tmp_path):
 def test_source_before_the_first_call():
     with pytest.raises(RecordingError, match="call it first"):
         _ = compile(np.sin).source
+
+
+def test_random_programs():
+    run(check_compiled, 2)
+
+
+def test_random_programs_in_threads():
+    run(check_in_threads, 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("start", range(10))
+def test_many_random_programs(start):
+    run(check_compiled, 200, 1 + start)
+
+
+@pytest.mark.nightly
+def test_many_random_programs_in_threads():
+    run(check_in_threads, 100, 99)
 
 
 def test_a_program_that_differs_is_not_used():

@@ -4,7 +4,7 @@ A program is called again with other numbers, of which some take another branch,
 lie otherwise, with the same array for several arguments, and from eight threads at once. It gives
 the bits that it gives without `compile`, or says why it cannot; what it is given stays as it is.
 
-Run it for some seconds, for the record: ``python -m tests.engines.compile.test_random 300``.
+Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300``.
 """
 
 from __future__ import annotations
@@ -168,25 +168,6 @@ def run(check, n, start=0):
             check(program)
 
     checking()
-
-
-def test_random_programs():
-    run(check_compiled, 2)
-
-
-def test_random_programs_in_threads():
-    run(check_in_threads, 1)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("start", range(10))
-def test_many_random_programs(start):
-    run(check_compiled, 200, 1 + start)
-
-
-@pytest.mark.nightly
-def test_many_random_programs_in_threads():
-    run(check_in_threads, 100, 99)
 
 
 if __name__ == "__main__":
