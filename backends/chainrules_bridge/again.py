@@ -121,12 +121,16 @@ def _summed(x: Any, n: int, kind: str) -> tuple[Any, list[Any]]:
 
 
 def _rounding(x: Any) -> float:
-    """Return by how much numbers may differ that are computed again."""
-    sizes = abs(x)
-    if not hasattr(x, "dtype"):
-        return float(sys.float_info.epsilon**0.5 * sizes)
-    largest = v.max(v.where(v.isfinite(sizes), sizes, 0.0))
-    return float(resolution(x) ** 0.5 * float(largest))
+    """Return by how much numbers may differ that are computed again; none beside infinite ones."""
+    sizes: tuple[Any, ...]
+    if not getattr(x, "shape", ()):
+        sizes = (abs(x),)
+    elif kind_of(x) == "real":  # in no array of that size
+        sizes = abs(float(v.max(x))), abs(float(v.min(x)))
+    else:
+        sizes = (float(v.max(abs(x))),)
+    epsilon = resolution(x) if hasattr(x, "dtype") else sys.float_info.epsilon
+    return float(epsilon**0.5 * max(sizes)) if all(map(math.isfinite, sizes)) else 0.0
 
 
 def agree(samples: list[Any], others: list[Any]) -> bool:
