@@ -249,7 +249,7 @@ def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
 
 def holding_function(f: types.FunctionType) -> _Held:
     """Return what is compared of a function."""
-    code, defaults, others = f.__code__, f.__defaults__, f.__kwdefaults__ and {**f.__kwdefaults__}
+    code, defaults, others = f.__code__, f.__defaults__, {**(f.__kwdefaults__ or {})}
     found = looked_up(f)
     cells = [(cell, x) for scope, cell, x in found if scope is None and cell is not None]
     names = [each for each in found if each[0] is not None]
@@ -263,12 +263,14 @@ def holding_function(f: types.FunctionType) -> _Held:
                 return False
         if f.__code__ is not code or f.__defaults__ is not defaults:
             return False
-        return others is None or f.__kwdefaults__ == others
+        now = f.__kwdefaults__ or {}
+        return len(now) == len(others) and all([now.get(k, cells) is x for k, x in others.items()])
 
     def read() -> dict[Any, Any]:
         now: dict[Any, Any] = {i: content(cell) for i, (cell, _) in enumerate(cells)}
         now |= {(i, n): scope.get(n, _NOTHING) for i, (scope, n, _) in enumerate(names)}
-        return now | {"code": f.__code__, "defaults": (f.__defaults__, f.__kwdefaults__)}
+        now |= {("keyword", k): x for k, x in (f.__kwdefaults__ or {}).items()}
+        return now | {"code": f.__code__, "defaults": f.__defaults__}
 
     return _Held(same, read, read(), False, set())
 

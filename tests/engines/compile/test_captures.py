@@ -120,6 +120,29 @@ def test_what_a_static_argument_holds_is_seen():
     assert same(compiled(X, layer), X * layer.w)
 
 
+def test_defaults_code_and_helpers_of_helpers():
+    scope = {"np": np}
+    exec(
+        "def g(x): return x * 2.0\n"
+        "def h(x): return g(x)\n"
+        "def f(x, y=2.0, *, z=2.0): return h(x) * y * z\n"
+        "def k(x): return x * 7.0\n",
+        scope,
+    )
+    f, other = scope["f"], scope["k"]
+    other.__name__ = "g"
+    compiled = compile(f)
+    for change in (
+        lambda: f.__kwdefaults__.update(z=3.0),
+        lambda: setattr(f, "__defaults__", (5.0,)),
+        lambda: scope.update(g=other),
+        lambda: setattr(other, "__code__", (lambda x: x * 11.0).__code__),
+    ):
+        assert same(compiled(X), f(X))
+        change()
+        assert same(compiled(X), f(X))
+
+
 def test_name_that_comes_to_hide_a_builtin():
     scope = {"np": np}
     exec("def f(x):\n    return abs(x)", scope)
