@@ -14,7 +14,14 @@ from chainrules_diagnosis.conduct import (
     name_projection,
     name_types,
 )
-from chainrules_diagnosis.constants import arrays_in, compared_in, words_for, words_in
+from chainrules_diagnosis.constants import (
+    arrays_in,
+    compared_in,
+    held_by,
+    is_named,
+    words_for,
+    words_in,
+)
 from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.operands import (
@@ -44,6 +51,8 @@ __all__ = [
     "cut",
     "extended",
     "heat_map",
+    "held_by",
+    "is_named",
     "is_one_sided",
     "is_sorted",
     "join_halves",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dis
 from collections.abc import Iterable, Iterator
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -69,26 +69,65 @@ _WORDS = {
 }
 
 
+def is_named(functions: Iterable[Any], part: str) -> bool:
+    """Tell whether the code of functions has a name with this in it.
+
+    Examples
+    --------
+    >>> is_named([lambda x: np.isnan(x)], "nan"), is_named([abs, lambda x: -x], "nan")
+    (True, False)
+    """
+    return any(part in name for f in reached(functions) for name in names_in(f.__code__))
+
+
 def compared_in(functions: Iterable[Any]) -> list[float]:
-    """List the numbers in the code of functions with which something is compared there.
+    """List the numbers with which something is compared in functions, written there or named.
 
     Examples
     --------
     >>> compared_in([lambda x: x if x.size > 64 else -x])
     [64]
+    >>> limit = 8
+    >>> compared_in([lambda x: x if x.size > limit else -x])
+    [8]
     """
-    found: dict[float, None] = {}
-    for code in _codes(functions):
-        before: list[Any] = []
-        for step in dis.get_instructions(code):
-            if step.opname == "COMPARE_OP":
-                found |= {n: None for n in before[-_NEAR:] if type(n) in (int, float)}
-            if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL"):
-                before.append(step.argval if "CONST" in step.opname or "INT" in step.opname else "")
-    return list(found)[:_FEW]
+    written: dict[float, None] = {}
+    named: dict[float, None] = {}
+    for f in reached(functions):
+        for code in _with_inner(f.__code__):
+            before: list[tuple[bool, Any]] = []
+            local: dict[str, Any] = {}
+            for step in dis.get_instructions(code):
+                if step.opname == "COMPARE_OP":
+                    near = [(own, n) for own, n in before[-_NEAR:] if type(n) in (int, float)]
+                    written |= {n: None for own, n in near if own}
+                    named |= {n: None for own, n in near if not own}
+                last = before[-1][1] if before else ""
+                if step.opname == "STORE_FAST":
+                    local[step.argval] = last
+                if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL"):
+                    before.append(_number_of(step, f, local, last))
+    return list(written | named)[:_FEW]
 
 
-_FEW, _NEAR = 4, 4
+def _number_of(step: Any, f: Any, local: dict[str, Any], last: Any) -> tuple[bool, Any]:
+    """Find what an instruction puts on the stack, as far as it is known, and if it is written."""
+    name = step.argval
+    if "CONST" in step.opname or "INT" in step.opname:
+        return True, name
+    if step.opname == "LOAD_FAST":
+        return False, local.get(name, "")
+    if step.opname == "LOAD_GLOBAL":
+        return False, f.__globals__.get(name, "")
+    if step.opname == "LOAD_DEREF" and name in f.__code__.co_freevars:
+        with contextlib.suppress(ValueError):  # it is empty yet
+            return False, f.__closure__[f.__code__.co_freevars.index(name)].cell_contents
+    if step.opname == "LOAD_ATTR" and (isinstance(last, type) or type(last) is ModuleType):
+        return False, vars(last).get(name, "")
+    return False, ""
+
+
+_FEW, _NEAR = 6, 4
 
 
 def arrays_in(function: Any) -> list[Any]:
@@ -100,17 +139,35 @@ def arrays_in(function: Any) -> list[Any]:
     >>> arrays_in(lambda x: weights * x)
     [array([1., 1., 1.])]
     """
+    return [x for x in held_by([function]) if isinstance(x, np.ndarray)]
+
+
+def held_by(functions: Iterable[Any]) -> list[Any]:
+    """List what functions hold, of which type ever.
+
+    Examples
+    --------
+    >>> rate = 0.5
+    >>> held_by([lambda x: rate * x])
+    [0.5]
+    """
     found: list[Any] = []
-    for f in reached([function]):
-        found += [f.__globals__.get(name) for name in names_in(f.__code__)]
+    for f in reached(functions):
+        names = [name for name in names_in(f.__code__) if name in f.__globals__]
+        found += [f.__globals__[name] for name in names]
         for cell in f.__closure__ or ():
             with contextlib.suppress(ValueError):  # it is empty yet
                 found.append(cell.cell_contents)
-    return [x for x in found if isinstance(x, np.ndarray)]
+    return found
 
 
 def _codes(functions: Iterable[Any]) -> Iterator[CodeType]:
-    codes = [f.__code__ for f in reached(functions)]
-    for code in codes:
-        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
-        yield code
+    return (code for f in reached(functions) for code in _with_inner(f.__code__))
+
+
+def _with_inner(code: CodeType) -> list[CodeType]:
+    """List code, and what is defined in it."""
+    codes = [code]
+    for outer in codes:
+        codes += [c for c in outer.co_consts if isinstance(c, CodeType)]
+    return codes

@@ -13,10 +13,10 @@ def is_one_sided(x: Any, n: float) -> bool:
     return not np.iscomplexobj(x) and bool(np.all(np.less(x, n)) or np.all(np.greater(x, n)))
 
 
-def around(x: Any, n: float) -> Any:
+def around(x: Any, n: float, far: float = 1.0) -> Any:
     """Make up numbers to both sides of one, the first above it."""
     waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
-    return n + abs(n) * waves.reshape(x.shape)
+    return n + far * abs(n) * waves.reshape(x.shape)
 
 
 def is_sorted(x: Any) -> bool:

@@ -65,11 +65,13 @@ def _texts(places: Any, before: list[Any]) -> tuple[str, str]:
     if len(places) > 1:
         return " and ".join([_code(node) for node in before]), ""
     ((slot, new),) = places
-    there = _code(shown_at(slot).node)
+    after = shown_at(slot)
     slot.put(before[0])
-    here = _code(shown_at(slot).node)
+    # As much around both as is short around the longer one.
+    shown = min(after, shown_at(slot), key=[slot, *reversed(slot.above)].index)
+    here = _code(shown.node)
     slot.put(new)
-    return here, there
+    return here, _code(shown.node)
 
 
 def _code(node: Any) -> str:

@@ -91,7 +91,7 @@ def pad_value(y_bar, x, value, *, widths):
 
 def sliding_window_view_transpose(y_bar, x, *, window_shape, axis):
     """Windows overlap, so what they say of an element is added, window axis by window axis."""
-    for along in axis[::-1]:
+    for along in axis[::-1] if type(axis) is tuple else (axis,):
         y_bar = overlapped(y_bar, along % x.ndim)
     return y_bar
 

@@ -27,7 +27,6 @@ from chainrules_py.testing.checks.contract import (
     check_accumulation,
     check_laziness,
     check_owned,
-    check_realness,
     check_types,
     check_unmodified,
     check_zeros,
@@ -77,7 +76,6 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "push": check_push,
     "adjoint": check_adjoint,
     "types": check_types,
-    "realness": check_realness,
     "zeros": check_zeros,
     "accumulation": check_accumulation,
     "laziness": check_laziness,
@@ -103,7 +101,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
-_CONDUCT = ("types", "zeros", "unmodified", "owned", "realness")
+_CONDUCT = ("types", "zeros", "unmodified", "owned")
 DERIVED = ("nearby", "other shapes", "other options", "points", "whole numbers", "NaN entries")
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
@@ -119,6 +117,22 @@ _LARGE = ("random", "unmodified", "value", "push", "adjoint", "types", "varied")
 """What a large call is asked itself; the rest is asked of the same call with less of everything."""
 
 
+P = ParamSpec("P")
+
+
+def _options_first(check: Callable[P, Report]) -> Callable[P, Report]:
+    """Give f what it has an option of that name for, and not the judge."""
+
+    @functools.wraps(check)
+    def checked(*xs: P.args, **given: P.kwargs) -> Report:
+        if xs and Settings.named_by(xs[0]) & given.keys():
+            return judge(xs[0], xs[1:], *Settings.split(xs[0], given), "check_rule")  # type: ignore[arg-type]
+        return check(*xs, **given)
+
+    return checked
+
+
+@_options_first
 def check_rule(
     f: Callable[..., Any],
     *operands: Any,
@@ -149,7 +163,7 @@ def check_rule(
         The names of the checks to run, of `CHECKS`.
     rtol : float, optional
         What may differ from finite differences, relative to the largest derivative: 1e-8 for double
-        precision by default. Where f has an option of this name, it is that.
+        precision by default.
     gauge : callable, optional
         Applied to the result before derivatives are compared, where only that is determined, as of
         singular vectors; written in words, so that it can be differentiated.
@@ -158,7 +172,7 @@ def check_rule(
     thorough : bool
         Whether to run the checks ``"third order"`` and ``"further shapes"`` as well.
     **options
-        Options of f.
+        Options of f. One that is called like a parameter of the judge is f's.
 
     Returns
     -------
@@ -187,10 +201,7 @@ def check_rule(
     seed 0; rule: ...
     """
     settings = Settings(vary, seed, checks, rtol, gauge, smooth, thorough)
-    return _judge(f, operands, options, settings, "check_rule")
-
-
-P = ParamSpec("P")
+    return judge(f, operands, options, settings, "check_rule")
 
 
 def _taking_that_of(
@@ -216,7 +227,7 @@ def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     sin(float): passed push
     seed 0; rule: ...
     """
-    return _judge(f, operands, *Settings.split(given, "push"), "check_frule")
+    return judge(f, operands, *Settings.split(f, given, "push"), "check_frule")
 
 
 @_taking_that_of(check_rule)
@@ -230,7 +241,7 @@ def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     sin(float): passed adjoint
     seed 0; rule: ...
     """
-    return _judge(f, operands, *Settings.split(given, "pull"), "check_rrule")
+    return judge(f, operands, *Settings.split(f, given, "pull"), "check_rrule")
 
 
 @final
@@ -246,12 +257,19 @@ class Settings:
     smooth: bool = True
     thorough: bool = False
     halves: tuple[str, ...] = ("push", "pull")
+    asks_for_all: bool = False
 
     @classmethod
-    def split(cls, given: dict[str, Any], half: str) -> tuple[dict[str, Any], Settings]:
-        """Part the options of a function from the settings for one half."""
-        own = {name: given.pop(name) for name in cls.__slots__ if name in given}
-        return given, cls(**own, halves=(half,))
+    def named_by(cls, f: Any) -> set[str]:
+        """Return the names of settings that are options of a function."""
+        return set(cls.__slots__) & set(getattr(f, "options", ()))
+
+    @classmethod
+    def split(cls, f: Any, given: dict[str, Any], *halves: str) -> tuple[dict[str, Any], Settings]:
+        """Part the options of a function from the settings, for one half or for both."""
+        names = set(cls.__slots__) - cls.named_by(f)
+        own = {name: given.pop(name) for name in names if name in given}
+        return given, cls(**own, halves=halves or ("push", "pull"))
 
     def chosen(self) -> list[tuple[str, Callable[[Case], None]]]:
         """Return the checks to run, with their names."""
@@ -268,16 +286,14 @@ class Settings:
         return chosen
 
 
-def _judge(
+def judge(
     f: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
     settings: Settings,
     pen: str,
 ) -> Report:
-    if settings.rtol is not None and "rtol" in getattr(f, "options", ()):
-        options = {**options, "rtol": settings.rtol}
-        settings = dataclasses.replace(settings, rtol=None)
+    """Check a rule as `check_rule` does, whose name, or another pen's, stands in the report."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         operands, options = filled(f, operands, options)
@@ -305,7 +321,8 @@ def _judge(
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
                 judged = case if small is None or name in _LARGE else small
-                soft = settings.checks is None and not settings.thorough
+                asked = settings.checks is not None and not settings.asks_for_all
+                soft = not (asked or settings.thorough)
                 how_run = {"derived": judged is small, "softly": soft}
                 finding, met = run_check(judged, name, check, pen, report, **how_run)
                 report.findings.append(finding)
@@ -437,18 +454,18 @@ def again_line(
         *[_literal(f"{kept}[{i}]", x) for i, x in enumerate(operands)],
         *[f"{k}={v!r}" for k, v in options.items()],
     ]
-    if settings.vary is not True:
-        given.append(f"vary={settings.vary!r}")
-    if settings.rtol is not None:
-        given.append(f"rtol={settings.rtol!r}")
-    if settings.gauge is not None:
-        given.append(f"gauge={getattr(settings.gauge, '__name__', 'gauge')}")
-    if not settings.smooth:
-        given.append("smooth=False")
-    if settings.thorough:
-        given.append("thorough=True")
+    told = {
+        "vary": repr(settings.vary) if settings.vary is not True else "",
+        "rtol": repr(settings.rtol) if settings.rtol is not None else "",
+        "gauge": getattr(settings.gauge, "__name__", "gauge") if settings.gauge is not None else "",
+        "smooth": "" if settings.smooth else "False",
+        "thorough": "True" if settings.thorough else "",
+        "seed": str(settings.seed),
+    }
+    own = Settings.named_by(f)
+    given += [f"{k}={text}" for k, text in told.items() if text and k not in own]
     name = type(f).__name__.lower() if is_structure_type(type(f)) else name_of(f)
-    return f"{pen}({', '.join([name, *given, f'seed={settings.seed}'])})"
+    return f"{pen}({', '.join([name, *given])})"
 
 
 def _literal(place: str, x: Any) -> str:

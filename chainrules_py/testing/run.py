@@ -19,7 +19,7 @@ from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.calls import samples_wanted
-from chainrules_py.testing.check import CHECKS, DERIVED, THOROUGH, check_rule
+from chainrules_py.testing.check import CHECKS, DERIVED, THOROUGH, Settings, judge
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed
@@ -235,15 +235,10 @@ def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) 
                 findings = [_refused(instance.word, operands, options, sample.raises)]
                 text = findings[0].text
             else:
-                report = check_rule(
-                    instance.word,
-                    *operands,
-                    gauge=sample.gauge,
-                    smooth=sample.smooth,
-                    seed=seed,
-                    checks=_FULL if depth == "full" else CHEAP,
-                    **options,
-                )
+                checks = _FULL if depth == "full" else CHEAP
+                how: dict[str, Any] = {"gauge": sample.gauge, "smooth": sample.smooth}
+                settings = Settings(seed=seed, checks=checks, asks_for_all=True, **how)
+                report = judge(instance.word, operands, options, settings, "check_rule")
                 findings = list(report.findings)
     except RuleCheckError as error:
         findings, text, caught = list(error.report.findings), str(error), error

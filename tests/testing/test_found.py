@@ -77,3 +77,8 @@ def test_indices_that_do_not_count_through_an_axis_are_refused():
     with pytest.raises(IndexError, match="indices of shape"):
         v.put_along_axis_add(np.zeros((3, 4)), np.ones((2, 4)), indices, axis=-1)
     assert check_rule(v.put_along_axis_add, np.zeros((3, 4)), np.ones((2, 4)), indices, axis=0)
+
+
+def test_windows_along_one_axis_that_stands_in_no_tuple():
+    """NumPy's function takes it so, and the pull went through it as through a tuple."""
+    assert check_rule(v.sliding_window_view, X, window_shape=2, axis=1).passed

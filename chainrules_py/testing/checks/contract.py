@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import name_types, scale_of
+from chainrules_diagnosis import name_types
 from chainrules_py.engines.frule_rrule import Pullback
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Request, bind
-from chainrules_py.registry.bind.general import GeneralRecipe, RruleRecipe
+from chainrules_py.registry.bind.general import GeneralRecipe
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.thunks import Thunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import fingerprint, mismatch
 from chainrules_py.testing.errors import NotJudgedError, WrongError
@@ -47,25 +46,6 @@ def check_types(case: Case) -> None:
 # -------------------------------------------------------------------------- a rule's own halves
 
 
-def _raw_bars(case: Case) -> list[Any] | None:
-    """Run a rule's own pulls, without projection; None where a pen multiplies for it."""
-    statement = _statement(case)
-    if statement is None:
-        return None
-    recipe, y_bar = statement.recipe, case.cotangent(case.w[:, -1])
-    if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
-        _, maps = recipe.function(*case.operands, **case.options)
-        return [
-            unthunk(m.pull(y_bar, *m.saved))
-            if type(m) is LinearMap and m.pull is not None
-            else None
-            for m in maps
-        ]
-    if isinstance(recipe, RruleRecipe) and not recipe.with_config:
-        return list(map(unthunk, recipe.function(*case.operands, **case.options)[1](y_bar)))
-    return None
-
-
 def _statement(case: Case) -> Any:
     """Return the reverse statement of a call that reaches its rule unchanged, or None."""
     if not case.has_pull or not isinstance(case.f, Primitive):
@@ -74,46 +54,6 @@ def _statement(case: Case) -> Any:
         return None  # defaults are still to be filled in
     rule = find_rule(case.f, tuple(map(type, case.operands)))
     return None if rule is None else rule.reverse
-
-
-def check_realness(case: Case) -> None:
-    """Between real numbers a rule's own pull gives no imaginary part.
-
-    Projection takes the real part of what belongs to a real operand, which is right wherever the
-    result is complex: there a complex cotangent of a real operand is accepted, and its real part
-    counts. Where operands and result are real, and a person wrote the halves for these types
-    (`rule`, `rrule.register`), nothing imaginary can be meant, and dropping it would hide that the
-    rule computes something else; rounding is let pass. The other pens state one formula for real
-    and complex operands, of which the real part is meant.
-    """
-    parts = [p for p in (*case.parts, case.raw) if p.is_leaf]
-    if any(p.kind == "complex" for p in parts):
-        msg = "some operand or the result is complex: its real part is what counts"
-        raise NotJudgedError(msg)
-    if case.raw.kind != "real":
-        msg = "the result is neither an array nor a number of real ones"
-        raise NotJudgedError(msg)
-    bars = _raw_bars(case)
-    if bars is None:
-        return  # the pen multiplies real numbers by real ones
-    for name, bar, part in zip(case.operand_names(), bars, case.parts, strict=True):
-        if is_zero(bar) or bar is None or not part.is_leaf or not part.size:
-            continue
-        values = getattr(bar, "_array", bar)
-        imaginary = np.imag(to_numpy(values)) if _is_complex(values) else np.zeros(())
-        if np.max(np.abs(imaginary), initial=0.0) > 1e-10 * scale_of(np.abs(to_numpy(values))):
-            msg = (
-                f"the pull of {name} gives an imaginary part of up to "
-                f"{float(np.max(np.abs(imaginary))):.3g} for a real operand of a real result; "
-                f"projection drops it"
-            )
-            raise WrongError(msg, "leaks a complex cotangent to a real input")
-
-
-def _is_complex(x: Any) -> bool:
-    return isinstance(x, (complex, np.complexfloating)) or (
-        isinstance(x, np.ndarray) and x.dtype.kind == "c"
-    )
 
 
 # -------------------------------------------------------------------------------------- zeros

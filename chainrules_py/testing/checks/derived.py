@@ -7,6 +7,7 @@ function itself does not take is left out.
 from __future__ import annotations
 
 import functools
+import itertools
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -57,10 +58,10 @@ AT_LARGE = ("another point", "negative operands", "another shape: one element fe
 """Calls derived of a large one of which there is no smaller one."""
 
 
-def value_at(case: Case, operands: tuple[Any, ...], f: Any = None) -> Any:
-    """Compute the value at other operands; None where the function does not take them."""
+def value_at(case: Case, operands: tuple[Any, ...], f: Any = None, **other: Any) -> Any:
+    """Compute the value of another call; None where the function does not take it."""
     try:
-        return (f or case.f)(*operands, **case.options)
+        return (f or case.f)(*operands, **{**case.options, **other})
     except Exception:
         return None
 
@@ -104,9 +105,10 @@ def point_calls(case: Case) -> Iterator[Call]:
     if not places:
         return
     for n in compared_in(_written(case)):
-        beside = lambda x, n=n: around(x, n)
-        if n and all(is_one_sided(case.operands[i], n) for i in places):
-            yield _call(case, f"numbers on both sides of {n}", beside, places)
+        for far in (1.0, 1 / 16):  # there may be another number soon
+            beside = functools.partial(around, n=n, far=far)
+            if n and (far < 1.0 or all(is_one_sided(case.operands[i], n) for i in places)):
+                yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
     both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
@@ -179,12 +181,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
             longer = all(xs[i].shape[axis] > 1 for i in arrays)
             if not longer or value_at(case, fewer.operands) is not None:
                 yield _call(case, f"another shape: one {what} more", extended(axis), arrays)
-        for most in compared_in(_written(case)):  # there may be a branch for many, or for few
-            if isinstance(most, int) and 2 < most < _MOST and all(xs[i].size for i in arrays):
-                size = most if xs[arrays[0]].size > most else most + 1
-                yield _call(case, f"another length: {size}", of_length(size), arrays)
-                if xs[arrays[0]].ndim > 1:
-                    yield _call(case, f"another size: {size}", of_size(size), arrays)
+        yield from _long_calls(case, arrays)
         for i in arrays if len(xs) > 1 else ():
             if xs[i].shape[-1] > 2:
                 name = f"another length of argument {i + 1}"
@@ -200,6 +197,18 @@ def shape_calls(case: Case) -> Iterator[Call]:
     variadic = getattr(case.f, "variadic", None)
     if variadic is not None and xs and _is_float_array(xs[-1]):
         yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
+
+
+def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
+    """List lengths beyond those that code compares with: there may be a branch for many."""
+    xs = case.operands
+    for most in compared_in(_written(case)):
+        if isinstance(most, int) and 2 < most < _MOST and all(xs[i].size for i in arrays):
+            size = most if xs[arrays[0]].size > most else most + 1
+            for n in dict.fromkeys((size, most)):
+                yield _call(case, f"another length: {n}", of_length(n), arrays)
+            if xs[arrays[0]].ndim > 1:
+                yield _call(case, f"another size: {size}", of_size(size), arrays)
 
 
 _FEW = 4
@@ -282,16 +291,33 @@ _PROMISES = ("_", "assume", "symmetric", "hermitian", "overwrite", "check", "uni
 
 
 def option_calls(case: Case) -> Iterator[Call]:
-    """Other values of the options, by the type of their default and by their annotation."""
+    """Other values of the options, by the type of their default and by their annotation.
+
+    Each by itself, and the first of them two by two.
+    """
+    taken: dict[str, list[tuple[str, Any]]] = {}
     for name, default in _declared(case).items():
-        if name in _KNOWN or name.startswith(_PROMISES):
+        if name.startswith(_PROMISES):
             continue
         given = case.options.get(name, default)
-        for value in _other_values(case, name, given):
-            options = {**case.options, name: value}
+        values = [0, 1] if name == "axis" and given is None else _other_values(case, name, given)
+        for value in values:
             if type(value) is int and value < 0 and _is_count(case, name, value):
                 continue
-            yield Call(f"{name}={value!r}", case.operands, options)
+            options = {**case.options, name: value}
+            if value_at(case, case.operands, None, **options) is None:
+                continue
+            taken.setdefault(name, []).append((name, value))
+            if name not in _KNOWN:
+                yield Call(f"{name}={value!r}", case.operands, options)
+    few = [values[:2] for values in taken.values()]
+    pairs = [p for a, b in itertools.combinations(few, 2) for p in itertools.product(a, b)]
+    for pair in pairs[:_PAIRS]:
+        text = ", ".join([f"{name}={value!r}" for name, value in pair])
+        yield Call(text, case.operands, {**case.options, **dict(pair)})
+
+
+_PAIRS = 12
 
 
 def _declared(case: Case) -> Mapping[str, Any]:
@@ -308,7 +334,8 @@ def _other_values(case: Case, name: str, given: Any) -> list[Any]:
     found = _literals(case.f, name)
     if type(given) is str and not found:
         found = [*words_for(name, given), *words_in(_written(case))]
-    return [value for value in dict.fromkeys(found) if value not in (given, name)]
+    found = [value for value in dict.fromkeys(found) if value not in (given, *_declared(case))]
+    return found or (["other"] if type(given) is str else [])
 
 
 def _written(case: Case) -> list[Any]:

@@ -63,9 +63,8 @@ def _judge_variant(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            varied = Case(
-                case.f, operands, options, case.gauge, case.smooth, 0, None, few=few, derived=True
-            )
+            how = case.gauge, case.smooth, 0, None
+            varied = Case(case.f, operands, options, *how, few=few, derived=True, near=case)
         except Exception:
             return  # the function itself does not take it
         if not np.all(np.isfinite(varied.vector_of_values())):
@@ -164,6 +163,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
     alike = shapes[0] == shapes[1]
     refuses = isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError)
     refuses |= isinstance(error, ProjectionError)
+    counts = {k: n for k, n in varied.options.items() if type(n) is int and k != "axis"}
     if (
         "leading axis" in name
         or "0-d" in name
@@ -172,6 +172,9 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or ("another shape" in name and alike and shapes[0] and refuses)
         or ("a number for" in name and (refuses or isinstance(error, (TypeError, AttributeError))))
         or (("empty" in name or not varied.raw.size) and isinstance(error, ValueError))
+        or ("empty" in name and varied.raw.size and refuses)  # a sum of nothing
+        or ("axes" in name and isinstance(error, TypeError))
+        or any(f"{k}={n}" in name for k, n in counts.items())
         or _is_short_of(case, varied)
     ):
         # A function may happen to take what the rule was not meant for: it is told, no more.
@@ -393,6 +396,7 @@ def check_options(case: Case) -> None:
         if changed.get("axis", 0) is None and not takes_none:
             continue
         _judge_variant(case, pattern, case.operands, {**case.options, **changed})
+    _tell_refused(case)
 
 
 def _declared(case: Case) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.coordinates import Coordinates, Names, sizes_of
+from chainrules_py.testing.data.coordinates import Coordinates, Names, sized_as, sizes_of
 from chainrules_py.testing.data.differences import derivative, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
@@ -22,8 +22,7 @@ from chainrules_py.values.structure import is_structure_type
 # Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
 SMALL = 48
 _RANDOM = 6
-# From this number of coordinates of operands and result on, a call is large: one direction among
-# the operands does, and two among the results.
+# From so many coordinates on a call is large: one direction of operands does, and two of results.
 LARGE = 20_000
 # Up to this many entries, and in each row and column, a whole Jacobian is computed to say what is
 # wrong with it.
@@ -76,6 +75,7 @@ class Case:
         *,
         few: bool = False,
         derived: bool = False,
+        near: Case | None = None,
     ) -> None:
         self.f, self.operands = unbind(f, operands)
         self.options = options
@@ -100,6 +100,9 @@ class Case:
         self.tolerance = own if tolerance is None else tolerance
         self.few = few
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
+        # What is zero here is as large as it was: its unit is not that of what is beside it.
+        zero = self.inputs.vector(self.operands) == 0.0
+        self.steps = sized_as(self.steps, near and near.steps, zero)
         self.u = self._directions(self.steps, 1 if self.is_large else _RANDOM)
         if derived and not few and 0 < len(self.steps) <= SMALL:
             # Where numbers are equal they stay so if all of them move alike.
@@ -108,10 +111,10 @@ class Case:
         self.pick = self.gauge_matrix(self.raw)
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
+        self.sizes = sized_as(self.sizes, near and near.sizes, not np.any(value_vector(self.y)))
         self.w = self._directions(1.0 / self.sizes, 2 if self.is_large else _RANDOM)
         self.jointly = self.is_distance = self.is_extreme = False
-        self.has_push = True
-        self.has_pull = True
+        self.has_push = self.has_pull = True
         self._pushed: Any = None
         self._pulled: Any = None
         self._pullback: Any = None

@@ -137,7 +137,8 @@ class Coordinates:
         parts = []
         for key, field in self.fields.items():
             try:
-                part = t[key] if isinstance(t, (Tangent, tuple, list, dict)) else getattr(t, key)
+                named = isinstance(key, str) and not isinstance(t, (Tangent, dict))
+                part = getattr(t, key) if named else t[key]
             except (KeyError, IndexError):
                 part = NoTangent()
             parts.append(field.vector(part))
@@ -232,6 +233,11 @@ def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
     if alike and any(largest):
         largest = [n or max(largest) for n in largest]
     return np.repeat(power_of_two(np.asarray(largest, dtype=float)), counts)
+
+
+def sized_as(sizes: Any, others: Any, places: Any) -> Any:
+    """Return other sizes in some places, if there are as many of them."""
+    return sizes if np.shape(others) != sizes.shape else np.where(places, others, sizes)
 
 
 def random_tangent(primal: Any, rng: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.testing.planted import (
     arrangement,
     calls,
+    conditions,
     conduct,
     elementwise,
     formulas,
@@ -23,6 +24,7 @@ from tests.testing.planted import (
     right_magnitudes,
     right_ordinary,
     right_others,
+    right_refusing,
     right_written,
     structures,
     waves,
@@ -47,6 +49,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "structures": structures.WRONG,
     "matrices": matrices.WRONG,
     "written": written.WRONG,
+    "conditions": conditions.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
@@ -57,6 +60,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "arrangements": right_arrangement.RIGHT,
     "others": right_others.RIGHT,
     "written": right_written.RIGHT,
+    "refusing": right_refusing.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

@@ -39,12 +39,6 @@ def one_wrong(x):
     return v.cos(x) * (1.0 + place)
 
 
-def fourier_sum() -> Any:
-    """A sum whose pull goes through complex numbers and leaves some of them in."""
-    pull = lambda y_bar, x: v.broadcast_to(y_bar, shape=x.shape) * (1.0 + 0.5j)
-    return halves(v.sum, lambda t, x: v.sum(t), pull)
-
-
 def power(pull_second: Any) -> Any:
     """a * b, where nobody has thought of b."""
     return times(scaled, scaled, (scaled, pull_second))
@@ -111,12 +105,6 @@ WRONG: dict[str, Plant] = {
         (COMPLEX, COMPLEX * 1j + 1),
         "conjugated",
         cites="JuliaDiff/ChainRules.jl#55",
-    ),
-    "complex to real": Plant(
-        fourier_sum(),
-        (X,),
-        "leaks a complex cotangent to a real input",
-        cites="FluxML/Zygote.jl#356",
     ),
     "repeated index": Plant(
         gathered(overwriting),
