@@ -77,17 +77,14 @@ def _slots(cls: type) -> tuple[Any, ...]:
 
 def looked_up(f: types.FunctionType) -> dict[str, Any]:
     """Return what a function has captured, its defaults, and the globals that its code names."""
-    code, scope = f.__code__, f.__globals__
+    code = f.__code__
     found = dict(zip(code.co_freevars, map(content, f.__closure__ or ()), strict=True))
     given, n = f.__defaults__, code.co_argcount
     if given:
         found |= dict(zip(code.co_varnames[n - len(given) : n], given, strict=True))
     if f.__kwdefaults__:
         found |= f.__kwdefaults__
-    for name in names_of(f).scope:
-        if name in scope:
-            found[name] = scope[name]
-    return found
+    return found if is_of_library(f) else found | globals_of(f)
 
 
 def chosen(

@@ -98,17 +98,9 @@ ANY = "*"
 """Stands among attributes for all of them."""
 _ALL_OF_THEM = {"vars", "__dict__", "asdict", "astuple", "__getstate__"}
 _CHANGING = {
-    "add",
-    "append",
-    "appendleft",
-    "clear",
-    "discard",
-    "extend",
-    "insert",
-    "pop",
-    "popitem",
-}
-_CHANGING |= {"popleft", "remove", "reverse", "setdefault", "sort", "update"}
+    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
+    "popleft", "remove", "reverse", "setdefault", "sort", "update",
+}  # fmt: skip
 """Methods of containers that change their items."""
 
 

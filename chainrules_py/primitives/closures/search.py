@@ -23,25 +23,10 @@ _MOST = 10_000
 """How many values are looked at in one function; what lies beyond is left to `refuse_traced`."""
 
 _LEAVES = (
-    type(None),
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    bytearray,
-    range,
-    slice,
-    type,
-    types.ModuleType,
-    types.BuiltinFunctionType,
-    types.CodeType,
-    types.FrameType,
-    types.GeneratorType,
-    Primitive,
-    Config,
-)
+    type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type,
+    types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.FrameType,
+    types.GeneratorType, Primitive, Config,
+)  # fmt: skip
 
 
 class Search:
