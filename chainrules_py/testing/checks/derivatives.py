@@ -228,7 +228,8 @@ def _check_linear_half(case: Case, half: str, given: Any, names: Sequence[str]) 
     if not np.all(np.isfinite(want)) or (far == 1.0 and not np.all(np.isfinite(have))):
         return
     columns = ["a sum", "a sum times -3", "a sum times 4096, over 4096"]
-    allowed = case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))
+    # Sums of several are longer than each of them, and what cancels in a rule is as long.
+    allowed = 8 * case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))
     table = Table(have, want, names, columns, allowed, (half, "sum of its parts"))
     if not table.is_within:
         everything = np.hstack([images, scaled]), np.hstack([given, -3.0 * combined])
