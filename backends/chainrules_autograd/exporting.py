@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_bridge import made
+from chainrules_bridge import made, supported
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
@@ -282,7 +282,8 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     f : callable
         As `export` takes it.
     *operands, **options
-        Those of a call; of operands the types count.
+        Those of a call, on which each transformation is run. Without operands the answer is read
+        off what is stated.
 
     Returns
     -------
@@ -295,4 +296,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(np.sin, np.ones(3))
     Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
     """
-    return stated(f, operands, options, config)
+    said = stated(f, operands, options, config)
+    if not operands:
+        return said
+    from chainrules_autograd.transform import transformations
+
+    return supported(export(f), operands, options, transformations, is_constant=not said.order)

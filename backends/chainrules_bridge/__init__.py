@@ -2,11 +2,19 @@
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), and what an engine made of a function is pickled as the call that made
-it (`made`). What an engine transforms is listed as data (`Transformations`). Rows of one
-library are derived from those of another (`derive`).
+it (`made`). Bodies that compute with NumPy are tried on numbers and called back (`tried`,
+`check_promised`). What an engine transforms is listed as data (`Transformations`), so that it can
+be tried (`supported`). Rows of one library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import Made, check_same, made, prints, samples
+from chainrules_bridge.bodies import (
+    CalledBackWarning,
+    check_promised,
+    refuse_buffer,
+    tried,
+    warn_called_back,
+)
 from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.entries import (
     assembled,
@@ -17,14 +25,17 @@ from chainrules_bridge.entries import (
     flat,
     opened,
 )
+from chainrules_bridge.support import supported
 from chainrules_bridge.transform import Transformation, Transformations, nestings
 
 __all__ = [
+    "CalledBackWarning",
     "Made",
     "Transformation",
     "Transformations",
     "assembled",
     "canonical",
+    "check_promised",
     "check_same",
     "conjugated",
     "dense",
@@ -34,7 +45,11 @@ __all__ = [
     "made",
     "nestings",
     "opened",
+    "refuse_buffer",
     "rows_of",
     "prints",
     "samples",
+    "supported",
+    "tried",
+    "warn_called_back",
 ]

@@ -85,8 +85,18 @@ def dtype_of(dtype: Any) -> Any:
     return getattr(torch, np.dtype(dtype).name)
 
 
+def _is_tensor(cls: type) -> bool:
+    return issubclass(cls, torch.Tensor)
+
+
 def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take."""
+    """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take.
+
+    Beside tensors NumPy's scalars are numbers of Python's, which do not change the dtype.
+    """
+    kinds = tuple(map(type, operands))
+    if any([issubclass(cls, np.generic) for cls in kinds]) and any(map(_is_tensor, kinds)):
+        operands = tuple([x.item() if isinstance(x, np.generic) else x for x in operands])
     if not any([isinstance(x, np.ndarray) for x in operands]):
         return operands
     device = next((x.device for x in operands if isinstance(x, torch.Tensor)), None)

@@ -41,7 +41,9 @@ _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 def dtype_kind(dtype: Any, like: type) -> str:
     """Classify a dtype's numbers: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
-    key = (type(dtype), dtype)  # two libraries' dtypes may have one hash, and refuse to be compared
+    # Two libraries' dtypes may have one hash, and refuse to be compared; and what is a number to
+    # one library may be none to another, as bfloat16 to JAX and to NumPy.
+    key = (type(dtype), dtype, like.__module__)
     try:
         return _kinds[key]
     except KeyError:
@@ -409,12 +411,30 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return full_like(_instance(onto), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:
+            if type(dtype).__module__ != type(onto.dtype).__module__ and _is_foreign(t, onto):
+                return _convert(t.item(), onto, batch)
             t = astype(t, dtype=onto.dtype)
     elif kind in ("int", "bool"):
         t = astype(t, dtype=onto.tangent_dtype)
     if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
         t = to_device(t, device=onto.device)
     return t
+
+
+def _is_foreign(t: Any, onto: Space) -> bool:
+    """Tell whether a tangent is another library's number; raise if it is another library's array.
+
+    Raises
+    ------
+    ProjectionError
+        If it is.
+    """
+    if isinstance(t, Tracer) or namespace_of(type(t)) is namespace_of(onto.like):
+        return False
+    if not t.shape:
+        return True
+    msg = f"{describe(t)} is given as tangent of {onto!r}, whose library is another: convert it"
+    raise ProjectionError(msg)
 
 
 def _project_tangent(t: Any, onto: Any, batch: int) -> Any:

@@ -200,7 +200,9 @@ def _batch(leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
     size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
     if isinstance(program, Program):
         aligned = _aligned(leaves, dims)
-        if program.is_elementwise(leaves) and program.is_elementwise(aligned):
+        elementwise = program.is_elementwise(leaves) and program.is_elementwise(aligned)
+        ins = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
+        if elementwise and program.stays(ins):
             return call_p.bind(*aligned, program=program), [0]
     out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims)))
     return out, [0] * len(out)

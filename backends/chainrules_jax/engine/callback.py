@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_bridge import check_promised, tried
 from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
-from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
-from chainrules_py.extend import describe, partition, unflatten, where_defined
+from chainrules_py import Primitive, RuleError, Scalar
+from chainrules_py.extend import partition, unflatten, where_defined
 
 Body = Callable[..., Any]
 
@@ -38,7 +39,8 @@ def callback(
     result : callable, optional
         ``result(*operands, **options)`` gives arrays, or ``jax.ShapeDtypeStruct``, like those that
         f gives, in the same structure: their shapes and dtypes count. It is called with
-        ``jax.ShapeDtypeStruct`` for arrays. Needed wherever JAX traces.
+        ``jax.ShapeDtypeStruct`` for arrays. Without it f is tried on some numbers of these
+        shapes where JAX traces.
     vectorized : bool
         Whether f takes arrays with further axes in front, which ``jax.vmap`` then gives it all at
         once instead of one slice after the other.
@@ -100,15 +102,14 @@ def called_back(
             given = unflatten(layout, [np.asarray(x) for x in leaves])
             found, out = partition(body(*given, **options), _is_numpy)
             return unflatten(out, [jnp.asarray(x) for x in found])
-        if result is None:
-            msg = (
-                f"{f.__name__} computes with NumPy, and JAX has to know what it gives before it is "
-                f"called with {describe(operands)}; write callback({f.__name__}, result=...)"
-            )
-            raise NoRuleError(msg)
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
-        like, out = partition(result(*unflatten(layout, avals), **options), _has_shape)
-        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
+        given = unflatten(layout, avals)
+        if result is None:
+            found, out = partition(tried(f, body, given, options, "chainrules_jax"), _is_numpy)
+            shapes = [_aval(y, leaves) for y in found]
+        else:
+            like, out = partition(result(*given, **options), _has_shape)
+            shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
 
         def kernel(*arrays: Any) -> list[Any]:
             given = unflatten(layout, [np.asarray(x) for x in arrays])
@@ -119,6 +120,15 @@ def called_back(
         return unflatten(out, jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
 
     return computed
+
+
+def _aval(y: Any, operands: Sequence[Any]) -> Any:
+    """Return shape and dtype of a result; Python's numbers have the dtype of the operands."""
+    if type(y) in (float, complex):
+        given = [x.dtype for x in operands if jnp.issubdtype(x.dtype, jnp.inexact)]
+        return jax.ShapeDtypeStruct((), jnp.result_type(*given, y) if given else type(y))
+    y = np.asarray(y)
+    return jax.ShapeDtypeStruct(y.shape, jax.dtypes.canonicalize_dtype(y.dtype))
 
 
 def _is_numpy(x: Any) -> bool:
@@ -134,17 +144,7 @@ def _checked(
 ) -> list[Any]:
     """Return the results of a function if they have the stated shapes, else raise RuleError."""
     ys = [np.asarray(y) for y in found]
-    fits = len(ys) == len(shapes) and all(
-        y.shape[y.ndim - len(s.shape) :] == s.shape if vectorized else y.shape == s.shape
-        for y, s in zip(ys, shapes, strict=False)
-    )
-    if not fits:
-        said = ", ".join(describe(s) for s in shapes)
-        msg = (
-            f"{f.__name__} gave {', '.join(map(describe, ys))}, and callback(result=...) says "
-            f"{said}; give the shapes that it gives"
-        )
-        raise RuleError(msg)
+    check_promised(f, ys, shapes, batched=vectorized)
     return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from chainrules_bridge import made
+from chainrules_bridge import made, refuse_buffer
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
@@ -81,6 +81,9 @@ def _called(call: Resolved) -> Any:
             return call.call()
         except jax.errors.TracerArrayConversionError as error:
             error.add_note(_NUMPY)
+            raise
+        except TypeError as error:
+            refuse_buffer(error, "JAX")
             raise
     y = run(call.word, call.operands, call.options)
     for step in call.after:

@@ -11,13 +11,22 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
+from chainrules_bridge import warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
+from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.mesh_axes import tangent_type
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
-from chainrules_py import NoTangent, NotDifferentiableError, RuleError, ZeroTangent, unthunk
+from chainrules_py import (
+    NoRuleError,
+    NoTangent,
+    NotDifferentiableError,
+    RuleError,
+    ZeroTangent,
+    unthunk,
+)
 from chainrules_py.extend import (
     Guard,
     HigherOrder,
@@ -43,6 +52,8 @@ Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
 _MOST = 128
+_LEAVES = (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError)
+"""What JAX raises where code asks what it traces for a value."""
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 
@@ -63,6 +74,7 @@ class Program:
     __slots__ = (
         "_avals",
         "_implementation",
+        "_leaves_jax",
         "_out",
         "_pairs",
         "_rules",
@@ -79,6 +91,7 @@ class Program:
         self._rules: dict[Any, Rule | None] = {}
         self._pairs: dict[Any, LinearPair] = {}
         self._implementation: Callable[..., Any] | None = None
+        self._leaves_jax = False
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -94,7 +107,37 @@ class Program:
             return self.opened(self._run(COMPUTED[self.word], *operands, **self.options))
         if self._implementation is None:
             self._implementation = _implementation(self.word, operands)
+        if not self._leaves_jax:
+            try:
+                return self.opened(self._run(self._implementation, *operands, **self.options))
+            except Exception as error:
+                if not (self._is_body(self._implementation) and any(map(is_traced, leaves))):
+                    raise
+                return self._called_back(operands, error)
+        if any(map(is_traced, leaves)):
+            return self._called_back(operands, None)
         return self.opened(self._run(self._implementation, *operands, **self.options))
+
+    def _is_body(self, f: Any) -> bool:
+        """Tell whether a function is the user's own that computes the word, for any library."""
+        word = self.word
+        return f is word.__wrapped__ and word.has_body and not isinstance(word, HigherOrder)
+
+    def _called_back(self, operands: tuple[Any, ...], error: Exception | None) -> list[Any]:
+        """Call the body with NumPy's arrays, since it raised for what JAX traces."""
+        word = self.word
+        try:
+            y = called_back(word, word.__wrapped__, None, vectorized=False)(
+                *operands, **self.options
+            )
+        except NoRuleError as refusal:
+            if error is None:
+                raise
+            raise (refusal if isinstance(error, _LEAVES) else error) from None
+        if error is not None:
+            warn_called_back(word, error, "chainrules_jax")
+            self._leaves_jax = True
+        return self.opened(y)
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
@@ -103,19 +146,22 @@ class Program:
                 return f(*operands, **options)
             with hosted(config):
                 return f(*operands, **options)
-        except jax.errors.TracerArrayConversionError as error:
-            error.add_note(
-                f"{self.word.__name__} is computed by NumPy, which takes no values that JAX "
-                f"traces; chainrules_jax.callback({self.word.__name__}, result=...) calls it back"
-            )
-            raise
-        except jax.errors.ConcretizationTypeError as error:
-            if not isinstance(self.word, HigherOrder):
+        except _LEAVES as error:
+            name = self.word.__name__
+            if isinstance(self.word, HigherOrder):
+                msg = (
+                    f"{name} looks at values to choose its steps, and of what jit, vmap and scan "
+                    f"trace there are none: call it outside of these"
+                )
+            elif self._is_body(f):
                 raise
-            msg = (
-                f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
-                f"and scan trace there are none: call it outside of these"
-            )
+            else:
+                said = str(error).partition("\n")[0]
+                msg = (
+                    f"the rule of {name} asks for values of what JAX traces, by NumPy or for a "
+                    f"number of Python's ({said}): write it in words, or in primitives that "
+                    f"chainrules_jax.callback calls back"
+                )
             raise NotDifferentiableError(msg) from error
 
     def opened(self, y: Any) -> list[Any]:
@@ -178,9 +224,16 @@ class Program:
     def is_elementwise(self, leaves: Leaves) -> bool:
         """Tell whether a batch of calls is, by its rule, one call with a further axis."""
         rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
-        return rule is not None and all(
-            [s is not None and s.recipe.is_elementwise for s in (rule.forward, rule.reverse)]
-        )
+        if rule is None:
+            return False
+        stated = (rule.forward, rule.reverse)
+        return all([s is not None and s.recipe.is_elementwise for s in stated])
+
+    def stays(self, ins: Leaves) -> bool:
+        """Tell whether what computes it runs on JAX's own values, of these shapes and dtypes."""
+        if self.word.has_body and not self._leaves_jax:
+            self.avals(*ins)
+        return not self._leaves_jax
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
         """Which operands have a tangent, where it is known which of their arrays do."""

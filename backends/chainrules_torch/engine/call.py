@@ -9,7 +9,6 @@ import abc
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
-import numpy as np
 import torch
 
 from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
@@ -29,7 +28,7 @@ from chainrules_py.extend import (
     unflatten,
     unflatten_tangent,
 )
-from chainrules_torch.engine.callback import called_back
+from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
@@ -116,7 +115,7 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
     """
     see(primal, classes)
     found = primal.implementation(classes)
-    if found is None or found in _BY_METHODS:
+    if found is None or found in BY_METHODS:
         found = called_back(primal, classes)
     if found is None:
         shown = ", ".join(cls.__qualname__ for cls in classes)
@@ -125,11 +124,7 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
             f"@{primal.__name__}.implement above a function with these annotations"
         )
         raise NoRuleError(msg)
-    return found
-
-
-_BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
-"""Functions of NumPy's that ask their operand for what a tensor has in another form."""
+    return of_body(primal, found)
 
 
 def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:

@@ -14,10 +14,19 @@ import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from chainrules_py import NoRuleError, Primitive, RuleError
-from chainrules_py.extend import Cache, TreeDef, flatten, map_leaves, unflatten, where_defined
+from chainrules_bridge import check_promised, tried, warn_called_back
+from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError
+from chainrules_py.extend import (
+    Cache,
+    HigherOrder,
+    TreeDef,
+    flatten,
+    map_leaves,
+    unflatten,
+    where_defined,
+)
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
-from chainrules_torch.engine.opaque import run_later
+from chainrules_torch.engine.opaque import asked, forget, run_later
 from chainrules_torch.tensors import entered
 
 _C: Any = torch._C
@@ -37,8 +46,8 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
         A function whose operands are arrays and numbers, and whose results are.
     result : callable, optional
         ``result(*operands, **options)`` gives tensors like those that f gives, in the same
-        structure: their shapes and dtypes count. Needed under `torch.compile` alone; there it is
-        called with tensors that have no elements.
+        structure: their shapes and dtypes count. Asked under `torch.compile` alone; there it is
+        called with tensors that have no elements. Without it f is tried on numbers of these shapes.
 
     Raises
     ------
@@ -71,20 +80,65 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
     def computed(*operands: Any, **options: Any) -> Any:
         return _Kernel(f, body, result, options)(operands)
 
-    if result is None:
-        _uncompiled.add(f)
-    else:
-        _uncompiled.discard(f)
     entered(f, computed)
 
 
-_uncompiled: set[Any] = set()
-"""What compilers are not told the results of."""
+BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
+"""Functions of NumPy's that ask their operand for what a tensor has in another form."""
 
 
-def is_compiled(word: Primitive[..., Any], compute: Callable[..., Any]) -> bool:
-    """Tell whether a compiler can work with the function that computes a word."""
-    return word not in _uncompiled and compute not in _uncompiled
+def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes a primitive: its body, on tensors, and where that fails by NumPy.
+
+    A body that was written for another library does not run on the tensors that vmap and compilers
+    pass, nor on those whose dtype NumPy lacks. What is found elsewhere comes back as it is.
+    """
+    body = f.__wrapped__
+    if found is not body or not f.has_body or found in BY_METHODS or isinstance(f, HigherOrder):
+        return found
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        before = asked(operands)
+        try:
+            y = body(*operands, **options)
+        except Exception as error:
+            if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
+                raise
+            forget(operands, before)
+            return _elsewhere(f, body, operands, options, error)
+        if isinstance(y, torch.Tensor):
+            return y
+        return _made_tensors(y, operands)
+
+    return computed
+
+
+def _elsewhere(
+    f: Primitive[..., Any],
+    body: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    error: Exception,
+) -> Any:
+    """Call a body with NumPy's arrays, since it raised for tensors."""
+    try:
+        y = _Kernel(f, body, None, options, foreign=f.opaque)(operands)
+    except (NoRuleError, RuleError) as refusal:
+        if isinstance(error, NotDifferentiableError):
+            raise error from None
+        raise refusal from error
+    except Exception:
+        raise error from None  # it is the body that is wrong, or its operands
+    warn_called_back(f, error, "chainrules_torch")
+    return y
+
+
+def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
+    """Make tensors of the arrays and numbers that a body gave for tensors."""
+    device = next((x.device for x in operands if is_tensor(x)), None)
+    if device is None:
+        return y
+    return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, (), device), y)
 
 
 def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -126,8 +180,6 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
         return _Kernel(word, body, result, options)(operands)
 
     result = broadcast if family in _ELEMENTWISE else None
-    if result is None:
-        _uncompiled.add(computed)
     return computed
 
 
@@ -140,7 +192,7 @@ def _dtype(x: torch.Tensor) -> Any:
 class _Kernel:
     """A function with options."""
 
-    __slots__ = ("body", "name", "options", "result")
+    __slots__ = ("body", "f", "foreign", "name", "options", "result")
 
     def __init__(
         self,
@@ -148,7 +200,11 @@ class _Kernel:
         body: Callable[..., Any],
         result: Callable[..., Any] | None,
         options: dict[str, Any],
+        *,
+        foreign: bool = False,
     ) -> None:
+        self.f = f
+        self.foreign = foreign
         self.name = f.__name__
         self.body = body
         self.result = result
@@ -173,33 +229,80 @@ class _Kernel:
 
     def compute(self, operands: Sequence[Any]) -> Any:
         """Compute with NumPy, and return tensors on the device of the operands."""
+        if self.foreign:  # another library's, which takes memory from PyTorch
+            plain = [_bare(x).contiguous() if is_tensor(x) else x for x in operands]
+            return self.body(*plain, **self.options)
         device = next(x.device for x in operands if is_tensor(x))
-        plain = [x.detach().cpu().resolve_conj().numpy() if is_tensor(x) else x for x in operands]
+        plain = [_array(x) if is_tensor(x) else x for x in operands]
         y = self.body(*plain, **self.options)
-        return map_leaves(lambda leaf: _as_tensor(leaf, plain, device), y)
+        narrow = {x.dtype for x in operands if is_tensor(x) and x.dtype in _UNKNOWN}
+        return map_leaves(lambda leaf: _as_tensor(leaf, plain, device, narrow), y)
+
+    def tried(self, operands: Sequence[Any]) -> Any:
+        """Return tensors like those of the result, as far as a trial tells."""
+        shown = [_Shown(x) if is_tensor(x) else x for x in operands]
+        y = tried(self.f, self.body, shown, self.options, "chainrules_torch")
+        device = next(x.device for x in operands if is_tensor(x))
+        narrow = {x.dtype for x in operands if is_tensor(x) and x.dtype in _UNKNOWN}
+
+        def like(leaf: Any) -> Any:
+            leaf = np.asarray(leaf)
+            dtype = getattr(torch, leaf.dtype.name)
+            dtype = next(iter(narrow)) if narrow and dtype is torch.float32 else dtype
+            return torch.empty(leaf.shape, dtype=dtype, device=device)
+
+        return map_leaves(like, y)
+
+
+@final
+class _Shown:
+    """Shape and dtype of a tensor, in NumPy's terms."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.shape = tuple(map(int, x.shape))
+        self.dtype = np.dtype(np.float32) if x.dtype in _UNKNOWN else _dtype(x)
+
+
+_UNKNOWN = frozenset((torch.bfloat16,))
+"""Dtypes that NumPy has not; it computes with float32, as PyTorch does itself."""
+
+
+def _bare(x: torch.Tensor) -> torch.Tensor:
+    return x.detach().resolve_conj().resolve_neg()
+
+
+def _array(x: torch.Tensor) -> Any:
+    x = _bare(x).cpu()
+    return (x.float() if x.dtype in _UNKNOWN else x).numpy()
 
 
 _EAGER = (torch.Tensor, torch.nn.Parameter)
 
 
-def _as_tensor(y: Any, operands: Sequence[Any], device: torch.device) -> Any:
-    """Convert what NumPy gave to a tensor, in memory of its own."""
+def _as_tensor(
+    y: Any, operands: Sequence[Any], device: torch.device, narrow: Any = frozenset()
+) -> Any:
+    """Convert what NumPy gave to a tensor, in memory of its own; of a dtype that NumPy has not."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
         return y
     y = np.asarray(y)
     shares = y.base is not None or any([y is x for x in operands]) or not y.flags.writeable
-    return torch.from_numpy(y.copy() if shares else y).to(device)
+    made = torch.from_numpy(y.copy() if shares else y).to(device)
+    return made.to(*narrow) if len(narrow) == 1 and made.dtype is torch.float32 else made
 
 
 @final
 class _Late:
     """A kernel with its numbers, which waits for its tensors."""
 
-    __slots__ = ("kernel", "statics", "treedef")
+    __slots__ = ("kernel", "promised", "statics", "treedef")
 
     def __init__(self, kernel: _Kernel, statics: tuple[tuple[Any, ...], ...]) -> None:
         self.kernel = kernel
         self.statics = statics
+        self.promised: list[Any] | None = None
         self.treedef: TreeDef | None = None
 
     def _operands(self, tensors: Sequence[Any]) -> list[Any]:
@@ -209,19 +312,19 @@ class _Late:
     def compute(self, tensors: Sequence[Any]) -> list[Any]:
         """Compute the tensors of the result."""
         leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
+        if self.promised is not None:
+            check_promised(self.kernel.f, leaves, self.promised, batched=False)
         return leaves
 
     def like(self, tensors: Sequence[Any]) -> list[Any]:
         """Tensors like those of the result."""
-        kernel = self.kernel
+        kernel, operands = self.kernel, self._operands(tensors)
         if kernel.result is None:
-            msg = (
-                f"{kernel.name} is computed by NumPy, and under torch.compile it has to be known "
-                f"beforehand what its result is like; say so: "
-                f"chainrules_torch.engine.callback({kernel.name}, result=...)"
-            )
-            raise NoRuleError(msg)
-        leaves, self.treedef = flatten(kernel.result(*self._operands(tensors), **kernel.options))
+            y = kernel.tried(operands)
+        else:
+            y = kernel.result(*operands, **kernel.options)
+        leaves, self.treedef = flatten(y)
+        self.promised = [torch.empty(x.shape, device="meta") for x in leaves]
         return leaves
 
     def result(self, leaves: Sequence[Any]) -> Any:

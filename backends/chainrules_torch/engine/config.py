@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import torch
+from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -58,12 +59,29 @@ def floats(x: Any) -> bool:
 
 
 def is_differentiated(x: Any) -> bool:
-    """Tell whether a value is a tensor that PyTorch differentiates here."""
+    """Tell whether a value is a tensor that PyTorch differentiates here, at any level."""
     if not isinstance(x, torch.Tensor):
         return False
     if x.requires_grad and torch.is_grad_enabled():
         return True
-    return in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None
+    if in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None:
+        return True
+    return _is_wrapped(x) and _is_differentiated_below(x)
+
+
+def _is_differentiated_below(x: torch.Tensor) -> bool:
+    """Tell whether a tensor of `torch.func` has a tangent at its own level, or is differentiated.
+
+    What has a tangent at an outer level is asked there: here it is as if it had none.
+    """
+    functorch = _C._functorch
+    level = functorch.maybe_get_level(x)
+    with contextlib.ExitStack() as outside:
+        while (functorch.maybe_current_level() or 0) > level > 0:
+            outside.enter_context(temporarily_pop_interpreter_stack())
+        if in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None:
+            return True
+    return is_differentiated(functorch.get_unwrapped(x))
 
 
 def is_quiet() -> bool:
@@ -100,11 +118,20 @@ class Unlost(TorchFunctionMode):
     """A context where no tensor becomes something plain without its derivative being missed.
 
     PyTorch makes a number of any tensor without a word, and an array of NumPy's of a dual number.
+
+    Attributes
+    ----------
+    within : callable, optional
+        In half of a rule, ``within(x)`` is what of a tensor somebody else may differentiate.
     """
+
+    def __init__(self, within: Callable[[Any], Any] | None = None) -> None:
+        super().__init__()
+        self.within = within
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
-        if f in _PLAIN and _PLAIN[f][0](args[0]):
+        if f in _PLAIN and self._loses(f, args[0]):
             _, kind, instead = _PLAIN[f]
             msg = (
                 f"{describe(args[0])}, which is being differentiated, does not become {kind}: its "
@@ -112,6 +139,11 @@ class Unlost(TorchFunctionMode):
             )
             raise NotDifferentiableError(msg)
         return f(*args, **(kwargs or {}))
+
+    def _loses(self, f: Any, x: Any) -> bool:
+        if self.within is None:
+            return _PLAIN[f][0](x)
+        return floats(x) and varies(self.within(x))  # also of what was detached
 
 
 _ARRAY = (
@@ -144,12 +176,14 @@ class TorchConfig(Config):
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback, by `torch.func.vjp`."""
         call = Opened(f, operands, options, _moves, floats)
-        found, pull = _func.vjp(call, *map(_as_tensor, call.moved))
+        with _unhooked():
+            found, pull = _func.vjp(call, *map(_as_tensor, call.moved))
         y = call.closed(found)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             given = tuple(map(_dense, call.bars(y, y_bar), found))
-            bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
+            with _unhooked():
+                bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
             return call.tangents(list(map(_like, bars, call.moved)))
 
         return y, pullback
@@ -162,7 +196,8 @@ class TorchConfig(Config):
         moved = tuple(map(_as_tensor, call.moved))
         dots = tuple(map(_dense, call.dots(tangents), moved))
         push = _twice_transposed if in_forward_mode() and not _transforms_active() else _func.jvp
-        found, found_dot = push(call, moved, dots)
+        with _unhooked():
+            found, found_dot = push(call, moved, dots)
         y = call.closed(found)
         return y, dense(unflatten_tangent(call.out, found_dot), space(y))
 
@@ -185,6 +220,23 @@ class TorchConfig(Config):
         if watching.get() and alone:
             refuse_hidden((y, y_dot))
         return y, y_dot
+
+
+_hooks: Any = _C._autograd
+
+
+@contextlib.contextmanager
+def _unhooked() -> Generator[None]:
+    """Take hooks on what is saved off, as checkpoints have: `torch.func` refuses to run in them."""
+    taken = []
+    while (hooks := _hooks._top_saved_tensors_default_hooks(False)) is not None:
+        taken.append(hooks)
+        _hooks._pop_saved_tensors_default_hooks()
+    try:
+        yield
+    finally:
+        for pack, unpack in reversed(taken):
+            _hooks._push_saved_tensors_default_hooks(pack, unpack)
 
 
 def _twice_transposed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+from chainrules_bridge import refuse_buffer
 from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -117,7 +119,14 @@ class Exported:
             numbers = map(_number, operands)
             return self._call(_of_graph(tuple(numbers)), _of_graph(options))
 
-        self._in_graph: Any = torch.compiler.allow_in_graph(exported)
+        self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
+
+        # The compiler counts what it makes of one code, and makes no more than a few.
+        def called(*operands: Any, **options: Any) -> Any:
+            return self(*operands, **options)
+
+        self._torchdynamo_orig_callable = _with_own_code(called)
+        self._torchdynamo_wrapper_id = id(self)
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, to be differentiated by its rule."""
@@ -176,10 +185,23 @@ class Exported:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
 
 
+_numbers = itertools.count()
+
+
+def _with_own_code(f: Any) -> Any:
+    """Give a closure code of its own: by its code a compiled program knows it again."""
+    f.__code__ = f.__code__.replace(co_name=f"exported_{next(_numbers)}")
+    return f
+
+
 def _seen(run: Callable[[], Any]) -> Any:
     """Run code whose operations PyTorch sees, each by itself; what else computes, it does not."""
     with nullcontext() if is_quiet() else Unlost():
-        return run()
+        try:
+            return run()
+        except TypeError as error:
+            refuse_buffer(error, "PyTorch")
+            raise
 
 
 def _number(x: Any) -> Any:
@@ -194,6 +216,8 @@ def _of_graph(x: Any) -> Any:
     """Rebuild a structure in a compiler's graph, whose lists and dicts are classes of its own."""
     if isinstance(x, torch.SymFloat):
         return float(x)
+    if isinstance(x, torch.SymInt):
+        return int(x)
     if isinstance(x, dict):
         return {key: _of_graph(part) for key, part in x.items()}
     if type(x) is tuple or isinstance(x, list):

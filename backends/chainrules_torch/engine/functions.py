@@ -14,8 +14,8 @@ were, connected. Where a rule saved something else, it is run again on these.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, FunctionType
-from typing import Any, final
+from types import FunctionType
+from typing import Any
 
 import torch
 from torch.autograd.function import Function
@@ -24,235 +24,17 @@ from chainrules_py import NoRuleError, Primitive, unthunk
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
-    Space,
-    StructureSpace,
-    TreeDef,
-    Unbroadcast,
     fit,
-    flatten,
-    looking,
     map_leaves,
 )
-from chainrules_py.vocabulary.indexing import Index
-from chainrules_torch.engine.call import AnyCall, Outputs, Plan, spaces_of
-from chainrules_torch.engine.config import computing, in_forward_mode, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import below
-from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.outputs import cotangent, owned, split, wrap, written
-from chainrules_torch.engine.solve import pulling, pushing
+from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
+from chainrules_torch.engine.config import computing, is_tensor, outside, watching
+from chainrules_torch.engine.functorch import Half, below, inside, unlost
+from chainrules_torch.engine.kept import PLAIN, SLOT, Again, Constant, Record, holds_nothing
+from chainrules_torch.engine.outputs import owned, split, wrap, written
 from chainrules_torch.engine.vmap import Mapped, looking_again
 
 Tensor = torch.Tensor
-
-
-# ------------------------------------------------------------------------------- what is kept
-
-
-@final
-class _Constant:
-    """Record of a call through which nothing flows back, or in a mode that nobody stated."""
-
-    __slots__ = ("error", "spaces")
-
-    def __init__(self, spaces: list[Any], error: NoRuleError | None) -> None:
-        self.spaces = spaces
-        self.error = error
-
-    def pull(self, *_: Any) -> list[Any]:
-        """Zeros, for what can be perturbed."""
-        if self.error is not None:
-            raise self.error
-        return [written(None, of) for of in self.spaces]
-
-
-@final
-class _Again:
-    """Inputs and outputs: the rule is run again on them."""
-
-    __slots__ = ("call", "leaves", "outputs", "treedef")
-
-    def __init__(
-        self,
-        call: AnyCall | Mapped,
-        leaves: Sequence[Any],
-        outputs: Sequence[Any],
-        treedef: TreeDef | None,
-    ) -> None:
-        self.call = call
-        self.leaves = [() if is_tensor(x) else (x,) for x in leaves]
-        self.outputs = [() if is_tensor(x) else (x,) for x in outputs]
-        self.treedef = treedef
-
-    @property
-    def count(self) -> int:
-        """Number of tensors among the leaves of the call and its result."""
-        return self.leaves.count(()) + self.outputs.count(())
-
-    def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
-        """Return the leaves of the call, and those of its result."""
-        rest = iter(tensors)
-        leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
-        outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
-        return leaves, (outputs, self.treedef)
-
-    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
-        """Compute the cotangents of the leaves."""
-        leaves, y = self.restored(tensors)
-        call = self.call
-        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
-            program = pulling(call, y, bars, needs, len(leaves))
-            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, bars))
-        return call.pull(leaves, y, bars, needs)
-
-    def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
-        """Compute the tangents of the result's leaves."""
-        leaves, y = self.restored(tensors)
-        call = self.call
-        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
-            program = pushing(call, y, [t is not None for t in dots], len(leaves))
-            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, dots))
-        return call.push(leaves, y, dots)
-
-
-@final
-class _Slot:
-    """Stands for a tensor that PyTorch keeps."""
-
-    def __repr__(self) -> str:
-        return "tensor"
-
-
-_SLOT = _Slot()
-_PLAIN: set[type] = {
-    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
-    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
-}  # fmt: skip
-"""Classes of what holds no tensor."""
-
-
-@final
-class _Record:
-    """Values that a rule saved, with their tensors apart.
-
-    Attributes
-    ----------
-    tensors : list
-        What PyTorch has to keep.
-    again : _Again or None
-        Where the rule saved something besides inputs and outputs.
-    """
-
-    __slots__ = (
-        "again",
-        "bound",
-        "call",
-        "guard",
-        "half",
-        "run_again",
-        "saved",
-        "spaces",
-        "tensors",
-        "treedef",
-        "watched",
-    )
-
-    def __init__(
-        self,
-        call: AnyCall,
-        bound: Bound,
-        record: tuple[Any, ...],
-        leaves: Sequence[Any],
-        needs: Sequence[bool],
-        y: Any,
-    ) -> None:
-        self.call = call
-        self.bound = bound
-        self.half = record[0]
-        outputs: Sequence[Any] = (y,)
-        self.treedef = None
-        if not isinstance(y, Tensor):
-            outputs, self.treedef = flatten(y)
-        self.watched = {id(x) for x in (*leaves, *outputs)}
-        self.tensors: list[Any] = []
-        self.again: _Again | None = None
-        exact = True
-        saved = []
-        for x in record[2:]:
-            if isinstance(x, Tensor):
-                exact = exact and id(x) in self.watched
-                self.tensors.append(x)
-                saved.append(_SLOT)
-            elif type(x) in _PLAIN:
-                saved.append(x)
-            else:
-                x, all_watched = self._without(x)
-                exact = exact and all_watched
-                saved.append(x)
-        self.saved = saved
-        self.spaces = None
-        if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
-            self.spaces = spaces_of(leaves, needs)
-        if not exact:
-            self.again = _Again(call, leaves, outputs, self.treedef)
-            self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
-        self.guard = looking(bound, self.half, *saved)
-        self.run_again = None if exact else looking_again(call, leaves)
-
-    def _without(self, x: Any) -> tuple[Any, bool]:
-        """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
-        cls = type(x)
-        if isinstance(x, Tensor):
-            self.tensors.append(x)
-            return _SLOT, id(x) in self.watched
-        if cls is tuple or cls is list or cls is dict:
-            parts = [self._without(part) for part in (x.values() if cls is dict else x)]
-            made = [part for part, _ in parts]
-            exact = all([of for _, of in parts])
-            return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
-        if cls is FunctionType:
-            return x, _holds_nothing(x)
-        return x, cls in _PLAIN or isinstance(x, (Primitive, AbstractZero))
-
-    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
-        """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
-        again, call = self.again, self.call
-        if self.guard is not None:
-            self.guard.check()
-        if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
-            if self.run_again is not None:
-                self.run_again.check()
-            return again.pull(tensors[len(tensors) - again.count :], bars, needs)
-        y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
-        rest = iter(tensors)
-        saved = [next(rest) if x is _SLOT else _with(x, rest) for x in self.saved]
-        answer = call.plan.run(self.half, y_bar, *saved)
-        if self.spaces is not None:
-            return call.placed(self.bound, answer, self.spaces)
-        wanted = self.bound.wanted
-        if len(wanted) == 1:
-            return (answer,)
-        answers = iter(answer if wanted.count(True) > 1 else (answer,))
-        return [next(answers) if w else None for w in wanted]
-
-
-def _holds_nothing(f: FunctionType) -> bool:
-    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
-    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
-
-
-def _with(x: Any, tensors: Any) -> Any:
-    """Put its tensors back into a saved value."""
-    cls = type(x)
-    if cls is _Slot:
-        return next(tensors)
-    if cls is tuple or cls is list:
-        return cls([_with(part, tensors) for part in x])
-    if cls is dict:
-        return {key: _with(part, tensors) for key, part in x.items()}
-    return x
-
-
-# ---------------------------------------------------------------------------------- functions
 
 
 def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
@@ -318,7 +100,7 @@ def _slots(
     half: Any, saved: Sequence[Any], known: Sequence[Any], tensors: list[Any]
 ) -> list[Any] | None:
     """Set a pull's saved tensors apart; None if it saved more than operands, results, constants."""
-    if type(half) is not FunctionType or not _holds_nothing(half):
+    if type(half) is not FunctionType or not holds_nothing(half):
         return None
     slots: list[Any] = []
     for x in saved:
@@ -326,8 +108,8 @@ def _slots(
             if not any([x is y for y in known]):
                 return None
             tensors.append(x)
-            slots.append(_SLOT)
-        elif type(x) in _PLAIN:
+            slots.append(SLOT)
+        elif type(x) in PLAIN:
             slots.append(x)
         else:
             return None
@@ -338,7 +120,7 @@ def _pull_maps(y_bar: Any, maps: Sequence[Any], tensors: Sequence[Any]) -> Any:
     bars = []
     rest = iter(tensors)
     for half, onto, slots in maps:
-        bar = half(y_bar, *[next(rest) if x is _SLOT else x for x in slots])
+        bar = half(y_bar, *[next(rest) if x is SLOT else x for x in slots])
         if not (isinstance(bar, Tensor) and bar.dtype is onto.dtype and bar.shape == onto.shape):
             bar = written(fit(unthunk(bar), onto), onto)
         bars.append(bar)
@@ -364,7 +146,7 @@ def _long(ctx: Any, call: AnyCall, leaves: tuple[Any, ...]) -> Any:
         return _kept(ctx, call, bound, record, leaves, map_leaves(outside, y))
     y = plan.run(plan.compute, *operands, **plan.options)
     ctx.half = None
-    ctx.record = _Constant(spaces_of(leaves, needs), error)
+    ctx.record = Constant(spaces_of(leaves, needs), error)
     ctx.set_materialize_grads(False)
     return wrap(y)
 
@@ -391,7 +173,7 @@ def _kept(
         mine = set(map(id, leaves))
         y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else x.data, y)
     ctx.half = None
-    ctx.record = kept = _Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
+    ctx.record = kept = Record(call, bound, record, leaves, ctx.needs_input_grad[1:], y)
     ctx.save_for_backward(*kept.tensors)
     kept.tensors = []  # an output here would keep its own graph alive
     if isinstance(y, Tensor):
@@ -405,8 +187,8 @@ def _is_open(x: Any) -> bool:
     cls = type(x)
     if cls is tuple or cls is list or cls is dict:
         return all(map(_is_open, x.values() if cls is dict else x))
-    plain = cls in _PLAIN or isinstance(x, (Tensor, Primitive, AbstractZero))
-    return plain or (isinstance(x, FunctionType) and _holds_nothing(x))
+    plain = cls in PLAIN or isinstance(x, (Tensor, Primitive, AbstractZero))
+    return plain or (isinstance(x, FunctionType) and holds_nothing(x))
 
 
 class Plain(Function):
@@ -425,6 +207,17 @@ class Plain(Function):
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
+        if torch.is_grad_enabled():
+            call = None if ctx.half is not None else ctx.record.call
+            with unlost(
+                call, (*ctx.saved_tensors, *bars)
+            ):  # who keeps the graph may differentiate it
+                return Plain.pull(ctx, bars)
+        return Plain.pull(ctx, bars)
+
+    @staticmethod
+    def pull(ctx: Any, bars: Any) -> Any:
+        """Pull back, by what was kept."""
         half, needs = ctx.half, ctx.needs_input_grad
         if half is None:
             if bars and all([bar is None for bar in bars]):
@@ -469,7 +262,7 @@ class Transformed(Function):
         call, *leaves = inputs
         outputs, treedef = split(output)
         tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
-        ctx.record = _Again(call, leaves, outputs, treedef)
+        ctx.record = Again(call, leaves, outputs, treedef)
         ctx.guard = looking_again(call, leaves)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
@@ -484,12 +277,13 @@ class Transformed(Function):
         if ctx.guard is not None:
             ctx.guard.check()
         tensors, bars = list(map(outside, ctx.saved_tensors)), tuple(map(outside, bars))
-        return None, *ctx.record.pull(tensors, bars, needs)
+        with Half(ctx.record.call, (*tensors, *bars), inside):
+            return None, *ctx.record.pull(tensors, bars, needs)
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Push forward."""
-        return below(ctx.record.push, ctx.saved_tensors, dots)
+        return below(ctx.record.push, ctx.saved_tensors, dots, ctx.record.call)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

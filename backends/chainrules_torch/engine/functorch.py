@@ -2,28 +2,119 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import TracebackType
+from typing import Any, final
 
 import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 
-from chainrules_torch.engine.config import is_tensor
+from chainrules_py import NotDifferentiableError
+from chainrules_torch.engine.config import Unlost, is_tensor, varies
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 
 
-def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lambda x: x) -> Any:
+    """Return a context where half of a rule loses no derivative of these that is asked for later.
+
+    What solves looks at values, to choose its steps.
+
+    Parameters
+    ----------
+    call : AnyCall or Mapped, optional
+        Whose half it is.
+    tensors : sequence
+        What the half is given.
+    within : callable
+        What of a tensor somebody else may differentiate.
+    """
+    if call is not None and plan_of(call).solves:
+        return _NOTHING
+    return Unlost(within) if any([varies(within(x)) for x in tensors]) else _NOTHING
+
+
+def plan_of(call: Any) -> Any:
+    """Return the plan of a call, or of those that a batch is made of."""
+    while not hasattr(call, "plan"):
+        call = call.call
+    return call.plan
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+_LEAVES = ("Can't call numpy() on", "calling .item() on a Tensor", "doesn't have storage")
+"""What PyTorch says where code asks a tensor for values that it has not, or may not give."""
+
+
+@final
+class Half:
+    """A context in which half of a rule runs: it loses nothing, and says so where it leaves.
+
+    Attributes
+    ----------
+    call : AnyCall or Mapped
+        Whose rule it is.
+    """
+
+    __slots__ = ("_lost", "call")
+
+    def __init__(
+        self, call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lambda x: x
+    ) -> None:
+        self.call = call
+        self._lost = unlost(call, tensors, within)
+
+    def __enter__(self) -> None:
+        self._lost.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lost.__exit__(kind, error, trace)
+        said = str(error).partition("\n")[0] if kind is RuntimeError else ""
+        if not any([part in said for part in _LEAVES]):
+            return
+        name = plan_of(self.call).primal.__name__
+        msg = (
+            f"the rule of {name} asks for values of what PyTorch transforms, by NumPy or for a "
+            f"number of Python's ({said}): write it in words, or in primitives that "
+            f"chainrules_torch.callback calls back"
+        )
+        raise NotDifferentiableError(msg) from error
+
+
+def _half(call: Any, tensors: Sequence[Any]) -> Any:
+    return _NOTHING if call is None else Half(call, tensors)
+
+
+def inside(x: Any) -> Any:
+    """Return what a tensor is within the transformation that a pullback belongs to."""
+    if not (is_tensor(x) and _functorch.is_functorch_wrapped_tensor(x)):
+        return x
+    level = _functorch.maybe_current_level()
+    return _functorch.get_unwrapped(x) if _functorch.maybe_get_level(x) == level else x
+
+
+def below(
+    push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any], call: Any = None
+) -> Any:
     """Push forward below the level of these dual numbers, where those of outer levels are kept.
 
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
     that a derivative of this one would be zero, without a word.
     """
-    if not _transforms_active():
-        return push(tensors, dots)  # dual numbers alone do not nest
+    if not _transforms_active():  # dual numbers alone do not nest
+        with _half(call, (*tensors, *dots)):
+            return push(tensors, dots)
     interpreter = retrieve_current_functorch_interpreter()
     level = interpreter.level()
 
@@ -34,6 +125,7 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
         return _functorch._wrap_for_grad(x, level) if is_tensor(x) else x
 
     low, low_dots = lowered(tensors), lowered(dots)
-    with torch.enable_grad(), _set_fwd_grad_enabled(True), interpreter.lower():
+    forward, lower = _set_fwd_grad_enabled(True), interpreter.lower()
+    with torch.enable_grad(), forward, lower, _half(call, (*low, *low_dots)):
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)

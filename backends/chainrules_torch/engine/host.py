@@ -16,6 +16,7 @@ from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
+from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
@@ -25,7 +26,7 @@ from chainrules_torch.tensors import beside_tensors
 _SMOOTH: frozenset[Any] = frozenset(
     (
         v.add, v.subtract, v.multiply, v.negative, v.positive, v.square,
-        v.exp, v.expm1, v.sin, v.cos, v.sinh, v.cosh, v.tanh, v.atan,
+        v.exp, v.sin, v.cos, v.sinh, v.cosh, v.tanh, v.atan,
         v.real, v.imag, v.conj, v.where,
         v.sum, v.mean,
         v.reshape, v.permute_dims, v.matrix_transpose, v.broadcast_to, v.expand_dims, v.squeeze,
@@ -60,7 +61,7 @@ def host(
         return implementation
 
     structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
-    quick = None if structured else implementation
+    quick = None if structured or implementation is None else of_body(primitive, implementation)
 
     def call(*operands: Any, **options: Any) -> Any:
         if quick is not None and is_quiet() and not anything_known():

@@ -66,6 +66,7 @@ def import_rule(
     imported.__name__ = imported.__qualname__ = name
     imported.__doc__ = f"PyTorch's {name}, differentiated by PyTorch."
     primal = primitive(imported) if to is None else without_rule(to, f)
+    primal.opaque = primal.opaque or to is None
 
     def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
         y = primal(*operands)

@@ -16,6 +16,7 @@ from torch.autograd.function import Function
 from chainrules_torch.engine.config import floats, is_tensor, outside
 from chainrules_torch.engine.functorch import below
 from chainrules_torch.engine.opaque import is_abstract, run_later
+from chainrules_torch.engine.outputs import owned
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
@@ -94,8 +95,9 @@ class Loop(Function):
 
     @staticmethod
     def forward(program: Program, *xs: Any) -> Any:
-        """Run it."""
-        return program(*xs)
+        """Run it; what is solved already comes back as it was, and PyTorch wants another tensor."""
+        out = program(*xs)
+        return tuple([owned(y, xs) for y in out]) if type(out) is tuple else owned(out, xs)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:

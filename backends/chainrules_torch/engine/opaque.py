@@ -7,7 +7,7 @@ in its graph, and runs when the compiled program does.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -36,6 +36,26 @@ def is_abstract(x: Any) -> bool:
     while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
         x = _C._functorch.get_unwrapped(x)
     return isinstance(x, (FakeTensor, FunctionalTensor))
+
+
+def asked(tensors: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the symbols for values that a compiler's tensors were asked for until now."""
+    env = _symbols(tensors)
+    return () if env is None else tuple(env.pending_fresh_unbacked_symbols)
+
+
+def forget(tensors: Iterable[Any], until: tuple[Any, ...]) -> None:
+    """Forget the symbols of a program that came to nothing: only those until then remain."""
+    env = _symbols(tensors)
+    if env is not None:
+        env.pending_fresh_unbacked_symbols[:] = until
+
+
+def _symbols(tensors: Iterable[Any]) -> Any:
+    if not torch.compiler.is_compiling():
+        return None
+    fakes = [x for x in tensors if isinstance(x, FakeTensor)]
+    return fakes[0].fake_mode.shape_env if fakes else None
 
 
 _OUTSIDE = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()

@@ -8,12 +8,15 @@ from typing import Any
 
 import torch
 
+from chainrules_bridge import Transformation, supported
 from chainrules_py import NoRuleError
-from chainrules_py.extend import Support, find_rule, primal_of, resolved, unbind
-from chainrules_torch.engine.callback import is_compiled
+from chainrules_py.extend import Support, find_rule, primal_of, unbind
 from chainrules_torch.engine.config import config
-from chainrules_torch.engine.export import is_program, plan_for
+from chainrules_torch.engine.export import export, is_program, plan_for
 from chainrules_torch.engine.solve import is_known
+from chainrules_torch.engine.transform import transformations
+
+_compile: Any = torch.compile
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
@@ -23,10 +26,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     ----------
     f : callable
         As `chainrules_torch.export` takes it.
-    *operands
-        Those of a call; their types count. Without any, tensors.
-    **options
-        Those of a call.
+    *operands, **options
+        Those of a call, on which each transformation is run; also compiled, which takes seconds.
+        Without operands the answer is read off what is stated for tensors.
 
     Returns
     -------
@@ -42,13 +44,27 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(v.bincount, torch.ones(3, dtype=torch.int64), torch.ones(3)).vmap
     False
     """
-    if operands or options:
-        call = resolved(f, operands, options)
-        word, classes = call.word, tuple(map(type, call.operands))
-        options = call.options
-    else:
-        word = primal_of(unbind(f, ())[0])
-        classes = () if word is None else (torch.Tensor,) * max(1, len(word.operands))
+    said = _stated(f, options)
+    if not operands:
+        return said
+    found = transformations.table | {"compile": Transformation("value", _compiled)}
+    return supported(
+        export(f),
+        operands,
+        options,
+        transformations._replace(table=found),
+        is_constant=not said.order,
+        compiled=("compile",),
+    )
+
+
+def _compiled(f: Callable[..., Any], z: Any, _: Any) -> Any:
+    return _compile(export(f), fullgraph=True, backend="aot_eager")(z)
+
+
+def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
+    word = primal_of(unbind(f, ())[0])
+    classes = () if word is None else (torch.Tensor,) * max(1, len(word.operands))
     if word is None or is_program(word, classes):  # each of what it calls has its own
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
     rule = find_rule(word, classes, config)
@@ -62,7 +78,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     statement = rule.reverse or rule.forward
     constant = statement is not None and statement.recipe.is_constant
     fixed = not word.shape_from_data
-    seen = is_known(word) if plan.solves else is_compiled(word, plan.compute)
+    seen = not plan.solves or is_known(word)
     return Support(
         grad=rule.reverse is not None,
         jvp=rule.forward is not None,

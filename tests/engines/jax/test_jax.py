@@ -376,6 +376,7 @@ def test_code_that_calls_numpy_says_what_to_write():
     assert "write the words of chainrules_py.vocabulary" in "".join(caught.value.__notes__)
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_a_rule_in_numpy_says_how_to_call_it_back(near):
     @primitive
     def by_numpy(x):
@@ -383,9 +384,9 @@ def test_a_rule_in_numpy_says_how_to_call_it_back(near):
 
     scalar_rule(by_numpy, lambda y, x: np.cos(np.asarray(x)))
     near(jax.grad(export(by_numpy))(0.5), np.cos(0.5))
-    with pytest.raises(jax.errors.TracerArrayConversionError) as caught:
-        jax.jit(export(by_numpy))(0.5)
-    assert "chainrules_jax.callback(by_numpy" in "".join(caught.value.__notes__)
+    near(jax.jit(export(by_numpy))(0.5), np.sin(0.5))
+    with pytest.raises(NotDifferentiableError, match=r"the rule of by_numpy .*jax\.callback"):
+        jax.jit(jax.grad(export(by_numpy)))(0.5)
 
 
 def test_errors_in_a_half_name_the_call_and_the_rule():
@@ -575,6 +576,7 @@ def test_compiled_programs_factor_as_often_as_those_of_jax(name):
 # --------------------------------------------------------------------------------- what it can do
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_supports_reads_statements_and_tries_calls():
     everything = {"grad": True, "jvp": True, "vmap": True, "jit": True, "order": np.inf}
     assert supports(v.sin)._asdict() == everything
@@ -600,7 +602,7 @@ def test_supports_reads_statements_and_tries_calls():
 
     scalar_rule(by_numpy, lambda y, x: np.cos(np.asarray(x)))
     found = supports(by_numpy, 1.0)
-    assert not found.jit
+    assert (found.jit, found.grad) == (True, False)  # the body is called back, the rule is not
 
 
 def test_integers_of_python_that_jax_carries_are_data(near):

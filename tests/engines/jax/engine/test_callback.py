@@ -11,7 +11,6 @@ import pytest
 from chainrules_jax import callback, export, supports
 from chainrules_py import (
     LinearMap,
-    NoRuleError,
     NoTangent,
     RuleError,
     Tangent,
@@ -139,9 +138,8 @@ def test_errors_say_what_to_write(near):
 
     callback(unknown)
     near(export(unknown)(X), np.sin(X))
-    with pytest.raises(NoRuleError, match=r"callback\(unknown, result=\.\.\.\)"):
-        jax.jit(export(unknown))(X)
-    assert not supports(unknown, X).jit
+    near(jax.jit(export(unknown))(X), np.sin(X))  # it is tried on other numbers first
+    assert supports(unknown, X).jit
 
     @primitive
     def longer(x):

@@ -1,0 +1,157 @@
+"""Bodies that leave an engine: they compute with NumPy, or look at values, and are called back.
+
+An engine that traces programs has to know beforehand what such a body gives. Where nobody says so,
+the body is tried on some numbers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import NoRuleError, NotDifferentiableError, RuleError
+from chainrules_py.extend import describe, where_defined
+
+
+class CalledBackWarning(UserWarning):
+    """Warning that an engine calls a body back, by NumPy, though nobody asked for it.
+
+    Once for each function and engine.
+    """
+
+
+_warned: set[tuple[str, str]] = set()
+
+
+def warn_called_back(f: Any, error: BaseException, module: str) -> None:
+    """Warn once that the body of a primitive leaves an engine, and is called back by NumPy.
+
+    Parameters
+    ----------
+    f : Primitive
+        Whose body it is.
+    error : BaseException
+        What the engine said.
+    module : str
+        Where the engine's `callback` is.
+
+    Raises
+    ------
+    CalledBackWarning
+        Where warnings are errors.
+    """
+    key = (f.__name__ + where_defined(f), module)
+    if key in _warned or f.opaque:  # another engine's, which computes there as it is meant to
+        return
+    _warned.add(key)
+    said = str(error).strip().partition("\n")[0]
+    msg = (
+        f"the body of {f.__name__} ({where_defined(f)}) does not run on what {module} traces "
+        f"({type(error).__name__}: {said}): it is called back with NumPy's arrays; write it in "
+        f"words, or say so with {module}.callback({f.__name__}, result=...)"
+    )
+    warnings.warn(msg, CalledBackWarning, stacklevel=2)
+
+
+def tried(
+    f: Any, body: Callable[..., Any], operands: Any, options: dict[str, Any], module: str
+) -> Any:
+    """Return what a body gives for some numbers of these shapes and dtypes.
+
+    Parameters
+    ----------
+    f : Primitive
+        Whose body it is.
+    body : callable
+        Takes NumPy's arrays.
+    operands : sequence
+        Those of a call; what has a shape and a dtype stands for an array.
+    options : dict
+        Options of the call.
+    module : str
+        Where the engine's `callback` is.
+
+    Raises
+    ------
+    NoRuleError
+        If the body raises: then it has to be said what it gives.
+    """
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return body(*[_some(x) for x in operands], **options)
+    except Exception as error:
+        msg = (
+            f"{f.__name__} computes with NumPy, and has to say what it gives before it is called "
+            f"with {', '.join(map(describe, operands))}: numbers of these shapes end in "
+            f"{type(error).__name__}; write {module}.callback({f.__name__}, result=...)"
+        )
+        raise NoRuleError(msg) from error
+
+
+def _some(x: Any) -> Any:
+    """Numbers between 0 and 1, which are in the domain of most functions; ones for integers."""
+    if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return x
+    made = np.ones(x.shape, x.dtype)
+    if made.dtype.kind in "fc":
+        made.flat[:] = 0.5 + 0.25 * np.cos(np.arange(made.size))
+    return made
+
+
+def check_promised(f: Any, found: Sequence[Any], promised: Iterable[Any], *, batched: bool) -> None:
+    """See that a body gives arrays of the shapes that are promised.
+
+    Parameters
+    ----------
+    f : Primitive
+        Whose body it is.
+    found : sequence
+        The arrays that it gave.
+    promised : iterable
+        What has the shapes.
+    batched : bool
+        Whether further axes may be in front.
+
+    Raises
+    ------
+    RuleError
+        If it gives others.
+    """
+    shapes = [tuple(x.shape) for x in promised]
+    given = [tuple(y.shape) for y in found]
+    if batched:
+        given = [y[len(y) - len(x) :] for y, x in zip(given, shapes, strict=False)]
+    if len(found) != len(shapes) or given != shapes:
+        msg = (
+            f"{f.__name__} gave {', '.join(map(describe, found))}, and callback(result=...), or "
+            f"its body for others, said shapes {', '.join(map(str, shapes))}; say the shapes that "
+            f"it gives in callback({f.__name__}, result=...)"
+        )
+        raise RuleError(msg)
+
+
+def refuse_buffer(error: TypeError, library: str) -> None:
+    """Raise for code that asks NumPy for a buffer of a library whose arrays NumPy makes none of.
+
+    Parameters
+    ----------
+    error : TypeError
+        What NumPy said.
+    library : str
+        The library's name.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If that is what the error is about.
+    """
+    if "`like` argument" in str(error):
+        msg = (
+            f"NumPy makes no arrays of {library}'s, as np.zeros(n, like=x) asks it to: in exported "
+            f"code write vocabulary.stack(...) of the parts"
+        )
+        raise NotDifferentiableError(msg) from error

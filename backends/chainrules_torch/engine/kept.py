@@ -1,0 +1,235 @@
+"""What a call keeps for its pullback: the values that its rule saved, or its inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, final
+
+import torch
+
+from chainrules_py import NoRuleError, Primitive
+from chainrules_py.extend import (
+    AbstractZero,
+    Bound,
+    Space,
+    StructureSpace,
+    TreeDef,
+    Unbroadcast,
+    flatten,
+    looking,
+)
+from chainrules_py.vocabulary.indexing import Index
+from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
+from chainrules_torch.engine.config import in_forward_mode, is_tensor
+from chainrules_torch.engine.loops import Loop, is_hidden
+from chainrules_torch.engine.outputs import cotangent, written
+from chainrules_torch.engine.solve import pulling, pushing
+from chainrules_torch.engine.vmap import Mapped, looking_again
+
+Tensor = torch.Tensor
+
+
+@final
+class Constant:
+    """Record of a call through which nothing flows back, or in a mode that nobody stated."""
+
+    __slots__ = ("error", "spaces")
+    call = None
+
+    def __init__(self, spaces: list[Any], error: NoRuleError | None) -> None:
+        self.spaces = spaces
+        self.error = error
+
+    def pull(self, *_: Any) -> list[Any]:
+        """Zeros, for what can be perturbed."""
+        if self.error is not None:
+            raise self.error
+        return [written(None, of) for of in self.spaces]
+
+
+@final
+class Again:
+    """Inputs and outputs: the rule is run again on them."""
+
+    __slots__ = ("call", "leaves", "outputs", "treedef")
+
+    def __init__(
+        self,
+        call: AnyCall | Mapped,
+        leaves: Sequence[Any],
+        outputs: Sequence[Any],
+        treedef: TreeDef | None,
+    ) -> None:
+        self.call = call
+        self.leaves = [() if is_tensor(x) else (x,) for x in leaves]
+        self.outputs = [() if is_tensor(x) else (x,) for x in outputs]
+        self.treedef = treedef
+
+    @property
+    def count(self) -> int:
+        """Number of tensors among the leaves of the call and its result."""
+        return self.leaves.count(()) + self.outputs.count(())
+
+    def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
+        """Return the leaves of the call, and those of its result."""
+        rest = iter(tensors)
+        leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
+        outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
+        return leaves, (outputs, self.treedef)
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """Compute the cotangents of the leaves."""
+        leaves, y = self.restored(tensors)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
+            program = pulling(call, y, bars, needs, len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, bars))
+        return call.pull(leaves, y, bars, needs)
+
+    def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+        """Compute the tangents of the result's leaves."""
+        leaves, y = self.restored(tensors)
+        call = self.call
+        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
+            program = pushing(call, y, [t is not None for t in dots], len(leaves))
+            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, dots))
+        return call.push(leaves, y, dots)
+
+
+@final
+class Slot:
+    """Stands for a tensor that PyTorch keeps."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+SLOT = Slot()
+PLAIN: set[type] = {
+    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
+    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
+}  # fmt: skip
+"""Classes of what holds no tensor."""
+
+
+@final
+class Record:
+    """Values that a rule saved, with their tensors apart.
+
+    Attributes
+    ----------
+    tensors : list
+        What PyTorch has to keep.
+    again : Again or None
+        Where the rule saved something besides inputs and outputs.
+    """
+
+    __slots__ = (
+        "again",
+        "bound",
+        "call",
+        "guard",
+        "half",
+        "run_again",
+        "saved",
+        "spaces",
+        "tensors",
+        "treedef",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        call: AnyCall,
+        bound: Bound,
+        record: tuple[Any, ...],
+        leaves: Sequence[Any],
+        needs: Sequence[bool],
+        y: Any,
+    ) -> None:
+        self.call = call
+        self.bound = bound
+        self.half = record[0]
+        outputs: Sequence[Any] = (y,)
+        self.treedef = None
+        if not isinstance(y, Tensor):
+            outputs, self.treedef = flatten(y)
+        self.watched = {id(x) for x in (*leaves, *outputs)}
+        self.tensors: list[Any] = []
+        self.again: Again | None = None
+        exact = True
+        saved = []
+        for x in record[2:]:
+            if isinstance(x, Tensor):
+                exact = exact and id(x) in self.watched
+                self.tensors.append(x)
+                saved.append(SLOT)
+            elif type(x) in PLAIN:
+                saved.append(x)
+            else:
+                x, all_watched = self._without(x)
+                exact = exact and all_watched
+                saved.append(x)
+        self.saved = saved
+        self.spaces = None
+        if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
+            self.spaces = spaces_of(leaves, needs)
+        if not exact:
+            self.again = Again(call, leaves, outputs, self.treedef)
+            self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+        self.guard = looking(bound, self.half, *saved)
+        self.run_again = None if exact else looking_again(call, leaves)
+
+    def _without(self, x: Any) -> tuple[Any, bool]:
+        """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
+        cls = type(x)
+        if isinstance(x, Tensor):
+            self.tensors.append(x)
+            return SLOT, id(x) in self.watched
+        if cls is tuple or cls is list or cls is dict:
+            parts = [self._without(part) for part in (x.values() if cls is dict else x)]
+            made = [part for part, _ in parts]
+            exact = all([of for _, of in parts])
+            return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
+        if cls is FunctionType:
+            return x, holds_nothing(x)
+        return x, cls in PLAIN or isinstance(x, (Primitive, AbstractZero))
+
+    def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
+        """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
+        again, call = self.again, self.call
+        if self.guard is not None:
+            self.guard.check()
+        if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
+            if self.run_again is not None:
+                self.run_again.check()
+            return again.pull(tensors[len(tensors) - again.count :], bars, needs)
+        y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
+        rest = iter(tensors)
+        saved = [next(rest) if x is SLOT else _with(x, rest) for x in self.saved]
+        answer = call.plan.run(self.half, y_bar, *saved)
+        if self.spaces is not None:
+            return call.placed(self.bound, answer, self.spaces)
+        wanted = self.bound.wanted
+        if len(wanted) == 1:
+            return (answer,)
+        answers = iter(answer if wanted.count(True) > 1 else (answer,))
+        return [next(answers) if w else None for w in wanted]
+
+
+def holds_nothing(f: FunctionType) -> bool:
+    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
+    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
+
+
+def _with(x: Any, tensors: Any) -> Any:
+    """Put its tensors back into a saved value."""
+    cls = type(x)
+    if cls is Slot:
+        return next(tensors)
+    if cls is tuple or cls is list:
+        return cls([_with(part, tensors) for part in x])
+    if cls is dict:
+        return {key: _with(part, tensors) for key, part in x.items()}
+    return x

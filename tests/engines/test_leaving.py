@@ -1,0 +1,374 @@
+"""Bodies and rules that leave an engine: by NumPy, for a number of Python's, for a branch.
+
+A body is called back. A rule is refused wherever somebody may ask for its derivative.
+"""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_bridge import CalledBackWarning
+from chainrules_compat import custom_jvp
+from chainrules_py import (
+    NoRuleError,
+    NotDifferentiableError,
+    RuleError,
+    primitive,
+    rrule,
+    scalar_rule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+
+X = np.array([0.7, -1.1])
+BODIES = {
+    "of NumPy": lambda x: np.log1p(np.exp(x)),
+    "of NumPy's array": lambda x: np.log1p(np.exp(np.asarray(x))),
+    "of a number": lambda x: math.log1p(math.exp(float(x))),
+    "with a branch": lambda x: v.log1p(v.exp(x)) if x.sum() > 100.0 else v.log(1.0 + v.exp(x)),
+}
+SLOPE = 1.0 / (1.0 + np.exp(-X))
+PARTIALS = {
+    "float": lambda _y, x: math.cos(float(x)),
+    "item": lambda _y, x: math.cos(x.item()),
+    "NumPy": lambda _y, x: np.cos(np.asarray(x)),
+}
+
+
+def softplus_by(body):
+    @primitive
+    def softplus(x):
+        return body(x)
+
+    scalar_rule(softplus, lambda _y, x: 1.0 / (1.0 + v.exp(-x)))
+    return softplus
+
+
+def sine_with(partial):
+    @primitive
+    def sine(x):
+        return v.sin(x)
+
+    scalar_rule(sine, partial)
+    return sine
+
+
+@pytest.fixture
+def torch():
+    found = pytest.importorskip("torch", reason="PyTorch is not installed")
+    found._dynamo.reset()
+    return found
+
+
+@pytest.fixture
+def jax(double):
+    return pytest.importorskip("jax", reason="JAX is not installed")
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+@pytest.mark.parametrize("body", BODIES)
+def test_a_body_that_leaves_pytorch_is_called_back(body, torch, near):
+    from chainrules_torch import export
+
+    f, xs = export(softplus_by(BODIES[body])), torch.tensor(X)
+    slope = torch.func.grad(lambda x: f(x).sum())
+    near(torch.vmap(f)(xs), np.log1p(np.exp(X)))
+    near(torch.vmap(slope)(xs), SLOPE)
+    near(torch.vmap(torch.func.grad(slope))(xs), SLOPE * (1 - SLOPE))
+    x = torch.tensor(X[0], requires_grad=True)
+    near(torch.autograd.grad(f(x), x)[0], SLOPE[0])
+    near(slope(x.detach().bfloat16()).float(), SLOPE[0], rtol=1e-2)
+    assert slope(x.detach().bfloat16()).dtype is torch.bfloat16
+    for g, want in ((f, np.log1p(np.exp(X[0]))), (slope, SLOPE[0])):
+        torch._dynamo.reset()
+        near(torch.compile(g, backend="eager", fullgraph=True)(x.detach()), want)
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+@pytest.mark.parametrize("body", BODIES)
+def test_a_body_that_leaves_jax_is_called_back(body, jax, near):
+    from chainrules_jax import export
+
+    f = export(softplus_by(BODIES[body]))
+    near(jax.jit(f)(X[0]), np.log1p(np.exp(X[0])))
+    near(jax.vmap(f)(X), np.log1p(np.exp(X)))
+    for g in (jax.vmap(jax.grad(f)), jax.jit(jax.vmap(jax.grad(f)))):
+        near(g(X), SLOPE)
+    near(jax.jit(jax.hessian(f))(X[0]), SLOPE[0] * (1 - SLOPE[0]))
+    near(jax.lax.scan(lambda c, x: (c + f(x), None), 0.0, X)[0], np.log1p(np.exp(X)).sum())
+
+
+def test_that_a_body_is_called_back_is_said_once(torch, jax):
+    from chainrules_jax import export as to_jax
+    from chainrules_torch import export as to_torch
+
+    @primitive
+    def softplus(x):
+        return BODIES["of a number"](x)
+
+    f = softplus
+    scalar_rule(f, lambda _y, x: 1.0 / (1.0 + v.exp(-x)))
+    calls = (
+        lambda: torch.vmap(to_torch(f))(torch.tensor(X)),
+        lambda: jax.jit(to_jax(f))(X[0]),
+    )
+    for call, module in zip(calls, ("chainrules_torch", "chainrules_jax"), strict=True):
+        with pytest.warns(CalledBackWarning, match=rf"{module}.callback\(softplus, result="):
+            call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call()
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+def test_a_body_that_gives_other_shapes_than_it_did_on_trial_is_an_error(torch, jax):
+    from chainrules_jax import export as to_jax
+    from chainrules_torch import export as to_torch
+
+    @primitive
+    def positive(x):
+        return np.asarray(x)[np.asarray(x) > 0]
+
+    scalar_rule(positive, lambda _y, _x: 1.0)
+    with pytest.raises(Exception, match="said shapes") as caught:
+        jax.jit(to_jax(positive))(X)
+    assert "RuleError" in str(caught.value) or isinstance(caught.value, RuleError)
+    compiled = torch.compile(to_torch(positive), backend="aot_eager", fullgraph=True)
+    with pytest.raises(RuleError, match="said shapes"):
+        compiled(torch.tensor(X))
+
+
+def test_a_body_that_fails_on_trial_is_refused_with_the_line_to_write(torch, jax):
+    from chainrules_jax import export as to_jax
+    from chainrules_torch import export as to_torch
+
+    @primitive
+    def choosy(x):
+        if np.asarray(x)[0] != X[0]:
+            raise FloatingPointError("other numbers")
+        return np.exp(np.asarray(x))
+
+    scalar_rule(choosy, lambda y, _x: y)
+    with pytest.raises(NoRuleError, match=r"chainrules_jax.callback\(choosy, result="):
+        jax.jit(to_jax(choosy))(X)
+    with pytest.raises(Exception, match=r"chainrules_torch.callback\(choosy, result="):
+        torch.compile(to_torch(choosy), backend="eager", fullgraph=True)(torch.tensor(X))
+
+
+def test_what_is_wrong_with_a_body_is_raised_as_it_is(torch, jax):
+    from chainrules_jax import export as to_jax
+    from chainrules_torch import export as to_torch
+
+    @primitive
+    def broken(x):
+        raise FloatingPointError("not today")
+
+    scalar_rule(broken, lambda y, _x: y)
+    for call in (lambda: to_torch(broken)(torch.tensor(X)), lambda: jax.jit(to_jax(broken))(X)):
+        with pytest.raises(FloatingPointError, match="not today"):
+            call()
+
+
+@pytest.mark.parametrize("partial", PARTIALS)
+def test_a_rule_that_leaves_pytorch_is_refused_where_its_derivative_is_asked(partial, torch, near):
+    from chainrules_torch import export
+
+    f = export(sine_with(PARTIALS[partial]))
+    x = torch.tensor(X[0], requires_grad=True)
+    near(torch.autograd.grad(f(x), x)[0], np.cos(X[0]))
+    func = torch.func
+    ways = (func.grad, func.jacfwd, func.jacrev)
+    runs = [lambda a=a, b=b: a(b(f))(x.detach()) for a, b in itertools.product(ways, ways)]
+    runs.append(lambda: torch.autograd.grad(f(x) * x, x, create_graph=True))
+    runs.append(lambda: torch.autograd.grad(func.grad(lambda x: f(x) * x)(x), x))
+    runs.append(lambda: func.vmap(func.grad(f))(torch.tensor(X)))
+    for run in runs:
+        with pytest.raises(NotDifferentiableError, match=r"does not become|asks for values"):
+            run()
+
+
+@pytest.mark.parametrize("partial", ["float", "NumPy"])  # JAX itself takes item() for a constant
+def test_a_rule_that_leaves_jax_is_refused_where_its_derivative_is_asked(partial, jax, near):
+    from chainrules_jax import export
+
+    f = export(sine_with(PARTIALS[partial]))
+    near(jax.grad(f)(X[0]), np.cos(X[0]))
+    ways = (jax.grad, jax.jacfwd, jax.jacrev)
+    runs = [lambda a=a, b=b: a(b(f))(X[0]) for a, b in itertools.product(ways, ways)]
+    runs += [lambda: jax.jit(jax.grad(f))(X[0]), lambda: jax.vmap(jax.grad(f))(X)]
+    for run in runs:
+        with pytest.raises(NotDifferentiableError, match="the rule of sine asks for values"):
+            run()
+
+
+def test_functions_that_one_engine_imports_run_in_the_other(torch, jax, near):
+    """In all transformations: eager, mapped, compiled."""
+    import chainrules_jax
+    import chainrules_torch
+
+    gelu = chainrules_torch.export(chainrules_jax.import_rule(jax.nn.gelu))
+    native = lambda x: torch.nn.functional.gelu(x, approximate="tanh")
+    matrix = torch.tensor(np.outer(X, X) + 0.3).T
+    for way in (torch.func.grad, torch.func.hessian):
+        runs = [way(lambda x, f=f: (f(x) ** 2).sum()) for f in (gelu, native)]
+        near(runs[0](matrix), runs[1](matrix), rtol=1e-10)
+        near(torch.vmap(runs[0])(matrix), torch.vmap(runs[1])(matrix), rtol=1e-10)
+    leaf = matrix.clone().requires_grad_()
+    torch._dynamo.reset()
+    for f in (gelu, torch.compile(gelu, backend="eager", fullgraph=True)):
+        bars = [torch.autograd.grad(g(leaf).sum(), leaf)[0] for g in (f, native)]
+        near(bars[0], bars[1], rtol=1e-10)
+    silu = chainrules_jax.export(chainrules_torch.import_rule(torch.nn.functional.silu))
+    for way in (jax.grad, jax.hessian):
+        runs = [way(lambda x, f=f: (f(x) ** 2).sum()) for f in (silu, jax.nn.silu)]
+        for wrap in (lambda f: f, jax.jit, jax.vmap, lambda f: jax.jit(jax.vmap(f))):
+            at = np.outer(X, X)
+            near(wrap(runs[0])(at), wrap(runs[1])(at), rtol=1e-10)
+
+
+def test_numbers_that_one_library_knows_are_numbers_there_whatever_was_asked_before(jax):
+    """`bfloat16` is none to NumPy."""
+    from chainrules_jax import export
+
+    narrow = jax.numpy.asarray(X[0], jax.numpy.bfloat16)
+    with pytest.raises(Exception, match="bfloat16"):
+        grad(lambda x: np.sum(x * x))(np.asarray(narrow)[None])
+    found = jax.grad(export(softplus_by(BODIES["of a number"])))(narrow)
+    assert abs(float(found) - SLOPE[0]) < 1e-2
+
+
+def test_compiled_programs_know_one_exported_function_from_another(torch, near):
+    from chainrules_torch import export
+
+    words = {v.sin: np.sin, v.exp: np.exp, v.tanh: np.tanh}
+    x = torch.tensor(X[0], requires_grad=True)
+    compiled = torch.compile(lambda f, x: f(x), backend="eager", fullgraph=True)
+
+    class Layer(torch.nn.Module):
+        def __init__(self, f):
+            super().__init__()
+            self.f = f
+
+        def forward(self, x):
+            return self.f(x)
+
+    layer = Layer(None)
+    whole = torch.compile(layer, backend="eager")
+    for word, plain in words.items():
+        f = layer.f = export(word)
+        for y in (
+            compiled(f, x),
+            torch.compile(f, backend="eager")(x),
+            torch.compile(Layer(f), backend="eager")(x),
+            whole(x),
+        ):
+            near(y.detach(), plain(X[0]))
+    slopes = [torch.compile(torch.func.grad(export(w)), backend="eager") for w in words]
+    h = 1e-6
+    for slope, plain in zip(slopes, words.values(), strict=True):
+        near(slope(x.detach()), (plain(X[0] + h) - plain(X[0] - h)) / (2 * h), rtol=1e-8)
+
+
+def test_any_number_of_exported_functions_is_compiled(torch, near):
+    """The compiler makes at most eight programs of one code."""
+    from chainrules_torch import export
+
+    for k in range(12):
+        f = torch.compile(export(lambda x, k=k: x * k), backend="eager", fullgraph=True)
+        near(f(torch.tensor(2.0)), 2.0 * k)
+
+
+@pytest.mark.parametrize("number", [np.float64(1.5), np.float32(1.5), np.array(1.5), 1.5])
+def test_numbers_of_numpy_are_cotangents_of_tensors(number, torch, near):
+    from chainrules_torch import export
+
+    @primitive
+    def product(x, y):
+        return x * y
+
+    @rrule.register(product)
+    def product_rrule(x, y):
+        return product(x, y), lambda z_bar: (z_bar * y, number)
+
+    y = torch.tensor(3.0, requires_grad=True)
+    near(torch.func.grad(export(product), 1)(torch.tensor(2.0), y.detach()), 1.5)
+    near(torch.autograd.grad(export(product)(torch.tensor(2.0), y), y)[0], 1.5)
+
+
+@pytest.mark.parametrize("number", [2.0, np.float64(2.0), np.float32(2.0)])
+def test_what_is_saved_may_have_hooks(number, torch, near):
+    """Also where a rule states one mode, and where a word solves; with NumPy's numbers beside."""
+    from chainrules_torch import export
+
+    @custom_jvp
+    def forward_only(x, y):
+        return v.sin(x) * y
+
+    @forward_only.defjvp
+    def forward_only_jvp(primals, tangents):
+        x, y = primals
+        return forward_only(x, y), v.cos(x) * y * tangents[0] + v.sin(x) * tangents[1]
+
+    f, root = export(forward_only), export(v.root)
+    one = torch.tensor(1.0)
+    square_root = lambda a: root(lambda x: x * x - a, one)
+    calls = {lambda x: f(x, number): 2 * math.cos(0.7), square_root: 0.5 / math.sqrt(0.7)}
+    checkpoint = torch.utils.checkpoint.checkpoint
+    for call, slope in calls.items():
+        x = torch.tensor(0.7, requires_grad=True)
+        near(torch.autograd.grad(checkpoint(call, x, use_reentrant=False), x)[0], slope, rtol=1e-6)
+        with torch.autograd.graph.save_on_cpu():
+            y = call(x)
+        near(torch.autograd.grad(y, x)[0], slope, rtol=1e-6)
+
+
+def test_options_that_change_are_compiled_again(torch):
+    from chainrules_torch import export
+
+    total = export(v.sum)
+    compiled = torch.compile(lambda x, axis: total(x, axis=axis), backend="eager")
+    x = torch.ones(2, 3)
+    assert [tuple(compiled(x, axis).shape) for axis in (0, 1, 0)] == [(3,), (2,), (3,)]
+
+
+def test_elements_of_a_batch_may_be_solved_already(torch, near):
+    from chainrules_torch import export
+
+    solve = export(v.root)
+    square_root = lambda a, x0: solve(lambda x: x * x - a, x0)
+    a, x0 = torch.tensor([4.0, 2.0, 9.0]), torch.tensor([2.0, 1.0, 3.0])
+    near(torch.vmap(square_root)(a, x0), np.sqrt(a.numpy()), rtol=1e-6)
+    near(torch.vmap(torch.func.grad(square_root))(a, x0), 0.5 / np.sqrt(a.numpy()), rtol=1e-6)
+
+
+def test_buffers_of_numpy_are_refused_with_what_to_write(torch, jax):
+    import chainrules_jax
+    import chainrules_torch
+
+    def program(x):
+        y = np.zeros(2, like=x)
+        y[0] = x[0]
+        return y
+
+    for call in (
+        lambda: chainrules_torch.export(program)(torch.tensor(X)),
+        lambda: torch.func.jacrev(chainrules_torch.export(program))(torch.tensor(X)),
+        lambda: jax.jit(chainrules_jax.export(program))(X),
+    ):
+        with pytest.raises(NotDifferentiableError, match=r"vocabulary.stack"):
+            call()
+
+
+SMALL = [(v.expm1, -40.0, math.exp(-40.0)), (v.sinc, 1e-10, -(math.pi**2) / 3.0 * 1e-10)]
+
+
+@pytest.mark.parametrize("word, x, slope", SMALL)
+def test_words_called_on_an_engines_values_keep_the_digits(word, x, slope, torch, jax):
+    value = torch.tensor(x, dtype=torch.float64)
+    for found in (jax.grad(word)(x), jax.jit(jax.grad(word))(x), torch.func.grad(word)(value)):
+        assert float(found) == pytest.approx(slope, rel=1e-12)
