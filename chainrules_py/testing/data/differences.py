@@ -36,7 +36,7 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
     Parameters
     ----------
     f : callable
-        ``f(t)`` is a vector of real numbers.
+        ``f(t)`` is a vector of real numbers, or an array of another shape.
     size : float
         The t that is comparable to what f is a function of: steps begin at 1/128 of it.
     heights : float or vector
@@ -60,6 +60,10 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         center = f(0.0)
+        if np.ndim(center) != 1:
+            shape, line = np.shape(center), lambda t: np.ravel(f(t))
+            value, error = derivative(line, size, np.ravel(np.broadcast_to(heights, shape)))
+            return value.reshape(shape), error.reshape(shape)
         if np.size(center) <= _MANY:
             return _settled(f, size, heights, center, _STEPS)[:2]
         # Most of many settle at the first steps; others are taken for the rest alone.
