@@ -80,7 +80,7 @@ def _as_vector(
     """Return the numbers of a call as a vector, and the sum of its results as their function."""
     leaves, treedef = flatten(operands)
     moved = {i: x for i, x in enumerate(leaves) if kind_of(x) in ("real", "complex")}
-    parts = [np.asarray(_plain(x), complex).real.ravel() for x in moved.values()]
+    parts = [np.real(np.ravel(_plain(x))).astype(float) for x in moved.values()]
     z = np.concatenate(parts) if parts else np.zeros(0)
 
     try:

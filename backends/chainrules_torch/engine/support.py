@@ -41,13 +41,13 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> from chainrules_py import vocabulary as v
     >>> supports(v.sin)
     Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
-    >>> supports(v.bincount, torch.ones(3, dtype=torch.int64), torch.ones(3)).vmap
+    >>> supports(v.bincount, torch.ones(3, dtype=torch.int64), torch.ones(3)).jit
     False
     """
     said = _stated(f, options)
     if not operands:
         return said
-    found = transformations.table | {"compile": Transformation("value", _compiled)}
+    found = {**transformations.table, "compile": Transformation("value", _compiled)}
     return supported(
         export(f),
         operands,
