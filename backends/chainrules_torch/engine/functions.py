@@ -207,23 +207,22 @@ class Plain(Function):
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
+        saved = ctx.saved_tensors  # once: a checkpoint computes them for each time
         if torch.is_grad_enabled():
             call = None if ctx.half is not None else ctx.record.call
-            with unlost(
-                call, (*ctx.saved_tensors, *bars)
-            ):  # who keeps the graph may differentiate it
-                return Plain.pull(ctx, bars)
-        return Plain.pull(ctx, bars)
+            with unlost(call, (*saved, *bars)):  # the graph is kept, to differentiate
+                return Plain.pull(ctx, saved, bars)
+        return Plain.pull(ctx, saved, bars)
 
     @staticmethod
-    def pull(ctx: Any, bars: Any) -> Any:
+    def pull(ctx: Any, saved: Any, bars: Any) -> Any:
         """Pull back, by what was kept."""
         half, needs = ctx.half, ctx.needs_input_grad
         if half is None:
             if bars and all([bar is None for bar in bars]):
                 return (None,) * len(needs)
-            return None, *ctx.record.pull(ctx.saved_tensors, bars, needs[1:])
-        saved, statics = ctx.saved_tensors, ctx.statics
+            return None, *ctx.record.pull(saved, bars, needs[1:])
+        statics = ctx.statics
         if half is _pull_maps:
             answer = _pull_maps(bars[0], statics, saved)
         elif statics is None:
