@@ -374,3 +374,19 @@ def test_words_called_on_an_engines_values_keep_the_digits(word, x, slope, torch
     value = torch.tensor(x, dtype=torch.float64)
     for found in (jax.grad(word)(x), jax.jit(jax.grad(word))(x), torch.func.grad(word)(value)):
         assert float(found) == pytest.approx(slope, rel=1e-12)
+
+
+def test_results_in_dicts_are_compiled_around(torch, near):
+    from chainrules_torch import export
+
+    @primitive
+    def named(x):
+        return {"sine": v.sin(x)}
+
+    @rrule.register(named)
+    def named_rrule(x):
+        return named(x), lambda bar: (bar["sine"] * v.cos(x),)
+
+    f, x = export(named), torch.tensor(X, requires_grad=True)
+    compiled = torch.compile(lambda x: f(2.0 * x)["sine"].sum(), backend="eager")
+    near(torch.autograd.grad(compiled(x), x)[0], 2.0 * np.cos(2.0 * X))

@@ -115,9 +115,12 @@ class Exported:
 
         # The compiler puts this into its graph as it is. What it runs is seen when the graph is
         # traced, forward and backward together. Of structures it takes tuples, lists and dicts.
+        # Where it makes no graph it calls this, and is not to look into what that calls.
+        seen = torch.compiler.disable(self._call)
+
         def exported(*operands: Any, **options: Any) -> Any:
             numbers = map(_number, operands)
-            return self._call(_of_graph(tuple(numbers)), _of_graph(options))
+            return seen(_of_graph(tuple(numbers)), _of_graph(options))
 
         self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
 
