@@ -376,6 +376,7 @@ def test_words_called_on_an_engines_values_keep_the_digits(word, x, slope, torch
         assert float(found) == pytest.approx(slope, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # which the compiler reads
 def test_results_in_dicts_are_compiled_around(torch, near):
     from chainrules_torch import export
 
