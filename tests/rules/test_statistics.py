@@ -256,6 +256,17 @@ def test_weights_outside_all_bins_are_not_counted():
     np.testing.assert_array_equal(bar, [10, 20, 0, 20, 0])
 
 
+@pytest.mark.parametrize("f", [np.convolve, np.correlate])
+def test_modes_may_be_numbers(f):
+    a, b = np.array([1.0, -2.0, 3.0]), np.array([2.0, 0.5])
+    for number, name in enumerate(("valid", "same", "full")):
+        y, pullback = vjp(lambda a, mode=number: f(a, b, mode), a)
+        want, pullback_of_name = vjp(lambda a, mode=name: f(a, b, mode), a)
+        np.testing.assert_array_equal(y, f(a, b, number))
+        np.testing.assert_array_equal(y, want)
+        np.testing.assert_array_equal(pullback(y)[0], pullback_of_name(y)[0])
+
+
 def test_a_valid_convolution_of_equals_is_pulled_back_in_linear_time():
     x = np.ones(200_000)
     _, pullback = vjp(lambda a, b: np.convolve(a, b, mode="valid"), x, x)

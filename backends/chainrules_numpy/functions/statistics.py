@@ -61,6 +61,19 @@ for _f, _composite in (
         axis=axis,
         weights=low.as_keyword("weights"),
     )
+_MODES = ("valid", "same", "full")
+
+
+def _mode(value: Any) -> Any:
+    """Return a mode by its name: NumPy takes its number as well, and nothing else."""
+    if value in _MODES:
+        return value
+    if isinstance(value, int) and 0 <= value < len(_MODES):
+        return _MODES[value]
+    msg = f"mode={value!r} of convolve or correlate; write one of {', '.join(map(repr, _MODES))}"
+    raise ValueError(msg)
+
+
 for _f, _word, _operand in (
     (np.convolve, v.convolve, low.as_array),
     (np.correlate, s.correlate, low.as_keyword),
@@ -69,7 +82,11 @@ for _f, _word, _operand in (
         _f,
         to=_word,
         rename={"a": "x1", "v": "x2"},
-        lower={"a": _operand("x1"), "v": _operand("x2")},
+        lower={
+            "a": _operand("x1"),
+            "v": _operand("x2"),
+            "mode": low.AsOption("mode", _mode),
+        },
     )
 row(
     np.bincount,
