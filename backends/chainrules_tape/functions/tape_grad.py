@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import TracerError, is_zero, project, space, unthunk
+from chainrules_py import TracerError, is_zero, space, unthunk
 from chainrules_py.extend import (
     deliver,
     describe,
@@ -13,6 +13,7 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     own_all,
+    project_exactly,
     type_info,
     unflatten,
 )
@@ -125,9 +126,16 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
         A value on a tape, input or intermediate; nothing happens for what is on none, but what
         another engine traces, as in an exported function, is refused.
     f : callable
-        ``f(x_bar)`` gives the cotangent to go on with, which is projected onto x: a clipped one,
-        ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is given cannot be
-        written to. Hooks run in the order they were hung on.
+        ``f(x_bar)`` gives the cotangent to go on with, of the shape of x, and real if x is: a
+        clipped one, ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is
+        given cannot be written to. Hooks run in the order they were hung on.
+
+    Raises
+    ------
+    TracerError
+        If x is another engine's.
+    ProjectionError
+        In the backward pass, if what f gave does not belong to x.
 
     Examples
     --------
@@ -156,6 +164,9 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
         if memory is not None and memory.read_only is not None:
             shown = memory.read_only(shown)  # it may be that of other values as well, or the seed
         bar = f(shown)
-        return None if bar is None or bar is shown else bar if is_zero(bar) else project(bar, of)
+        if bar is None or bar is shown:
+            return None
+        bar = unthunk(bar)
+        return bar if is_zero(bar) else project_exactly(bar, of)
 
     x.tape.note().hooks.setdefault(x.index, []).append(replaced)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.contents import (
     attributes,
     content,
@@ -115,7 +118,15 @@ class Copy:
         return x if lasting else self(x)
 
     def _make_object(self, x: Any) -> None:
-        new = self._keep(x, object.__new__(type(x)))
+        new = self._keep(x, _bare(x))
+        if isinstance(x, dict):
+            for key, value in x.items():
+                dict.__setitem__(new, key, self(value))
+        elif isinstance(x, list):
+            list.__setitem__(new, slice(None), [self(value) for value in x])
+        elif isinstance(x, deque):
+            for place, value in enumerate(x):
+                new[place] = self(value)
         own = getattr(new, "__dict__", {})
         for name, value in attributes(x).items():
             if name in getattr(x, "__dict__", {}):
@@ -125,3 +136,26 @@ class Copy:
 
     def _changes(self, x: Any) -> bool:
         return self.is_tainted(x) or self.leaf(x) is not x
+
+
+def _bare(x: Any) -> Any:
+    """Return another object like x, whose contents are put in by whoever asked.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If its class makes no copies.
+    """
+    with contextlib.suppress(TypeError):  # it is said not to be safe, of classes written in C
+        return object.__new__(type(x))
+    try:
+        new = copy.copy(x)
+    except Exception:
+        new = x
+    if new is x:
+        msg = (
+            f"a function holds {describe(x)}, in which there is a value that is being "
+            f"differentiated, and that makes no copies of itself: pass the value as an operand"
+        )
+        raise NotDifferentiableError(msg)
+    return new

@@ -271,6 +271,28 @@ def test_hooks_log_clip_and_stop():
     np.testing.assert_array_equal(seen, [np.ones(4)])
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda bar: np.ones((2, 4)),
+        lambda bar: bar[None],
+        lambda bar: bar[:2],
+        lambda bar: bar * 1j,
+        np.fft.fft,
+        lambda bar: 1.0,
+        lambda bar: "one",
+    ],
+)
+def test_what_a_hook_gives_belongs_to_its_value(given):
+    def f(x):
+        y = x * x
+        hook(y, given)
+        return np.sum(y)
+
+    with pytest.raises((ProjectionError, NotDifferentiableError)):
+        grad(f)(A)
+
+
 def test_hooks_on_inputs_and_in_grad():
     seen = []
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import gc
+import types
 import weakref
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py.primitives.closures.convert import Closure, closed, settled
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.vocabulary import root
@@ -101,6 +104,14 @@ def in_a_keyword_default(a):
     return f
 
 
+class Named(dict):
+    """Somebody's own dict."""
+
+
+class Listed(list):
+    """Somebody's own list."""
+
+
 def in_a_recursive_function(a):
     def power(x, n=3):
         return a * x if n == 0 else power(x, n - 1)
@@ -159,6 +170,19 @@ FUNCTIONS = {
     ),
     "object": Plain,
     "method of an object": Plain.made,
+    # Written in C, and derived from what is.
+    "namespace": lambda a: (lambda held: lambda x: held.w * x)(types.SimpleNamespace(w=a)),
+    **{
+        kind.__name__: lambda a, kind=kind: (lambda held: lambda x: held["w"] * x)(kind({"w": a}))
+        for kind in (collections.OrderedDict, Named, collections.UserDict)
+    },
+    "defaultdict": lambda a: (lambda held: lambda x: held["w"] * x)(
+        collections.defaultdict(float, w=a)
+    ),
+    **{
+        kind.__name__: lambda a, kind=kind: (lambda held: lambda x: held[1] * x)(kind([1.0, a]))
+        for kind in (collections.deque, Listed, collections.UserList)
+    },
     "object in an object": lambda a: (lambda model: lambda x: model.b(x))(Plain(1.0, Plain(a))),
 }
 
@@ -383,3 +407,16 @@ def test_functions_in_fields_are_settled():
     made = settled(Affine(1.0, 0.0, lambda y: k * y))
     k = 5.0
     assert made(3.0) == 6.0
+
+
+def test_what_makes_no_copies_of_itself_is_refused_by_name():
+    def loss(a):
+        @functools.cache
+        def cached(x):
+            return a * x
+
+        cached.a = a
+        return root(lambda u: u**3 + u - cached.a, 1.0)
+
+    with pytest.raises(NotDifferentiableError, match="makes no copies of itself"):
+        grad(loss)(1.2)
