@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import NoRuleError, NotDifferentiableError, RuleError
-from chainrules_py.extend import describe, where_defined
+from chainrules_py.extend import describe, flatten, where_defined
 
 
 class CalledBackWarning(UserWarning):
@@ -77,12 +77,18 @@ def tried(
     Raises
     ------
     NoRuleError
-        If the body raises: then it has to be said what it gives.
+        If the body raises, or gives an array without elements: then it has to be said what it
+        gives.
     """
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return body(*[_some(x) for x in operands], **options)
+            y = body(*[_some(x) for x in operands], **options)
+            # A compiler never calls what gives nothing, so that nobody would see it give more.
+            if _is_empty(y) and not any(map(_is_empty, operands)):
+                msg = "a result without elements"
+                raise ValueError(msg)
+            return y
     except Exception as error:
         msg = (
             f"{f.__name__} computes with NumPy, and has to say what it gives before it is called "
@@ -90,6 +96,10 @@ def tried(
             f"{type(error).__name__}; write {module}.callback({f.__name__}, result=...)"
         )
         raise NoRuleError(msg) from error
+
+
+def _is_empty(x: Any) -> bool:
+    return any([0 in getattr(leaf, "shape", ()) for leaf in flatten(x)[0]])
 
 
 def _some(x: Any) -> Any:

@@ -160,6 +160,23 @@ def test_a_body_that_fails_on_trial_is_refused_with_the_line_to_write(torch, jax
         torch.compile(to_torch(choosy), backend="eager", fullgraph=True)(torch.tensor(X))
 
 
+def test_a_body_that_gives_nothing_on_trial_is_refused(torch, jax):
+    """JAX never calls what gives no elements: nobody would see that it gives more."""
+    from chainrules_jax import export as to_jax
+    from chainrules_torch import export as to_torch
+
+    @primitive
+    def large(x):
+        return np.asarray(x)[np.asarray(x) > 100.0]
+
+    scalar_rule(large, lambda _y, _x: 1.0)
+    for run in (jax.jit(to_jax(large)), jax.vmap(to_jax(large))):
+        with pytest.raises(NoRuleError, match=r"chainrules_jax.callback\(large, result="):
+            run(1000.0 * abs(X[None]))
+    with pytest.raises(Exception, match=r"chainrules_torch.callback\(large, result="):
+        torch.compile(to_torch(large), backend="eager", fullgraph=True)(torch.tensor(X))
+
+
 def test_what_is_wrong_with_a_body_is_raised_as_it_is(torch, jax):
     from chainrules_jax import export as to_jax
     from chainrules_torch import export as to_torch
