@@ -15,7 +15,13 @@ from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.coordinates import Coordinates, Names, sized_as, sizes_of
 from chainrules_py.testing.data.differences import derivative, power_of_two
-from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
+from chainrules_py.testing.data.values import (
+    fingerprint,
+    largest,
+    resolution,
+    value_vector,
+    widened,
+)
 from chainrules_py.testing.errors import NotJudgedError
 from chainrules_py.values.structure import is_structure_type
 
@@ -358,10 +364,10 @@ class Case:
             want, error = self.differences()
             want, allowed, text = self._judge(want, error, self.u)
             self.kinks = np.isinf(allowed)
+            allowed = np.where(np.abs(want) > largest(self.precision), np.inf, allowed)
             if self.jointly and want.shape[1]:
                 # Along one coordinate it may look smooth, as min(x, y) does where both are 0.
-                single = np.count_nonzero(self.u, axis=0) <= 1
-                rough = np.isinf(allowed[:, -1:]) & single[None, :]
+                rough = np.isinf(allowed[:, -1:]) & (np.count_nonzero(self.u, axis=0) <= 1)
                 allowed = np.where(rough | ~self._is_linear(want, allowed), np.inf, allowed)
             self._judged = want, allowed, text
             self.rounding = 50 * error
