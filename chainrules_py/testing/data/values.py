@@ -41,12 +41,6 @@ def resolution(x: Any) -> float:
     return float(np.finfo(to_numpy(x).dtype).eps)
 
 
-def largest(precision: float) -> float:
-    """Return the largest number there is where 1 and the next number are so far apart."""
-    kind = np.float16 if precision > 1e-4 else np.float32 if precision > 1e-8 else np.float64
-    return float(np.finfo(kind).max)
-
-
 _WIDE = {"float32": "float64", "complex64": "complex128", "float16": "float64"}
 _NARROW = {"float64": "float32", "complex128": "complex64"}
 
