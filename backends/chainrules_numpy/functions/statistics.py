@@ -11,6 +11,7 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import AsOption
 from chainrules_py.extend import quantiles_composites as q
 from chainrules_py.extend import statistics_composites as s
 
@@ -85,7 +86,7 @@ for _f, _word, _operand in (
         lower={
             "a": _operand("x1"),
             "v": _operand("x2"),
-            "mode": low.AsOption("mode", _mode),
+            "mode": AsOption("mode", _mode),
         },
     )
 row(
