@@ -50,6 +50,7 @@ _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 # PyTorch's own method asks for the signature of `setup_context` first, which `Plain` has not.
 _above: Any = super(Function, Plain)
 _plain: Callable[..., Any] = _above.apply
+_unseen: Any = torch.compiler.disable
 
 
 def export(f: Callable[..., Any], /) -> Exported:
@@ -116,7 +117,7 @@ class Exported:
         # The compiler puts this into its graph as it is. What it runs is seen when the graph is
         # traced, forward and backward together. Of structures it takes tuples, lists and dicts.
         # Where it makes no graph it calls this, and is not to look into what that calls.
-        seen = torch.compiler.disable(self._call)
+        seen = _unseen(self._call)
 
         def exported(*operands: Any, **options: Any) -> Any:
             numbers = map(_number, operands)
