@@ -41,7 +41,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
     "chainrules_py.primitives.closures.captured": "captured check_captured recording",
     "chainrules_py.primitives.closures.reach": "Reach knows",
-    "chainrules_py.primitives.closures.contents": "attributes content",
+    "chainrules_py.primitives.closures.contents": "attributes content is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",
     "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",

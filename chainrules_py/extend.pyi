@@ -88,6 +88,7 @@ from chainrules_py.primitives.closures.captured import (
 from chainrules_py.primitives.closures.contents import (
     attributes,
     content,
+    is_library,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -491,6 +492,7 @@ __all__ = [
     "interp_standard",
     "invalidate",
     "is_captured",
+    "is_library",
     "is_mutable_destination",
     "is_static",
     "is_structure_type",

@@ -1,13 +1,11 @@
 """A complete engine: both modes, to any order and nested in any way, for all that has a rule."""
 
 import functools
-import itertools
 
 import chainrules_py as cr
 from chainrules_py import extend
 from chainrules_py import vocabulary as v
 
-numbers = itertools.count(1)  # an inner differentiation begins later, so its number is higher
 together = functools.partial(zip, strict=True)
 
 
@@ -71,7 +69,8 @@ class Trace:
     """Differentiation in one mode."""
 
     def __init__(self, mode):
-        self.mode, self.level, self.records, self.count = mode, next(numbers), [], 0
+        self.mode, self.records, self.count = mode, [], 0
+        self.level = extend.new_level()  # the inner differentiation begins later: it is higher
 
     def split(self, x):
         """Split something into the values of this differentiation and the rest."""

@@ -12,6 +12,7 @@ from chainrules_bridge.bodies import (
     CalledBackWarning,
     check_promised,
     refuse_buffer,
+    refused_rule,
     tried,
     warn_called_back,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "nestings",
     "opened",
     "refuse_buffer",
+    "refused_rule",
     "rows_of",
     "prints",
     "samples",

@@ -67,7 +67,11 @@ def made(
     return functools.update_wrapper(found, f, names, ())
 
 
-def check_same(f: Any, y: Any, before: list[Any], few: int = 64) -> None:
+_FEW = 64
+"""Arrays of so many numbers are kept whole."""
+
+
+def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
     """Raise if a function that is run again gave something else than the first time.
 
     Raises
@@ -84,16 +88,13 @@ def check_same(f: Any, y: Any, before: list[Any], few: int = 64) -> None:
         raise MutationError(msg)
 
 
-_FEW = 64
-
-
 def prints(y: Any) -> list[Any]:
     """Return what is equal of values that are equal to the last bit, at the cost of one read."""
     memories = [(type_info(type(x)).memory, x) for x in map(ignore_derivatives, flatten(y)[0])]
     return [x if memory is None else memory.fingerprint(x, True) for memory, x in memories]
 
 
-def samples(y: Any, few: int = 64) -> list[Any]:
+def samples(y: Any, few: int = _FEW) -> list[Any]:
     """Sum up the numbers in a value, to tell whether another value is the same up to rounding.
 
     An array of more than a few elements is read as a square, of which rows and columns are summed:

@@ -7,7 +7,7 @@ the body is tried on some numbers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,9 @@ def _some(x: Any) -> Any:
     return made
 
 
-def check_promised(f: Any, found: Sequence[Any], promised: Iterable[Any], *, batched: bool) -> None:
+def check_promised(
+    f: Any, found: Sequence[Any], shapes: Sequence[tuple[int, ...]], *, batched: bool
+) -> None:
     """See that a body gives arrays of the shapes that are promised.
 
     Parameters
@@ -121,8 +123,8 @@ def check_promised(f: Any, found: Sequence[Any], promised: Iterable[Any], *, bat
         Whose body it is.
     found : sequence
         The arrays that it gave.
-    promised : iterable
-        What has the shapes.
+    shapes : sequence of tuple of int
+        Those.
     batched : bool
         Whether further axes may be in front.
 
@@ -131,17 +133,40 @@ def check_promised(f: Any, found: Sequence[Any], promised: Iterable[Any], *, bat
     RuleError
         If it gives others.
     """
-    shapes = [tuple(x.shape) for x in promised]
     given = [tuple(y.shape) for y in found]
     if batched:
         given = [y[len(y) - len(x) :] for y, x in zip(given, shapes, strict=False)]
-    if len(found) != len(shapes) or given != shapes:
+    if len(found) != len(shapes) or given != list(shapes):
         msg = (
             f"{f.__name__} gave {', '.join(map(describe, found))}, and callback(result=...), or "
             f"its body for others, said shapes {', '.join(map(str, shapes))}; say the shapes that "
             f"it gives in callback({f.__name__}, result=...)"
         )
         raise RuleError(msg)
+
+
+def refused_rule(
+    f: Any, error: BaseException, engine: str, does: str, module: str
+) -> NotDifferentiableError:
+    """Return the error for half of a rule that leaves an engine: nobody would see its derivative.
+
+    Parameters
+    ----------
+    f : Primitive
+        Whose rule it is.
+    error : BaseException
+        What the engine said.
+    engine, does : str
+        The engine's name, and what it does with values.
+    module : str
+        Where its `callback` is.
+    """
+    said = str(error).partition("\n")[0]
+    return NotDifferentiableError(
+        f"the rule of {f.__name__} asks for values of what {engine} {does}, by NumPy or for a "
+        f"number of Python's ({said}): write it in words, or in primitives that {module}.callback "
+        f"calls back"
+    )
 
 
 def refuse_buffer(error: TypeError, library: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ import numpy as np
 from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_py import Primitive
-from chainrules_py.extend import Reach, type_info
+from chainrules_py.extend import Reach, is_library, type_info
 
 _MOST = 10_000
 """How many functions are looked at."""
@@ -228,7 +227,11 @@ def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
     waiting, found = [*known], dict[int, types.FunctionType]()
     while waiting and len(found) < _MOST:
         f = waiting.pop()
-        if type(f) is types.FunctionType and id(f) not in found and not is_installed(f.__module__):
+        if (
+            type(f) is types.FunctionType
+            and id(f) not in found
+            and not is_library(f.__module__ or "")
+        ):
             found[id(f)] = f
             waiting += [x for *_, x in looked_up(f)]
     return [*found.values()]
@@ -239,7 +242,7 @@ def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     found: list[Any] = [(None, cell, content(cell)) for cell in f.__closure__ or ()]
     found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in global_names(f.__code__)]
     for _, _, module in tuple(found):
-        if type(module) is types.ModuleType and not is_installed(module.__name__):
+        if type(module) is types.ModuleType and not is_library(module.__name__):
             scope = vars(module)
             found += [(scope, n, scope[n]) for n in global_names(f.__code__) if n in scope]
     for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
@@ -281,15 +284,6 @@ def content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # it is empty
         return _NOTHING
-
-
-@functools.cache
-def is_installed(name: str | None) -> bool:
-    """Tell whether a module is of a library, rather than part of somebody's program."""
-    root = (name or "").partition(".")[0]
-    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
-        return root != "__main__"
-    return "-packages" in (getattr(sys.modules.get(root), "__file__", None) or "")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NoReturn, final
 from chainrules_py import (
     Config,
     NotDifferentiableError,
+    TracerError,
     ZeroTangent,
     ignore_derivatives,
     unthunk,
@@ -238,10 +239,19 @@ def checked(
     ------
     NotDifferentiableError
         Where it is called, naming the word that is not linear, and what to state.
+    TracerError
+        Where the engine counts its levels by itself.
     """
 
     def g(*leaves: Any) -> tuple[Any, ...]:
         check = _Check(statement, config)
+        if any([isinstance(x, Tracer) and x.level >= check.level for x in leaves]):
+            msg = (
+                f"{type(config).__name__} differentiates at a level that is not of "
+                f"extend.new_level(), which counts the differentiations of all engines: take it "
+                f"from there, or derivatives of different engines that are nested are mixed up"
+            )
+            raise TracerError(msg)
         marked = [_Marked.results[type(x)](x, check) for x in leaves]
         ys = f(*[_Linear.results[type(x)](x, check) for x in marked])
         if check.pending is not None:

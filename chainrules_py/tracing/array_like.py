@@ -26,7 +26,7 @@ from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, read
 
 new_level = itertools.count(1).__next__
-"""Numbers differentiations in the order of their beginning: the innermost has the highest."""
+"""Numbers the differentiations of all engines as they begin: the innermost has the highest."""
 
 
 def read_only(x: Any) -> Any:

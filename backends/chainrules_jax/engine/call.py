@@ -200,10 +200,10 @@ def _batch(leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
     size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
     if isinstance(program, Program):
         aligned = _aligned(leaves, dims)
-        elementwise = program.is_elementwise(leaves) and program.is_elementwise(aligned)
-        ins = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
-        if elementwise and program.stays(ins):
-            return call_p.bind(*aligned, program=program), [0]
+        if program.is_elementwise(leaves) and program.is_elementwise(aligned):
+            one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
+            if program.stays(one):
+                return call_p.bind(*aligned, program=program), [0]
     out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims)))
     return out, [0] * len(out)
 

@@ -144,7 +144,7 @@ def _checked(
 ) -> list[Any]:
     """Return the results of a function if they have the stated shapes, else raise RuleError."""
     ys = [np.asarray(y) for y in found]
-    check_promised(f, ys, shapes, batched=vectorized)
+    check_promised(f, ys, [s.shape for s in shapes], batched=vectorized)
     return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
 

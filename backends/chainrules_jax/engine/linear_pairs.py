@@ -11,7 +11,7 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import warn_called_back
+from chainrules_bridge import refused_rule, warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
@@ -107,16 +107,15 @@ class Program:
             return self.opened(self._run(COMPUTED[self.word], *operands, **self.options))
         if self._implementation is None:
             self._implementation = _implementation(self.word, operands)
-        if not self._leaves_jax:
-            try:
-                return self.opened(self._run(self._implementation, *operands, **self.options))
-            except Exception as error:
-                if not (self._is_body(self._implementation) and any(map(is_traced, leaves))):
-                    raise
-                return self._called_back(operands, error)
-        if any(map(is_traced, leaves)):
+        traced = any(map(is_traced, leaves))
+        if traced and self._leaves_jax:
             return self._called_back(operands, None)
-        return self.opened(self._run(self._implementation, *operands, **self.options))
+        try:
+            return self.opened(self._run(self._implementation, *operands, **self.options))
+        except Exception as error:
+            if not (traced and self._is_body(self._implementation)):
+                raise
+            return self._called_back(operands, error)
 
     def _is_body(self, f: Any) -> bool:
         """Tell whether a function is the user's own that computes the word, for any library."""
@@ -147,21 +146,14 @@ class Program:
             with hosted(config):
                 return f(*operands, **options)
         except _LEAVES as error:
-            name = self.word.__name__
-            if isinstance(self.word, HigherOrder):
-                msg = (
-                    f"{name} looks at values to choose its steps, and of what jit, vmap and scan "
-                    f"trace there are none: call it outside of these"
-                )
-            elif self._is_body(f):
+            if self._is_body(f):
                 raise
-            else:
-                said = str(error).partition("\n")[0]
-                msg = (
-                    f"the rule of {name} asks for values of what JAX traces, by NumPy or for a "
-                    f"number of Python's ({said}): write it in words, or in primitives that "
-                    f"chainrules_jax.callback calls back"
-                )
+            if not isinstance(self.word, HigherOrder):
+                raise refused_rule(self.word, error, "JAX", "traces", "chainrules_jax") from error
+            msg = (
+                f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
+                f"and scan trace there are none: call it outside of these"
+            )
             raise NotDifferentiableError(msg) from error
 
     def opened(self, y: Any) -> list[Any]:

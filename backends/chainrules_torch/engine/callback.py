@@ -2,12 +2,12 @@
 
 An eager program calls them at once. Under vmap they are called for each element of the batch. The
 compiler, which runs a program on tensors without elements, sees one operation; what its result is
-like has to be said.
+like is said, or tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -75,12 +75,13 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
             f"({where_defined(f)}) is none; write @primitive above a function with a body"
         )
         raise RuleError(msg)
-    body = f.__wrapped__
+    entered(f, _by_numpy(f, f.__wrapped__, result))
 
-    def computed(*operands: Any, **options: Any) -> Any:
-        return _Kernel(f, body, result, options)(operands)
 
-    entered(f, computed)
+def _by_numpy(
+    f: Primitive[..., Any], body: Callable[..., Any], result: Callable[..., Any] | None
+) -> Callable[..., Any]:
+    return lambda *operands, **options: _Kernel(f, body, result, options)(operands)
 
 
 BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
@@ -176,11 +177,7 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
         made = [torch.empty(shape, dtype=dtype, device=device) for dtype in dtypes]
         return unflatten(treedef, made)
 
-    def computed(*operands: Any, **options: Any) -> Any:
-        return _Kernel(word, body, result, options)(operands)
-
-    result = broadcast if family in _ELEMENTWISE else None
-    return computed
+    return _by_numpy(word, body, broadcast if family in _ELEMENTWISE else None)
 
 
 def _dtype(x: torch.Tensor) -> Any:
@@ -232,24 +229,21 @@ class _Kernel:
         if self.foreign:  # another library's, which takes memory from PyTorch
             plain = [_bare(x).contiguous() if is_tensor(x) else x for x in operands]
             return self.body(*plain, **self.options)
-        device = next(x.device for x in operands if is_tensor(x))
+        device, narrow = _home(operands)
         plain = [_array(x) if is_tensor(x) else x for x in operands]
         y = self.body(*plain, **self.options)
-        narrow = {x.dtype for x in operands if is_tensor(x) and x.dtype in _UNKNOWN}
         return map_leaves(lambda leaf: _as_tensor(leaf, plain, device, narrow), y)
 
     def tried(self, operands: Sequence[Any]) -> Any:
         """Return tensors like those of the result, as far as a trial tells."""
         shown = [_Shown(x) if is_tensor(x) else x for x in operands]
         y = tried(self.f, self.body, shown, self.options, "chainrules_torch")
-        device = next(x.device for x in operands if is_tensor(x))
-        narrow = {x.dtype for x in operands if is_tensor(x) and x.dtype in _UNKNOWN}
+        device, narrow = _home(operands)
 
         def like(leaf: Any) -> Any:
             leaf = np.asarray(leaf)
             dtype = getattr(torch, leaf.dtype.name)
-            dtype = next(iter(narrow)) if narrow and dtype is torch.float32 else dtype
-            return torch.empty(leaf.shape, dtype=dtype, device=device)
+            return torch.empty(leaf.shape, dtype=narrow.get(dtype, dtype), device=device)
 
         return map_leaves(like, y)
 
@@ -269,6 +263,13 @@ _UNKNOWN = frozenset((torch.bfloat16,))
 """Dtypes that NumPy has not; it computes with float32, as PyTorch does itself."""
 
 
+def _home(operands: Sequence[Any]) -> tuple[torch.device, dict[Any, Any]]:
+    """Return the device of a result, and of which other dtype than NumPy gives it is."""
+    tensors = [x for x in operands if is_tensor(x)]
+    unknown = _UNKNOWN & {x.dtype for x in tensors}
+    return tensors[0].device, dict(zip((torch.float32,), unknown, strict=False))
+
+
 def _bare(x: torch.Tensor) -> torch.Tensor:
     return x.detach().resolve_conj().resolve_neg()
 
@@ -278,11 +279,12 @@ def _array(x: torch.Tensor) -> Any:
     return (x.float() if x.dtype in _UNKNOWN else x).numpy()
 
 
+_SAME: Mapping[Any, Any] = {}
 _EAGER = (torch.Tensor, torch.nn.Parameter)
 
 
 def _as_tensor(
-    y: Any, operands: Sequence[Any], device: torch.device, narrow: Any = frozenset()
+    y: Any, operands: Sequence[Any], device: torch.device, narrow: Mapping[Any, Any] = _SAME
 ) -> Any:
     """Convert what NumPy gave to a tensor, in memory of its own; of a dtype that NumPy has not."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
@@ -290,7 +292,7 @@ def _as_tensor(
     y = np.asarray(y)
     shares = y.base is not None or any([y is x for x in operands]) or not y.flags.writeable
     made = torch.from_numpy(y.copy() if shares else y).to(device)
-    return made.to(*narrow) if len(narrow) == 1 and made.dtype is torch.float32 else made
+    return made.to(narrow.get(made.dtype, made.dtype))
 
 
 @final
@@ -302,7 +304,7 @@ class _Late:
     def __init__(self, kernel: _Kernel, statics: tuple[tuple[Any, ...], ...]) -> None:
         self.kernel = kernel
         self.statics = statics
-        self.promised: list[Any] | None = None
+        self.promised: list[tuple[int, ...]] | None = None
         self.treedef: TreeDef | None = None
 
     def _operands(self, tensors: Sequence[Any]) -> list[Any]:
@@ -324,7 +326,7 @@ class _Late:
         else:
             y = kernel.result(*operands, **kernel.options)
         leaves, self.treedef = flatten(y)
-        self.promised = [torch.empty(x.shape, device="meta") for x in leaves]
+        self.promised = [tuple(map(int, x.shape)) for x in leaves]
         return leaves
 
     def result(self, leaves: Sequence[Any]) -> Any:

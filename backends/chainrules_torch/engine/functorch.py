@@ -11,7 +11,7 @@ import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 
-from chainrules_py import NotDifferentiableError
+from chainrules_bridge import refused_rule
 from chainrules_torch.engine.config import Unlost, is_tensor, varies
 
 _C: Any = torch._C
@@ -80,16 +80,11 @@ class Half:
         trace: TracebackType | None,
     ) -> None:
         self._lost.__exit__(kind, error, trace)
-        said = str(error).partition("\n")[0] if kind is RuntimeError else ""
-        if not any([part in said for part in _LEAVES]):
+        said = str(error).partition("\n")[0]
+        if error is None or kind is not RuntimeError or not any([x in said for x in _LEAVES]):
             return
-        name = plan_of(self.call).primal.__name__
-        msg = (
-            f"the rule of {name} asks for values of what PyTorch transforms, by NumPy or for a "
-            f"number of Python's ({said}): write it in words, or in primitives that "
-            f"chainrules_torch.callback calls back"
-        )
-        raise NotDifferentiableError(msg) from error
+        primal = plan_of(self.call).primal
+        raise refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch") from error
 
 
 def _half(call: Any, tensors: Sequence[Any]) -> Any:
