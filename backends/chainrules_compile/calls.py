@@ -68,6 +68,20 @@ def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
+def plus_at(x: Any, y: Any, *, index: Any) -> Any:
+    """Return an array with zero plus another in a part of it, whatever stood there."""
+    z = np.array(x)
+    z[index.join(())] = 0.0 + y
+    return z
+
+
+def minus_at(x: Any, y: Any, *, index: Any) -> Any:
+    """Return an array with zero minus another in a part of it, whatever stood there."""
+    z = np.array(x)
+    z[index.join(())] = 0.0 - y
+    return z
+
+
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
@@ -19,6 +20,7 @@ PASSES: dict[str, Pass] = {
     "signs": with_signs,
     "dead code": without_dead_code,
     "parts": with_parts,
+    "filled": with_filled,
     "dead parts": without_dead_code,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,

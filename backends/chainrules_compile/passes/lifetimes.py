@@ -6,13 +6,13 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import Through, Written, subtract_at
+from chainrules_compile.calls import Through, Written, minus_at, plus_at, subtract_at
 from chainrules_compile.passes.values import alike, changed, ends, is_array, is_contiguous, roots
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
 from chainrules_py.vocabulary.views import duplicate, store
 
-WRITES = (store, scatter_add, add_at, add_along_axis, subtract_at)
+WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
 """Words whose result is their first operand, and something else in some places."""
 
 

@@ -15,7 +15,9 @@ from chainrules_compile.calls import (
     Written,
     expect,
     expect_form,
+    minus_at,
     name_of,
+    plus_at,
     subtract_at,
 )
 from chainrules_compile.entry import Scope
@@ -197,13 +199,17 @@ class NumpyWriting(Speller):
         """Write the addition to a part: of several elements, to the view of them."""
         where = self.index(pattern, [])
         shape: Any = x.shape
+        minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
+        sign = "-" if minus else "+"
         if len(pattern) < len(shape) or any([type(entry) is not int for entry in pattern]):
             # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
             self.lines.append(f"part = {name}[{where}]")
-            ufunc: Any = np.subtract if word is subtract_at else np.add
-            self.lines.append(f"{self.bound(ufunc)}(part, {self.text(y)}, part)")
+            ufunc: Any = np.subtract if minus else np.add
+            first = self.operand(0.0, x) if over else "part"
+            self.lines.append(f"{self.bound(ufunc)}({first}, {self.text(y)}, part)")
+        elif over:
+            self.lines.append(f"{name}[{where}] = 0.0 {sign} {self.text(y)}")
         else:
-            sign = "-" if word is subtract_at else "+"
             self.lines.append(f"{name}[{where}] {sign}= {self.text(y)}")
 
     # ------------------------------------------------------------------------------ expressions

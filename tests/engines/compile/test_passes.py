@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
-from chainrules_compile.calls import subtract_at
+from chainrules_compile.calls import minus_at, plus_at, subtract_at
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
@@ -21,8 +23,9 @@ from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.writers.spelling import is_matrix
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, divide, matrix_transpose
+from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, store
+from chainrules_tape import value_and_grad
 
 F8 = np.dtype(float)
 
@@ -226,6 +229,72 @@ def test_subtraction_from_a_part():
     assert len(with_parts(program([X], calls, [A]))) == 3
 
 
+def adding_to_zeros(*parts, fill=0, dtype=F8, y=2.0):
+    """Return the program of additions to parts of an array of zeros."""
+    zeros = array("z", (3,), None, dtype)
+    calls, x = [Call(full_like, (X,), {"fill": fill}, (zeros,))], zeros
+    for i, (word, part) in enumerate(parts):
+        result = array(f"z{i}", (3,), None, dtype)
+        calls.append(Call(word, (x, y), {"index": Index.split(part)[0]}, (result,)))
+        x = result
+    return program([X, y] if type(y) is Value else [X], calls, [x])
+
+
+def test_zeros_that_are_added_to_in_all_parts_are_not_made():
+    parts = (add_at, 0), (add_at, 0), (subtract_at, slice(1, 3)), (add_at, 1)
+    p = without_dead_code(with_filled(adding_to_zeros(*parts)))
+    assert functions(p) == [np.empty, plus_at, add_at, minus_at, add_at]
+    given = np.full(3, np.nan)
+    plus, minus = plus_at(given, -0.0, index=(PART["index"])), minus_at(given, 0.0, **PART)
+    assert plus.tobytes() == minus.tobytes() == np.array([np.nan, 0.0, 0.0]).tobytes()
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        adding_to_zeros((add_at, slice(0, 2)), (add_at, slice(1, 3))),
+        adding_to_zeros((add_at, 0), (add_at, slice(2, 3))),
+        adding_to_zeros((add_at, slice(None, None, 2)), (add_at, 1)),
+        adding_to_zeros((add_at, slice(None)), fill=-0.0),
+        adding_to_zeros((add_at, slice(None)), fill=1),
+        adding_to_zeros((add_at, slice(None)), dtype=np.dtype(int)),
+        adding_to_zeros((add_at, slice(None)), y=array("wide", (3,), None, np.dtype(complex))),
+    ],
+    ids=["overlap", "gap", "step", "negative", "one", "integers", "wide"],
+)
+def test_other_zeros_stay(p):
+    assert functions(with_filled(p)) == functions(p)
+
+
+def test_zeros_that_somebody_else_sees_stay():
+    p = adding_to_zeros((add_at, 0), (add_at, slice(1, 3)))
+    (seen,) = p.calls[1].results
+    p = program([X], p.calls, [*p.outputs, seen])
+    assert functions(with_filled(p)) == functions(p)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_parts_of_arrays_have_the_bits_that_they_have_eagerly(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
+    x = rng.choice([-1.5, -0.0, 0.0, 2.0], shape)
+    parts = []
+    for _ in range(rng.integers(1, 4)):
+        axis = int(rng.integers(len(shape)))
+        cuts = sorted({0, *map(int, rng.integers(0, shape[axis] + 1, 2)), shape[axis]})
+        before = (slice(None),) * axis
+        parts += [(*before, slice(*cut)) for cut in itertools.pairwise(cuts)]
+        parts += [(*before, -1)] * int(rng.integers(2))
+
+    def f(x):
+        read = [x[part] for part in parts]
+        return sum([np.sum(y * (-1.0) ** i * y * y) for i, y in enumerate(read)])
+
+    compiled, eager = compile(value_and_grad(f)), value_and_grad(f)(x)
+    for found, wanted in zip(compiled(x), eager, strict=True):
+        assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
 def test_integers_beside_floats_are_floats():
     x, y, z = Value("x", float), Value("y", float), Value("z", float)
     calls = [Call(operator.mul, (2, x), {}, (y,)), Call(operator.pow, (y, 2**60), {}, (z,))]
@@ -271,7 +340,9 @@ def test_nothing_is_written_into_what_lives_or_lies_otherwise():
 
 
 def test_all_of_them_in_order():
-    assert " ".join(PASSES) == ("simplify signs dead code parts dead parts own outputs lifetimes")
+    assert " ".join(PASSES) == (
+        "simplify signs dead code parts filled dead parts own outputs lifetimes"
+    )
 
 
 def test_products_of_matrices_as_a_method_have_the_same_bits():

@@ -1,0 +1,142 @@
+"""Filled arrays: zeros that are added to in all their parts are neither made nor read.
+
+A part becomes the sum of zero and what is added to it, which has no negative zeros either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import minus_at, plus_at, subtract_at
+from chainrules_compile.passes.values import changed, is_contiguous, size
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import add_at, full_like, zeros_like
+from chainrules_py.vocabulary.views import store
+
+_AT: dict[Any, Any] = {add_at: plus_at, subtract_at: minus_at, store: store}
+_MOST = 32
+"""How many parts zeros may have."""
+Box = tuple[range, ...]
+
+
+def with_filled(program: Program) -> Program:
+    """Return the program with `np.empty` for zeros that are covered by what is added to them."""
+    starts = {call.results[0] for call in program if is_zeros(call)}
+    if not starts:
+        return program
+    uses, calls = program.uses(), program.calls
+    instead: dict[int, tuple[Call, ...]] = {}
+    for i, call in enumerate(calls):
+        if call.function not in _AT:
+            continue
+        z, *rest = call.operands
+        if type(z) is not Value or z not in starts:
+            continue
+        for place in covering(program, i, uses):
+            at = calls[place]
+            instead[place] = (Call(_AT[at.function], at.operands, at.options, at.results),)
+        if i in instead:
+            new = Value(f"{z.name}_filled{i}", z.type, z.shape, z.dtype, None, z.layout)
+            dtype = () if z.dtype == np.float64 else (z.dtype,)
+            made = Call(np.empty, (z.shape, *dtype), {}, (new,))
+            filling = Call(_AT[call.function], (new, *rest), call.options, call.results)
+            instead[i] = made, filling
+    if not instead:
+        return program
+    found = [x for i, call in enumerate(calls) for x in instead.get(i, (call,))]
+    return changed(program, calls=tuple(found))
+
+
+def is_zeros(call: Call) -> bool:
+    """Tell whether a call gives an array of real zeros."""
+    if call.function is zeros_like:
+        fill: Any = 0
+    elif call.function is full_like:
+        fill = call.options["fill"]
+    else:
+        return False
+    if type(fill) not in (int, float) or fill != 0 or str(fill)[0] == "-":
+        return False
+    (y,) = call.results
+    return y.type is np.ndarray and y.dtype.kind == "f" and size(y) > 0 and is_contiguous(y)
+
+
+def covering(program: Program, i: int, uses: Mapping[Value, list[int]]) -> list[int]:
+    """Return the places of calls that are the first to write to each element of zeros.
+
+    The first is at i; of what a call gives up to the last of them, the next is the only use.
+    Without such calls the list is empty.
+    """
+    boxes: list[Box] = []
+    found, n, calls = [], 0, program.calls
+    while i < len(calls):
+        box = _box_of(calls[i])
+        if box is None:
+            return []
+        (result,) = calls[i].results
+        if not any([within(box, other) for other in boxes]):
+            if len(boxes) == _MOST or any([meet(box, other) for other in boxes]):
+                return []
+            boxes.append(box)
+            found.append(i)
+            n += math.prod(map(len, box))
+        if n == size(result):
+            return found
+        if len(uses[result]) != 1:
+            return []
+        (i,) = uses[result]
+        if i < len(calls) and (not calls[i].operands or calls[i].operands[0] is not result):
+            return []
+    return []
+
+
+def _box_of(call: Call) -> Box | None:
+    """Return the elements that a call adds to, or writes; None for other calls."""
+    if call.function not in _AT or len(call.operands) != 2 or len(call.results) != 1:
+        return None
+    z, y = call.operands
+    if call.function is not store and getattr(y, "dtype", z.dtype) != z.dtype:
+        return None
+    return box_of(call.options["index"], z.shape)
+
+
+def box_of(pattern: Any, shape: tuple[int, ...]) -> Box | None:
+    """Return the elements that an index of integers and slices means, along each axis."""
+    if len(pattern) > len(shape):
+        return None
+    rest = [(slice, None, None, None)] * (len(shape) - len(pattern))
+    box = []
+    for entry, n in zip((*pattern, *rest), shape, strict=True):
+        if type(entry) is int:
+            found = range(n)[entry : entry + 1 or None]
+        elif type(entry) is tuple and entry[0] is slice:
+            found = range(n)[slice(*entry[1:])]
+        else:
+            return None
+        if abs(found.step) != 1:
+            return None
+        box.append(found)
+    return tuple(box)
+
+
+def meet(x: Box, y: Box) -> bool:
+    """Tell whether two boxes have elements in common."""
+    ends = [(*_ends(a), *_ends(b)) for a, b in zip(x, y, strict=True)]
+    return all([low < above and under < high for low, high, under, above in ends])
+
+
+def within(x: Box, y: Box) -> bool:
+    """Tell whether all elements of a box are in another."""
+    ends = [(*_ends(a), *_ends(b)) for a, b in zip(x, y, strict=True)]
+    return all([under <= low and high <= above for low, high, under, above in ends])
+
+
+def _ends(along: range) -> tuple[int, int]:
+    """Return the first of some numbers in order, and the first after them."""
+    if not along:
+        return 0, 0
+    return min(along[0], along[-1]), max(along[0], along[-1]) + 1
