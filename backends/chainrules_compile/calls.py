@@ -169,7 +169,7 @@ class Apart:
 
 @final
 class Gathered:
-    """Function that gives the leaves of what another gives, in a tuple."""
+    """Function that gives the leaves of what another gives, in a tuple; or the only one."""
 
     __slots__ = ("function",)
 
@@ -181,9 +181,10 @@ class Gathered:
         """The name of the function."""
         return name_of(self.function)
 
-    def __call__(self, *operands: Any, **options: Any) -> tuple[Any, ...]:
+    def __call__(self, *operands: Any, **options: Any) -> Any:
         """Take apart what the function gives."""
-        return tuple(flatten(self.function(*operands, **options))[0])
+        leaves = flatten(self.function(*operands, **options))[0]
+        return leaves[0] if len(leaves) == 1 else tuple(leaves)
 
 
 def name_of(function: Any) -> str:

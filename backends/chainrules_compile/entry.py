@@ -23,24 +23,29 @@ class Scope(dict[str, Any]):
         super().__init__()
         self._names: dict[Any, str] = {}
         self._kept: list[Any] = []
+        self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""
-        name = self.name(factory(*args), hint, (factory, args))
-        self.recipes[name] = factory, args
-        return name
+        key = factory, args
+        found = self._names.get(key)
+        if found is None:
+            found = self.name(factory(*args), hint, key)
+            self.recipes[found] = key
+        return found
 
     def name(self, x: Any, hint: str, key: Any = None) -> str:
         """Return the name of an object, by default by its identity."""
         key = ("id", id(x)) if key is None else key
         found = self._names.get(key)
         if found is None:
-            found = identifier(hint)
-            n = 1
+            base = found = identifier(hint)
+            n = self._counts.get(base, 1)
             while found in self:
                 n += 1
-                found = f"{identifier(hint)}_{n}"
+                found = f"{base}_{n}"
+            self._counts[base] = n
             self._names[key] = found
             self._kept.append(x)
             self[found] = x

@@ -151,6 +151,18 @@ class Notes:
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
+        places = self._places(operands, options)
+        if places is not None:
+            payloads = [x.payload if isinstance(x, Noted) else x for x in operands]
+            y = by(*payloads, **options)
+            cls = type(y)
+            # Nobody else has it, and it is no operand: these are counted once more.
+            if cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
+                flags = y.flags
+                if flags.c_contiguous and flags.writeable and y.size and is_settled(function):
+                    return self._new(function, places, options, y)
+            kept = cls is np.ndarray and sys.getrefcount(y) > 2
+            return self.note(function, operands, options, y, kept, places)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
         kept = type(y) is np.ndarray and sys.getrefcount(y) > 2  # somebody else has it as well
         return self.note(function, operands, options, y, kept)
@@ -171,6 +183,7 @@ class Notes:
         options: dict[str, Any],
         y: Any,
         kept: bool = False,
+        places: Any = None,
     ) -> Any:
         """Note a call that gave y, which others may have kept; return y as a noted value."""
         cls = type(y)
@@ -180,7 +193,7 @@ class Notes:
                 refuse_nothing(function)
             return y
         args, keywords = operands, options
-        places = self._places(operands, options)
+        places = self._places(operands, options) if places is None else places
         if places is None:
             if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
                 leaves, tree = flatten((operands, options))
@@ -216,9 +229,19 @@ class Notes:
                 made_all.append(x)
         return unflatten(tree, made_all)
 
+    def _new(self, function: Any, places: Any, options: dict[str, Any], y: Any) -> Any:
+        """Note a call that gave a new array, by the shortest way."""
+        self._count += 1
+        layout = contiguous(y.shape, y.itemsize)
+        value = Value(f"v{self._count}", np.ndarray, y.shape, y.dtype, None, layout)
+        self.calls.append(Call(function, places, options, (value,)))
+        made = classes[np.ndarray](y, self, value)
+        self._owners[id(y)] = weakref.ref(made)
+        return made
+
     def _places(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Return what stands for operands, by the shortest way; None where one is a structure."""
-        if not _PLAIN.issuperset(map(type, options.values())):
+        if options and not _PLAIN.issuperset(map(type, options.values())):
             return None
         found: list[Any] = []
         for x in operands:
@@ -277,8 +300,7 @@ class Notes:
             self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
             return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
-        known = isinstance(function, Primitive) and not function.shape_from_data
-        if masked or not (known or function in METADATA or function not in SHAPED_BY_DATA):
+        if masked or not (function is read or is_settled(function)):
             form = (value.shape, value.dtype)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 
@@ -302,6 +324,13 @@ class Notes:
         inputs, calls = tuple(self.inputs), tuple(self.calls)
         empty = Program(name, inputs, (), (), dict(self.constants))
         return changed(empty, calls=calls, outputs=outputs)
+
+
+def is_settled(function: Any) -> bool:
+    """Tell whether the shape and dtype of a result hang on those of the operands alone."""
+    if isinstance(function, Primitive):
+        return not function.shape_from_data and function is not read
+    return function not in SHAPED_BY_DATA or function in METADATA
 
 
 ELSEWHERE = Value("elsewhere")

@@ -44,12 +44,15 @@ def with_buffers(program: Program) -> Program:
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
+    functions: dict[Any, Into] = {}
     for i, call in enumerate(calls):
         if len(call.results) != 1 or not is_array(call.results[0]):
             continue
         place = _place(call, i, last, foreign, of)
         if place is not None:
-            calls[i] = Call(Into(call.function, place), call.operands, call.options, call.results)
+            key = call.function, place
+            into = functions.get(key) or functions.setdefault(key, Into(*key))
+            calls[i] = Call(into, call.operands, call.options, call.results)
     return changed(program, calls=tuple(calls))
 
 
@@ -77,25 +80,24 @@ def without_copies(program: Program) -> Program:
 def _place(
     call: Call, i: int, last: dict[Value, int], foreign: set[Value], of: dict[Value, Value]
 ) -> int | None:
-    result = call.results[0]
-    if writes(call.function):
-        places: Any = (0,)
-    elif isinstance(call.function, np.ufunc) and is_contiguous(result) and not call.options:
-        if call.function.nout != 1 or call.function.signature is not None:
+    f, result, operands = call.function, call.results[0], call.operands
+    elementwise = isinstance(f, np.ufunc)
+    if elementwise:
+        if call.options or f.nout != 1 or f.signature is not None or not is_contiguous(result):
             return None
-        places = range(len(call.operands))
+    elif writes(f):
+        operands = operands[:1]
     else:
         return None
-    for place in places:
-        x = call.operands[place]
-        if not is_array(x) or of[x] in foreign or x.memory is not None or last[of[x]] != i:
+    for place, x in enumerate(operands):
+        if not is_array(x) or x.memory is not None or last[root := of[x]] != i or root in foreign:
             continue
-        if not alike(x, result) or (places != (0,) and not is_contiguous(x)):
+        if not alike(x, result):
             continue
-        if not writes(call.function) and x.dtype.kind not in "fiub":
+        if elementwise and (x.dtype.kind not in "fiub" or not is_contiguous(x)):
             continue  # NumPy multiplies one complex number otherwise where it writes it over
-        others = [y for y in call.values if y is not x and of[y] is of[x]]
-        twice = writes(call.function) and sum([y is x for y in call.values]) > 1
+        others = [y for y in call.values if y is not x and of[y] is root]
+        twice = not elementwise and call.values.count(x) > 1
         if not others and not twice:
-            return int(place)
+            return place
     return None

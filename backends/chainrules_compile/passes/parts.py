@@ -17,6 +17,8 @@ _AT: dict[Any, Any] = {np.add: add_at, np.subtract: subtract_at}
 
 def with_parts(program: Program) -> Program:
     """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, and so for differences."""
+    if not any([call.function is store for call in program]):
+        return program
     made, uses = program.definitions(), program.uses()
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}

@@ -23,6 +23,8 @@ _PRODUCTS = (np.multiply, operator.mul, np.divide, operator.truediv)
 _DIFFERENCES: dict[Any, Any] = {np.add: np.subtract, operator.add: operator.sub}
 _SUMS: dict[Any, Any] = {np.subtract: np.add, operator.sub: operator.add}
 _PARTS: dict[Any, Any] = {add_at: subtract_at, subtract_at: add_at}
+_FOLDED = frozenset((*_NEGATIVES, *_TIMES))
+_HANDLED = frozenset((*_NEGATIVES, *_PRODUCTS, *_DIFFERENCES, *_SUMS, *_PARTS))
 
 
 def with_signs(program: Program) -> Program:
@@ -31,7 +33,11 @@ def with_signs(program: Program) -> Program:
         return with_negative_numbers(program)
     signs = _Signs(program)
     for call in program.calls:
-        signs.take(call.replaced(signs.instead))
+        call = call.replaced(signs.instead) if signs.instead else call
+        if call.function in _HANDLED:
+            signs.take(call)
+        else:
+            signs.calls.append(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(signs.instead).operands
     return with_negative_numbers(changed(program, calls=tuple(signs.calls), outputs=outputs))
 
@@ -129,43 +135,52 @@ def taken_up(program: Program, uses: dict[Value, list[int]]) -> set[Value]:
     for call in reversed(program.calls):
         if call.function in _PRODUCTS:
             (x,) = call.results
-            if all([i < n and takes(program.calls[i], x) for i in uses[x]]):
+            for i in uses[x]:
+                if i == n or not takes(program.calls[i], x):
+                    break
+            else:
                 found.add(x)
     return found
 
 
 def with_negative_numbers(program: Program) -> Program:
     """Return the program with one number where negations and products with numbers meet."""
-    uses = program.uses()
-    made: dict[Value, Call] = {}
+    uses: dict[Value, list[int]] = {}
+    products: dict[Value, Call] = {}  # with a number
     calls = []
     for call in program.calls:
-        folds = call.function in _NEGATIVES or call.function in _TIMES
-        folded = _folded(call, uses, made) if folds else call
-        calls.append(folded)
-        if folds:
-            made[folded.results[0]] = folded
+        if call.function in _FOLDED and not call.options:
+            factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
+            if factor is not None:
+                if type(x) is Value and x in products:
+                    uses = uses or program.uses()
+                    call = _folded(call, factor, x, uses, products)
+                if call.function in _TIMES:
+                    products[call.results[0]] = call
+        calls.append(call)
     return changed(program, calls=tuple(calls))
 
 
-def _folded(call: Call, uses: dict[Value, list[int]], made: dict[Value, Call]) -> Call:
+def _folded(
+    call: Call,
+    factor: float,
+    x: Value,
+    uses: dict[Value, list[int]],
+    products: dict[Value, Call],
+) -> Call:
     """Return a call, or what it gives by one product with a number."""
-    if len(call.results) != 1 or call.options or not uses[call.results[0]]:
+    result = call.results[0]
+    if not uses[result] or len(uses[x]) != 1 or not is_real(result) or not alike(x, result):
         return call
-    factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
-    inner = made.get(x) if type(x) is Value and len(uses[x]) == 1 else None
-    if factor is None or inner is None or not is_real(call.results[0]):
-        return call
-    number, y = numbered(inner)
-    if number is None or not alike(x, call.results[0]) or inner.options:
-        return call
+    number, y = numbered(products[x])
+    assert number is not None
     # A power of two from 1 on rounds nothing, and what overflows after it would do so at once.
     exact = abs(factor) == 1.0 or (
         abs(factor) >= 1 and number >= 1 and math.frexp(number)[0] == 0.5
     )
     exact &= math.isfinite(factor * number)
-    wide = call.results[0].type is float or call.results[0].dtype == np.float64
-    times: Any = np.multiply if is_array(call.results[0]) else operator.mul
+    wide = result.type is float or result.dtype == np.float64
+    times: Any = np.multiply if is_array(result) else operator.mul
     return same(call, times, factor * number, y) if exact and wide else call
 
 

@@ -44,6 +44,22 @@ UFUNCS = {
 }
 """What Python's operators are on arrays. The power is another function for some exponents."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
+_REWRITTEN = frozenset((*UFUNCS, operator.pow))
+_MAYBE_SAME = frozenset(
+    (
+        np.multiply,
+        operator.mul,
+        np.divide,
+        operator.truediv,
+        np.negative,
+        operator.neg,
+        matrix_transpose,
+        conj,
+        real,
+        reshape,
+        astype,
+    )
+)
 _LOOPS = 32
 """How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
 _ASKED = 2000
@@ -67,23 +83,29 @@ class _Walk:
         self._seen: dict[Any, Call] = {}
         self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
+        self._even = set(self._alike)  # and what is spread: arrays that a number may stand for
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
-        call = canonical(call.replaced(self.instead))
+        call = call.replaced(self.instead) if self.instead else call
+        if call.function in _REWRITTEN:
+            call = canonical(call)
         if len(call.results) == 1:
             same = self._same(call)
             if same is not None:
                 self.instead[call.results[0]] = same
                 return
             call = self._cheaper(call)
+            if name_of(call.function) == "sum_transpose_numpy":
+                self._even.add(call.results[0])
         key = key_of(call)
         found = self._seen.get(key)
         if found is not None:
             self.instead.update(zip(call.results, found.results, strict=True))
             return
         self._seen[key] = call
-        self.made.update(dict.fromkeys(call.results, call))
+        for y in call.results:
+            self.made[y] = call
         self.calls.append(call)
 
     def _source(self, x: Any, function: Any) -> Call | None:
@@ -98,6 +120,8 @@ class _Walk:
     def _same(self, call: Call) -> Any:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
+        if f not in _MAYBE_SAME:
+            return None
         if f in (np.multiply, operator.mul):
             for x, y in (xs, xs[::-1]):
                 if self._is_one(x) and _stays(y, result):
@@ -121,8 +145,8 @@ class _Walk:
 
     def _cheaper(self, call: Call) -> Call:
         """Return a call that gives the same for less."""
-        if isinstance(call.function, np.ufunc) and is_array(call.results[0]):
-            call = self._unspread(call)
+        if not self._even.isdisjoint(call.values) and isinstance(call.function, np.ufunc):
+            call = self._unspread(call) if is_array(call.results[0]) else call
         if call.function is divide and is_array(call.results[0]):
             return self._divided(call)
         return call
@@ -238,6 +262,8 @@ def uniform(array: Any) -> float | None:
 def key_of(call: Call) -> Any:
     """Return what calls that give the same have in common."""
     options = call.options
+    if not options and call.values == call.operands:
+        return (id(call.function), *map(id, call.operands))
     return (
         id(call.function),
         *map(_key, call.operands),

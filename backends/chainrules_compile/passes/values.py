@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.program import Program, Value
+from chainrules_py.program import Call, Program, Value
 
 
 def is_array(x: Any) -> bool:
@@ -64,30 +64,27 @@ def roots(program: Program) -> dict[Value, Value]:
     A view may be one of any array that its call was given: passes put other values in the place of
     those that it was recorded with.
     """
-    found: dict[Value, Value] = {}
+    found = {x: x for x in (*program.inputs, *program.constants)}
 
     def root(x: Value) -> Value:
-        while (of := found.setdefault(x, x)) is not x:
+        while (of := found[x]) is not x:
             x = of
         return x
 
-    for x in (*program.inputs, *program.constants):
-        root(x)
     for call in program.calls:
         for y in call.results:
-            root(y)
+            found[y] = y
             if y.memory is not None:
                 for x in call.values:
                     if is_array(x):
                         found[root(x)] = root(y)
-    return {x: root(x) for x in tuple(found)}
+    return {x: x if of is x else root(of) for x, of in found.items()}
 
 
 def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
     """Return, for each root, the last call that uses it or what may share its memory."""
-    last: dict[Value, int] = {}
-    for x, places in program.uses().items():
-        root = of.get(x, x)
-        at = places[-1] if places else -1
-        last[root] = max(last.get(root, -1), at)
+    last = dict.fromkeys(of.values(), -1)
+    for i, call in enumerate((*program.calls, Call(None, program.outputs, {}, ()))):
+        for x in call.values:
+            last[of[x]] = i
     return last

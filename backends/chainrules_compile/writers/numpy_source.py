@@ -64,6 +64,7 @@ class NumpyWriting(Speller):
         self.lines: list[str] = []
         self._free: list[str] = []
         self._inside: dict[Value, Call] = {}
+        self._bound: dict[int, str] = {}
         self._count = 0
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
@@ -76,8 +77,9 @@ class NumpyWriting(Speller):
         inside, where = nested(self.program, uses)
         dying: dict[int, list[Value]] = {}
         for x, places in uses.items():
-            if x not in self._given and places and x not in inside:
-                dying.setdefault(max([where[i] for i in places]), []).append(x)
+            if places and x not in self._given and x not in inside:
+                last = max([where[i] for i in places]) if inside else places[-1]
+                dying.setdefault(last, []).append(x)
         for i, call in enumerate(calls):
             if call.results and call.results[0] in inside:
                 self._inside[call.results[0]] = call
@@ -89,8 +91,7 @@ class NumpyWriting(Speller):
             else:
                 self._one(call)
             self.wrote(i, call)
-            gone = dying.get(i, [])
-            for x in gone:
+            for x in dying.get(i, ()):
                 name = self.names[x]
                 if any([self.names.get(y) == name for y in call.results]):
                     continue
@@ -223,17 +224,21 @@ class NumpyWriting(Speller):
             closer = function is operator.pow
             texts = [f"({t})" if t[0] == "-" and (i or closer) else t for i, t in enumerate(texts)]
             return f"{texts[0]} {sign} {texts[1]}" if len(xs) == 2 else f"{sign}{texts[0]}"
-        spelling = SPELLINGS.get(function) or SPELLINGS.get(getattr(function, "__qualname__", None))
+        ufunc = isinstance(function, np.ufunc)
+        spelling = SPELLINGS.get(function)
+        if spelling is None and not ufunc:
+            spelling = SPELLINGS.get(getattr(function, "__qualname__", None))
         if spelling is not None:
             text: str | None = spelling(self, call)
             if text is not None:
                 return text
-        result = call.results[0] if len(call.results) == 1 else None
-        if isinstance(function, np.ufunc):
+        if ufunc:
+            result = call.results[0] if len(call.results) == 1 else None
             given = [self.operand(x, result) for x in xs]
         else:
             given = [self.text(x) for x in xs]
-        given += [f"{k}={self.text(o)}" for k, o in call.options.items()]
+        if call.options:
+            given += [f"{k}={self.text(o)}" for k, o in call.options.items()]
         return f"{self.bound(self._implementation(function, xs))}({', '.join(given)})"
 
     def _implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
@@ -244,7 +249,11 @@ class NumpyWriting(Speller):
 
     def bound(self, function: Any) -> str:
         """Return the name of a function in the scope."""
-        return self.scope.name(function, name_of(function))
+        key = id(function)
+        found = self._bound.get(key)
+        if found is None:
+            found = self._bound[key] = self.scope.name(function, name_of(function))
+        return found
 
     def constant(self, x: Any) -> str:
         """Return the name of an object in the scope, by its value where it has one."""
@@ -262,8 +271,9 @@ class NumpyWriting(Speller):
         """Return an operand as an expression."""
         cls = type(x)
         if cls is Value:
-            call = self._inside.get(x)
-            return self.names[x] if call is None else f"({self.call(call)})"
+            if x not in self._inside:
+                return self.names[x]
+            return f"({self.call(self._inside[x])})"
         if x is None or x is ... or cls in (bool, int, str, slice):
             return repr(x)
         if cls is float and math.isfinite(x):
@@ -281,7 +291,9 @@ class NumpyWriting(Speller):
 
         NumPy takes two thirds of the time for it: it need not find out how wide the number is.
         """
-        number = type(x) in (int, float) or (type(x) is np.float64)
+        if type(x) is Value:
+            return self.text(x)
+        number = type(x) in (int, float, np.float64)
         if number and result is not None and is_array(result) and result.dtype.kind == "f":
             if type(x) is np.float64 and result.dtype != np.float64:
                 return self.text(x)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape as ct
-from chainrules_compile import RecordingError
+from chainrules_compile import RecordingError, compile
 from tests.engines.compile.checked import compile_checked
 from tests.engines.compile.test_compiled import CASES, X, same
 from tests.engines.compile.views import judge
@@ -171,3 +171,21 @@ def test_mask_of_what_is_compiled_beside_a_plain_tangent():
         return y
 
     assert same(compile_checked(f)(X), f(X))
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, ct.grad])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x[np.nonzero(x > 0)] ** 2),
+        lambda x: np.sum(x[np.where(x > 0)] ** 3),
+        lambda x: np.sum(x[np.flatnonzero(x)] * x[0]),
+        lambda x: np.sum(np.split(x, 1)[0] ** 2),
+        lambda x: np.sum(x) * (1 + len(np.unstack(x[:0]))),
+    ],
+    ids=["nonzero", "where", "flatnonzero", "split", "unstack"],
+)
+def test_results_in_structures_of_one_or_none(f, wrapped):
+    compiled, eager = compile(wrapped(f)), wrapped(f)
+    for x in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0, -3.0]):
+        assert np.array_equal(compiled(np.array(x)), eager(np.array(x)))
