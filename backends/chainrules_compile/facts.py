@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
-from chainrules_compile.noted import Noted, Subscripts
+from chainrules_compile.noted import PYTHON_NUMBERS, Members, Noted, Subscripts, fields_of
 from chainrules_py.extend import Library, Memory, register_array_type, see, type_info
 
 METADATA: frozenset[Any] = frozenset(
@@ -166,14 +166,10 @@ class _Classes(dict[type, type[Noted]]):
                 return self[cls]
             see(None, (cls,))
             info = type_info(cls)
-            bases: tuple[type, ...] = (Subscripts, Noted) if info.is_array else (Noted,)
-            fields = {
-                "__slots__": (),
-                "__module__": Noted.__module__,
-                "__dispatch_type__": cls,
-                "payload_type": cls,
-            }
-            made: Any = type(f"Noted[{cls.__name__}]", bases, fields)
+            bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
+            bases += () if cls in PYTHON_NUMBERS else (Members,)
+            fields = {**fields_of(cls), "__module__": Noted.__module__}
+            made: Any = type(f"Noted[{cls.__name__}]", (*bases, Noted), fields)
             if info.is_array and info.library.namespace is not None:
                 floats = tuple([self[number] for number in info.library.floats])
                 register_array_type(made, library_of(cls, floats))

@@ -8,6 +8,7 @@ derivative is taken at this level, and nothing that leaves derivatives behind le
 
 from __future__ import annotations
 
+import functools
 import opcode
 import operator
 import sys
@@ -89,7 +90,8 @@ class Noted:
         refuse(self, "bytes")
 
     def __copy__(self) -> Any:
-        return self.copy() if type_info(type(self)).is_array else self
+        x: Any = self
+        return x.copy() if type_info(type(x)).is_array else x
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
@@ -127,26 +129,54 @@ class Noted:
             return NotImplemented
         return self.recorder.call_function(function, operands, keywords)
 
-    # -- everything else that an array has
+
+def member_of(x: Noted, name: str) -> Any:
+    """Return an attribute or a method of what a noted value stands for."""
+    member = getattr(type(x).payload_type, name)  # which raises as the class does
+    if not callable(member):
+        return x.recorder.attribute(x, name)
+    return lambda *operands, **keywords: x.recorder.call_method(
+        name, member, (x, *operands), keywords
+    )
+
+
+class Members:
+    """What noted values of libraries have: everything else that their class has.
+
+    Python's own numbers have few members, which are written out: engines ask each number whether
+    it has a shape, and what has no `__getattr__` says no at once.
+    """
+
+    __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        payload_type = type(self).payload_type
-        member = getattr(payload_type, name)  # which raises as the class does
-        if name in STATIC:
-            return getattr(self.payload, name)
-        if not callable(member):
-            return self.recorder.attribute(self, name)
-        return lambda *operands, **keywords: self.recorder.call_method(
-            name, member, (self, *operands), keywords
-        )
+        x: Any = self
+        return member_of(x, name)
 
 
 STATIC = frozenset(
     ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
 )
 """Attributes that the class, the dtype, the shape and the layout of an argument settle."""
+OF_NUMBERS = ("real", "imag", "conjugate", "as_integer_ratio", "is_integer", "hex", "fromhex")
+
+
+def fields_of(cls: type) -> dict[str, Any]:
+    """Return what the class of noted values has, by the class of what they stand for."""
+    has = [name for name in sorted(STATIC) if hasattr(cls, name)]
+    fields: dict[str, Any] = {
+        name: property(operator.attrgetter(f"payload.{name}")) for name in has
+    }
+    if cls in PYTHON_NUMBERS:
+        for name in OF_NUMBERS:
+            if hasattr(cls, name):
+                fields[name] = property(functools.partial(member_of, name=name))
+    return fields | {"__slots__": (), "__dispatch_type__": cls, "payload_type": cls}
+
+
+PYTHON_NUMBERS = (float, complex)
 
 
 class Subscripts:

@@ -161,6 +161,8 @@ class Notes:
                 flags = y.flags
                 if flags.c_contiguous and flags.writeable and y.size and is_settled(function):
                     return self._new(function, places, options, y)
+            elif cls is float and function is not operator.pow and is_settled(function):
+                return self._new_number(function, places, options, y)
             kept = cls is np.ndarray and sys.getrefcount(y) > 2
             return self.note(function, operands, options, y, kept, places)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
@@ -238,6 +240,12 @@ class Notes:
         made = classes[np.ndarray](y, self, value)
         self._owners[id(y)] = weakref.ref(made)
         return made
+
+    def _new_number(self, function: Any, places: Any, options: dict[str, Any], y: float) -> Any:
+        """Note a call that gave a number of Python's, by the shortest way."""
+        value = Value(self._name(), float)
+        self.calls.append(Call(function, places, options, (value,)))
+        return classes[float](y, self, value)
 
     def _places(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Return what stands for operands, by the shortest way; None where one is a structure."""

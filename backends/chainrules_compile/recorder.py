@@ -164,7 +164,7 @@ class Recorder(Notes):
         if method not in ("", "__call__"):
             function = getattr(function, method)
         y = self.call(function, operands, keywords)
-        if not np.can_cast(plain(y).dtype, out.dtype, keywords.get("casting", "same_kind")):
+        if not np.can_cast(plain(y).dtype, plain(out).dtype, keywords.get("casting", "same_kind")):
             given = {k: plain(x) for k, x in keywords.items()}
             function(*map(plain, operands), out=out.payload.copy(), **given)  # which raises
         if where is not True:

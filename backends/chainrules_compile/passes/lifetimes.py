@@ -7,7 +7,15 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.calls import Through, Written, minus_at, plus_at, subtract_at
-from chainrules_compile.passes.values import alike, changed, ends, is_array, is_contiguous, roots
+from chainrules_compile.passes.values import (
+    alike,
+    called,
+    changed,
+    ends,
+    is_array,
+    is_contiguous,
+    roots,
+)
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
 from chainrules_py.vocabulary.views import duplicate, store
@@ -52,7 +60,7 @@ def with_buffers(program: Program) -> Program:
         if place is not None:
             key = call.function, place
             into = functions.get(key) or functions.setdefault(key, Into(*key))
-            calls[i] = Call(into, call.operands, call.options, call.results)
+            calls[i] = called(call, into)
     return changed(program, calls=tuple(calls))
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import name_of
 from chainrules_compile.passes.bounds import Bounds
-from chainrules_compile.passes.values import alike, changed, is_array, is_contiguous, size
+from chainrules_compile.passes.values import alike, called, changed, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
 
@@ -96,7 +95,7 @@ class _Walk:
                 self.instead[call.results[0]] = same
                 return
             call = self._cheaper(call)
-            if name_of(call.function) == "sum_transpose_numpy":
+            if spreads(call):
                 self._even.add(call.results[0])
         key = key_of(call)
         found = self._seen.get(key)
@@ -123,6 +122,8 @@ class _Walk:
         if f not in _MAYBE_SAME:
             return None
         if f in (np.multiply, operator.mul):
+            if len(call.values) == 2 and self._alike.keys().isdisjoint(call.values):
+                return None
             for x, y in (xs, xs[::-1]):
                 if self._is_one(x) and _stays(y, result):
                     return y
@@ -179,7 +180,7 @@ class _Walk:
     def _spread(self, x: Value) -> Value | None:
         """Return the array that was spread along axes, if NumPy may spread it as it computes."""
         source = self.made.get(x)
-        if source is None or name_of(source.function) != "sum_transpose_numpy":
+        if source is None or not spreads(source):
             return None
         y_bar, axis, keepdims = (
             source.operands[0],
@@ -202,12 +203,17 @@ class _Walk:
         if x in self._alike and x.dtype == np.float64:
             return self._alike[x]
         source = self.made.get(x)
-        if source is None or name_of(source.function) != "sum_transpose_numpy":
+        if source is None or not spreads(source):
             return None
         y_bar = source.operands[0]
         if type(y_bar) is Value and (y_bar.shape != () or y_bar.dtype != x.dtype):
             return None
         return y_bar if type(y_bar) in (Value, np.float64) else None
+
+
+def spreads(call: Call) -> bool:
+    """Tell whether a call spreads an array along axes."""
+    return getattr(call.function, "__name__", None) == "sum_transpose_numpy"
 
 
 def canonical(call: Call) -> Call:
@@ -222,9 +228,11 @@ def canonical(call: Call) -> Call:
             ufunc = _POWERS.get(p)
             if ufunc is not None:
                 return Call(ufunc, (x,), {}, call.results)
-    if ufunc is None or any([type(x) in (list, tuple) for x in call.operands]):
+    if ufunc is None:
         return call
-    return Call(ufunc, call.operands, call.options, call.results)
+    if call.values != call.operands and any([type(x) in (list, tuple) for x in call.operands]):
+        return call
+    return called(call, ufunc)
 
 
 _OF_NUMBERS = frozenset((operator.add, operator.sub, operator.mul, operator.truediv, operator.pow))

@@ -50,6 +50,19 @@ def changed(program: Program, **fields: Any) -> Program:
     return made
 
 
+_SLOTS = tuple([vars(Call)[name] for name in ("operands", "options", "results", "values")])
+_FUNCTION: Any = vars(Call)["function"]
+
+
+def called(call: Call, function: Any) -> Call:
+    """Return a call of another function, of the same operands: `Call` would look through them."""
+    made = object.__new__(Call)
+    _FUNCTION.__set__(made, function)
+    for slot in _SLOTS:
+        slot.__set__(made, slot.__get__(call))
+    return made
+
+
 def size(x: Value) -> int:
     """Count the elements."""
     n = 1
@@ -77,7 +90,7 @@ def roots(program: Program) -> dict[Value, Value]:
             if y.memory is not None:
                 for x in call.values:
                     if is_array(x):
-                        found[root(x)] = root(y)
+                        found[root(y)] = root(x)
     return {x: x if of is x else root(of) for x, of in found.items()}
 
 
