@@ -26,6 +26,7 @@ PLACES = {
     "backends/chainrules_everywhere": "tests/testing",
     "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
+    "backends/chainrules_mlx": "tests/libraries/mlx",
     "backends/chainrules_mygrad": "tests/engines/thin",
     "backends/chainrules_numpy": "tests/libraries/numpy",
     "backends/chainrules_pytensor": "tests/engines/thin",
@@ -343,6 +344,7 @@ ELSEWHERE = (
     ),
     ("backends/chainrules_torch/engine/*", "tests/engines/torch/test_torch.py", ROOM),
     ("backends/chainrules_torch/*", "tests/testing/test_samples.py", SAMPLES),
+    ("backends/chainrules_mlx/*", "tests/libraries/mlx/test_mlx.py", ROOM),
     (
         "backends/chainrules_mygrad/*",
         "tests/engines/thin/test_thin.py",

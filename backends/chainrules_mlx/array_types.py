@@ -1,0 +1,77 @@
+"""MLX's arrays as arrays: their namespace, numbers beside them, operators beside traced values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+
+from chainrules_mlx import namespace as xp
+from chainrules_py import Primitive, Scalar
+from chainrules_py.extend import Library, Tracer, register_array_type
+
+_mx: Any = mx
+ARRAY: Any = mx.array
+"""What implementations are dispatched on."""
+NUMERIC: Any = ARRAY | Scalar
+
+
+def _owned(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Return x, or another handle on its numbers: to write to one leaves the other as it is."""
+    return _mx.array(x) if any([x is y for y in theirs]) else x
+
+
+# An array tells no device: work is put on one, and arrays are wherever it is done.
+register_array_type(ARRAY, Library(xp, devices=False, own=_owned))
+
+
+def _let_tracers_answer(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an operator of arrays, so that ``array * tracer`` reaches the tracer's.
+
+    MLX raises for what it does not know, where Python's protocol wants NotImplemented.
+    """
+
+    @functools.wraps(operator)
+    def operated(self: Any, other: Any) -> Any:
+        return NotImplemented if isinstance(other, Tracer) else operator(self, other)
+
+    return operated
+
+
+for _name in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+    *("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor"),
+):
+    _method = f"__{_name}__"
+    setattr(ARRAY, _method, _let_tracers_answer(getattr(ARRAY, _method)))
+
+
+def dtype_of(dtype: Any) -> Any:
+    """Return MLX's dtype of the same name as NumPy's; None and MLX's own as they are."""
+    if dtype is None or isinstance(dtype, mx.Dtype):
+        return dtype
+    name = dtype.__name__ if isinstance(dtype, type) else str(dtype)
+    return getattr(xp, {"float": "float64", "int": "int64", "complex": "complex64"}.get(name, name))
+
+
+def number_as(x: Any, like: Any) -> Any:
+    """Return a number as an array of the dtype that it has beside another; an array as it is."""
+    return x if isinstance(x, mx.array) else _mx.zeros((), like.dtype) + x
+
+
+def alike(*xs: Any) -> tuple[Any, ...]:
+    """Return arrays and numbers as arrays of one dtype."""
+    like = next(x for x in xs if isinstance(x, mx.array))
+    arrays = [number_as(x, like) for x in xs]
+    dtype = functools.reduce(_mx.result_type, arrays) if len(arrays) > 1 else arrays[0].dtype
+    return tuple([xp.astyped(x, dtype) for x in arrays])
+
+
+def entered(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
+    """Enter what computes a word for every mixture of arrays and numbers."""
+    n = len(word.operands)
+    for first in range(n):
+        types = (*[Scalar] * first, ARRAY, *[NUMERIC] * (n - first - 1))
+        word.implement(function, types=types)

@@ -1,0 +1,212 @@
+"""Elementwise words and reductions, where MLX has them under other names or not at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+
+from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
+from chainrules_mlx.namespace import astyped, is_complex
+from chainrules_py import NoRuleError
+from chainrules_py import vocabulary as v
+
+_mx: Any = mx
+_FLOATS = (mx.float32, mx.float64, mx.float16, mx.bfloat16)
+_BITS = {2: mx.uint16, 4: mx.uint32, 8: mx.uint64}
+
+
+def _is_floating(x: Any) -> bool:
+    return x.dtype in _FLOATS
+
+
+# ---------------------------------------------------------------------------- signs, parts
+
+
+@v.signbit.implement
+def signbit_mlx(x: mx.array) -> Any:
+    """Return the first bit, which -0.0 has as well."""
+    if not _is_floating(x):
+        return x < 0
+    size = x.dtype.size
+    return (_mx.view(x, _BITS[size]) >> (8 * size - 1)) == 1
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    x, y = alike(x, y)
+    size = _mx.abs(x)
+    return _mx.where(signbit_mlx(y), -size, size)
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    """Compute √(x² + y²) with the larger of the two in front."""
+    x, y = [_mx.abs(z) for z in alike(x, y)]
+    most, least = _mx.maximum(x, y), _mx.minimum(x, y)
+    some = (most > 0) & (most < math.inf)
+    ratio = _mx.where(some, least / _mx.where(some, most, 1), 0)
+    return most * _mx.sqrt(1 + ratio * ratio)
+
+
+entered(v.copysign, _copysign)
+entered(v.hypot, _hypot)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    whole = _mx.where(_mx.isinf(x), x, _trunc(x))
+    rest = _mx.where(_mx.isinf(x), _mx.zeros_like(x), x - whole)
+    return _copysign(rest, x), whole
+
+
+def _trunc(x: Any) -> Any:
+    return _mx.where(x < 0, _mx.ceil(x), _mx.floor(x)) if _is_floating(x) else x
+
+
+v.modf.implement(_modf, types=(ARRAY,))
+
+
+@v.cbrt.implement
+def cbrt_mlx(x: mx.array) -> Any:
+    """Compute a cube root, with one step of Newton's method for its last digit."""
+    y = _mx.sign(x) * _mx.abs(x) ** (1 / 3)
+    square = y * y
+    good = _mx.isfinite(square) & (square > _mx.finfo(x.dtype).smallest_normal)
+    return _mx.where(good, y - (y * square - x) / (3 * _mx.where(good, square, 1)), y)
+
+
+@v.sign.implement
+def sign_mlx(x: mx.array) -> Any:
+    """Return x / abs(x) of complex numbers too, and 0 at 0."""
+    return _mx.sign(x)
+
+
+# -------------------------------------------------------------------------- complex numbers
+
+
+@v.real.implement
+def real_mlx(x: mx.array) -> Any:
+    """Return the real part; real arrays are it themselves."""
+    return _mx.real(x) if is_complex(x) else x
+
+
+@v.imag.implement
+def imag_mlx(x: mx.array) -> Any:
+    """Return the imaginary part, of real arrays zeros."""
+    return _mx.imag(x) if is_complex(x) else _mx.zeros_like(x)
+
+
+@v.conj.implement
+def conj_mlx(x: mx.array) -> Any:
+    """Conjugate; real arrays are conjugate to themselves."""
+    return _mx.conj(x) if is_complex(x) else x
+
+
+# ------------------------------------------------------------------------------- bounds
+
+
+def _bounded(best: Callable[..., Any]) -> Callable[..., Any]:
+    def bounded(x: Any, y: Any) -> Any:
+        x, y = alike(x, y)
+        lost = (_mx.isnan(x), _mx.isnan(y))
+        return _mx.where(lost[0], y, _mx.where(lost[1], x, best(x, y)))
+
+    return bounded
+
+
+def _clip(x: Any, lo: Any, hi: Any) -> Any:
+    x, lo, hi = alike(x, lo, hi)
+    return _mx.minimum(_mx.maximum(x, lo), hi)
+
+
+entered(v.fmax, _bounded(_mx.maximum))
+entered(v.fmin, _bounded(_mx.minimum))
+entered(v.clip, _clip)
+entered(v.clip_below, lambda x, lo: _mx.maximum(*alike(x, lo)))
+entered(v.clip_above, lambda x, hi: _mx.minimum(*alike(x, hi)))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if isinstance(x, mx.array) or isinstance(y, mx.array):
+        x, y = alike(x, y)
+    return _mx.where(condition, x, y)
+
+
+entered(v.where, _where)
+
+
+def _strong_multiply(c: Any, p: Any) -> Any:
+    c, p = alike(c, p)
+    return _mx.where(c == 0, _mx.zeros((), c.dtype), c * p)
+
+
+entered(v.strong_multiply, _strong_multiply)
+
+
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if is_complex(x):
+        parts = [_nan_to_num(z, nan, posinf, neginf) for z in (_mx.real(x), _mx.imag(x))]
+        return parts[0] + 1j * parts[1]
+    if not _is_floating(x):
+        return x
+    most = _mx.finfo(x.dtype).max
+    posinf, neginf = most if posinf is None else posinf, -most if neginf is None else neginf
+    y = _mx.where(_mx.isnan(x), nan, x)
+    y = _mx.where(x == math.inf, posinf, y)
+    return astyped(_mx.where(x == -math.inf, neginf, y), x.dtype)
+
+
+entered(v.nan_to_num, _nan_to_num)
+
+
+@v.round_decimals.implement
+def round_decimals_mlx(x: mx.array, *, decimals: int) -> Any:
+    """Round behind the point, by what is the same function in MLX."""
+    return _mx.round(x, decimals)
+
+
+@v.choose.implement
+def choose_mlx(a: mx.array, *choices: Any) -> Any:
+    """Stack the choices, and take along them."""
+    given = _mx.broadcast_arrays(a, *[number_as(x, _mx.zeros(())) for x in choices])
+    return _mx.take_along_axis(_mx.stack(given[1:]), given[0][None], 0)[0]
+
+
+# ------------------------------------------------------------------------------- dtypes
+
+
+@v.astype.implement
+def astype_mlx(x: mx.array, *, dtype: Any) -> Any:
+    """Convert to a dtype of MLX's, or to that of the same name."""
+    dtype = dtype_of(dtype)
+    x = _mx.real(x) if is_complex(x) and dtype != mx.complex64 else x
+    return x.astype(dtype)
+
+
+@v.bitwise_count.implement
+def bitwise_count_mlx(x: mx.array) -> Any:
+    """Count bits, one place after the other."""
+    x = _mx.abs(x) if x.dtype not in (mx.uint8, mx.uint16, mx.uint32, mx.uint64) else x
+    count = _mx.zeros(x.shape, mx.uint8)
+    for place in range(8 * x.dtype.size):
+        count = count + ((x >> place) & 1).astype(mx.uint8)
+    return count
+
+
+# MLX has these of real numbers alone.
+def _of_reals(name: str) -> Callable[..., Any]:
+    function = getattr(_mx, name)
+
+    def computed(x: Any) -> Any:
+        if is_complex(x):
+            msg = f"nothing computes {name} of complex arrays: MLX's is of real ones alone"
+            raise NoRuleError(msg)
+        return function(x)
+
+    return computed
+
+
+for _word in (v.erf, v.erfinv, v.expm1, v.floor, v.ceil):
+    _word.implement(_of_reals(_word.__name__), types=(ARRAY,))
+v.trunc.implement(_trunc, types=(ARRAY,))
+v.expit.implement(_of_reals("sigmoid"), types=(ARRAY,))

@@ -1,0 +1,98 @@
+"""MLX as the array-API standard has it, where its functions are named or take otherwise.
+
+Linear algebra runs on the CPU: of most decompositions MLX has no other, and asks for it by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+
+from chainrules_py import NoRuleError
+
+_mx: Any = mx
+bool = _mx.bool_
+complex128 = _mx.complex64
+"""MLX has one complex dtype."""
+
+
+def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    """Make an array; NumPy's of 64 bits stay so, where MLX would take half of them."""
+    if dtype is None and not isinstance(x, mx.array) and hasattr(x, "dtype"):
+        dtype = getattr(_mx, str(x.dtype), None) if str(x.dtype) != "bool" else _mx.bool_
+    return _mx.array(x, dtype) if copy or not isinstance(x, mx.array) else astyped(x, dtype)
+
+
+def astyped(x: Any, dtype: Any) -> Any:
+    """Convert to a dtype, if to one."""
+    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+
+
+def full(shape: Any, fill: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Fill an array."""
+    return _mx.full(shape, fill, dtype)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Make an array of zeros."""
+    return _mx.zeros(shape, dtype or mx.float32)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Make an array of ones."""
+    return _mx.ones(shape, dtype or mx.float32)
+
+
+def arange(*given: Any, dtype: Any = None, device: Any = None) -> Any:
+    """Count in steps."""
+    return _mx.arange(*given, dtype=dtype)
+
+
+def is_complex(*xs: Any) -> Any:
+    """Tell whether complex numbers are among some operands."""
+    return any(
+        [type(x) is complex or (isinstance(x, mx.array) and x.dtype == mx.complex64) for x in xs]
+    )
+
+
+_REAL = ("cholesky", "det", "inv", "lu_factor", "pinv", "qr", "slogdet", "solve", "svd")
+
+
+def _on_cpu(name: str) -> Callable[..., Any]:
+    function = getattr(_mx.linalg, name)
+
+    @functools.wraps(function)
+    def computed(*operands: Any, **options: Any) -> Any:
+        if name in _REAL and is_complex(*operands):
+            msg = f"nothing computes {name} of complex matrices: MLX's is of real ones alone"
+            raise NoRuleError(msg)
+        operands = tuple([_single(x) if isinstance(x, mx.array) else x for x in operands])
+        return function(*operands, **options, stream=mx.cpu)
+
+    return computed
+
+
+def _single(x: Any) -> Any:
+    """Return x in a precision that LAPACK has."""
+    kept = (mx.float32, mx.float64, mx.complex64)
+    return x if x.dtype in kept else x.astype(mx.float32)
+
+
+linalg = types.SimpleNamespace(
+    **{
+        name: _on_cpu(name)
+        for name in (
+            *("cholesky", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lu"),
+            *("lu_factor", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd"),
+        )
+    }
+)
+"""Decompositions and systems, on the CPU."""
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_mx, name)
