@@ -79,7 +79,7 @@ def _check_between(case: Case, unsettled: Any) -> None:
             left, right, slack = slopes_at(case, j, digits)
             low, high = np.minimum(left, right) - slack, np.maximum(left, right) + slack
             wrong = wrong & ((have < low) | (have > high))
-        if np.any(wrong):
+        if np.any(wrong) and not case.grain:
             i = int(np.flatnonzero(wrong)[0])
             msg = (
                 f"{case.output_names()[i]} in {case.input_names()[j]}: the push is "
@@ -347,6 +347,8 @@ def check_second_order(case: Case) -> None:
         columns, titles = ["a random direction"], (name, title)
         table = Table(have[:, None], there[:, None], rows, columns, limit[:, None], titles)
         if not table.is_within:
+            if case.grain:
+                raise NotJudgedError("the function rounds inside")
             msg = f"{name} and {title} differ\n{table}"
             raise WrongError(msg, f"second order wrong ({_captured(case)})")
 

@@ -38,12 +38,7 @@ from chainrules_py.testing.modes import written
 class Call(NamedTuple):
     """Call of the same function that is judged besides the one that was given.
 
-    Attributes
-    ----------
-    name : str
-        What is special about it; what is wrong there is "wrong only for" it.
-    operands, options
-        The call.
+    What is wrong there is "wrong only for" what the name says.
     """
 
     name: str

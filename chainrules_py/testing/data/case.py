@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, final
 
@@ -14,7 +15,7 @@ from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.coordinates import Coordinates, Names, sized_as, sizes_of
-from chainrules_py.testing.data.differences import derivative, power_of_two
+from chainrules_py.testing.data.differences import derivative, grain, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
 from chainrules_py.values.structure import is_structure_type
@@ -30,6 +31,8 @@ _WHOLE = 2_000_000
 _LONG = 5000
 # From this condition number on, what rounding of operands does is more than rounding of results.
 _ILL = 1e3
+# What is next to nothing, by precision: several of the least numbers that there are.
+_LEAST = (1e-10, 1e-290), (1e-4, 1e-44), (1.0, 5e-7)
 
 
 @final
@@ -80,6 +83,7 @@ class Case:
         self.f, self.operands = unbind(f, operands)
         self.options = options
         self.gauge = gauge
+        self.near = near
         self.smooth = smooth
         self.rng = np.random.default_rng(seed)
         self.print = fingerprint(self.operands)
@@ -93,6 +97,7 @@ class Case:
             self.parts[i].hold()
             self.inputs.hold(i)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
+        self.least = next(x for p, x in _LEAST if self.precision < p)
         # A call that nobody chose may lie where a function is badly conditioned.
         self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
         self.settling = min(max(1e-4, 1e4 * self.precision), 3e-2)
@@ -129,17 +134,7 @@ class Case:
         return self.inputs.size + self.raw.size > LARGE
 
     def rounding_of(self, half: str, want: Any, tolerance: float) -> Any:
-        """Compute what rounding may make of tangents of the result, or of all operands' cotangents.
-
-        Parameters
-        ----------
-        half : {"push", "pull"}
-            What gave them.
-        want : vector or matrix
-            One entry, or row, per coordinate.
-        tolerance : float
-            What may differ, relative to the largest of them.
-        """
+        """Compute what rounding may make of what a half gives, one entry or row per coordinate."""
         rows = self.sizes if half == "push" else 1.0 / self.steps
         columns = np.ones(np.shape(want)[1:])
         return self.allowed(want, rows, columns, tolerance)
@@ -189,19 +184,9 @@ class Case:
         return _lengths(self.w, self.sizes), _lengths(self.u, 1.0 / self.steps)
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
-        """Compute what rounding may make of derivatives that are equal.
-
-        Parameters
-        ----------
-        want : matrix
-            The derivatives.
-        rows, columns : vector
-            How large they are by nature, as `naturals` has it.
-        tolerance : float
-            What may differ, relative to the largest of them.
-        """
+        """Compute what rounding may make of equal derivatives, by their size as of `naturals`."""
         natural = np.maximum(np.multiply.outer(rows, columns), 1e-300)
-        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision) + 1e-290
+        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision) + self.least
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
         """Compute the derivative of the gauge at a result as a matrix; None without a gauge."""
@@ -209,17 +194,10 @@ class Case:
             return None
         height = np.max(np.abs(self.seen(raw.x)), initial=0.0)
         columns = [
-            self._along(e, raw, self.seen, size, height)[0]
-            for e, size in zip(np.eye(raw.size), sizes_of(raw, raw.x), strict=True)
+            derivative(lambda t, at=at: self.seen(at(t)), size, height)[0]
+            for at, size in zip(map(raw.line, np.eye(raw.size)), sizes_of(raw, raw.x), strict=True)
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
-
-    @staticmethod
-    def _along(
-        direction: Any, of: Coordinates, f: Callable[[Any], Any], size: float, heights: Any = 0.0
-    ) -> tuple[Any, Any]:
-        moved = of.line(direction)
-        return derivative(lambda t: f(moved(t)), size, heights)
 
     def seen(self, y: Any) -> Any:
         """Return the part of a result that is determined, as a vector."""
@@ -334,11 +312,20 @@ class Case:
             want, error = self._columns(u, lengths, conditioned)
         return want, error
 
+    @functools.cached_property
+    def grain(self) -> float:
+        """How far apart the numbers are that f rounds to inside, here or where it was given."""
+        if self.near is not None and self.near.grain:
+            return self.near.grain
+        wide, d = self.wide(), self.u[:, -1]
+        size = 1.0 / np.max(np.abs(d) / self.steps, initial=1e-300)
+        return grain(lambda t: self.value_there(wide.moved(t * d)), size)
+
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
         wide = self.wide()
         columns = [
-            self._along(d, wide, self.value_there, 1.0 / n, heights)
-            for d, n in zip(u.T, lengths, strict=True)
+            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)
+            for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
 
@@ -394,7 +381,7 @@ class Case:
         )
         floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside * natural
         sure = np.maximum(self.tolerance * np.abs(want), floor)
-        least = np.maximum(16 * self.precision * natural, 1e-290)
+        least = np.maximum(16 * self.precision * natural, self.least)
         allowed = np.maximum(np.maximum(sure, least), 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
         is_zero |= 50 * error <= 1e-9 * natural  # next to nothing, and known to be

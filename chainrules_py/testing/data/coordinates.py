@@ -37,14 +37,7 @@ def like(x: Any, values: Any) -> Any:
 
 @final
 class Names(Sequence[str]):
-    """Names of many things, each of them made up when somebody reads it.
-
-    Parameters
-    ----------
-    count : int
-        How many there are.
-    name : callable
-        Makes up one, of its number.
+    """Names of many things, each of them made up, of its number, when somebody reads it.
 
     Examples
     --------

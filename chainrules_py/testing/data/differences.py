@@ -151,6 +151,35 @@ def _kinks(f: Callable[[float], Any], unit: float, center: Any, rounding: Any, w
     return np.where(visible, bends[0], 0.0)
 
 
+def grain(f: Callable[[float], Any], size: float = 1.0) -> float:
+    """Measure how far apart, relative to them, the numbers are that f rounds to inside, or 0.
+
+    A kink bends a function at one place, and a wave in turns; rounding inside it, as to single
+    precision, bends it anew at each step, and never by more than a small part of it.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.1, 2.0, 5)
+    >>> fine, coarse = [grain(lambda t, d=d: np.tanh((x + t).astype(d))) for d in ("f8", "f4")]
+    >>> fine, 2.0**-26 < coarse < 2.0**-20
+    (0.0, True)
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for h in (float(power_of_two(size)) * 2.0**-k for k in (13, 8)):
+            # At even steps, rounding may be alike at each of them.
+            found = np.stack([np.ravel(f(h * (k + k * k / 23))) for k in range(-8, 9)])
+            fourth = np.diff(found, 4, axis=0)
+            parts = np.quantile(np.abs(fourth), 0.25, axis=0) / np.max(np.abs(found), axis=0)
+            turns = np.mean(fourth[1:] * fourth[:-1] < 0, axis=0) >= 0.5
+            if np.any(seen := turns & (parts > _COARSE) & (parts < _COARSEST)):
+                return float(np.max(parts[seen]))
+    return 0.0
+
+
+_COARSE, _COARSEST = 2.0**-30, 2.0**-8
+
+
 def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
     """Compute the quotients to both sides of 0, and what rounding and bending make of them.
 
