@@ -194,7 +194,7 @@ class Case:
             return None
         height = np.max(np.abs(self.seen(raw.x)), initial=0.0)
         columns = [
-            derivative(lambda t, at=at: self.seen(at(t)), size, height)[0]
+            derivative(_then(at, self.seen), size, height)[0]
             for at, size in zip(map(raw.line, np.eye(raw.size)), sizes_of(raw, raw.x), strict=True)
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
@@ -324,7 +324,7 @@ class Case:
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
         wide = self.wide()
         columns = [
-            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)
+            derivative(_then(at, self.value_there), 1.0 / n, heights)
             for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
@@ -474,6 +474,10 @@ def _is_opaque(x: Any) -> bool:
     """Tell whether it has numbers, and a library made it, as a sparse matrix."""
     plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
     return is_structure_type(type(x)) and not plain
+
+
+def _then(line: Callable[[float], Any], f: Callable[[Any], Any]) -> Callable[[float], Any]:
+    return lambda t: f(line(t))
 
 
 def _lengths(directions: Any, sizes: Any) -> Any:

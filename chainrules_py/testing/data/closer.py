@@ -23,14 +23,8 @@ Images: TypeAlias = Callable[[Case], Any]
 def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any, Any]:
     """Return what is to be compared with a rule after all, and what that may be off by.
 
-    Parameters
-    ----------
-    case : Case
-        The call.
-    images : callable
-        Gives the derivatives of a case, as a matrix with a column for each input direction.
-    want, allowed : matrix
-        The differences, and what they may be off by, as `Case.judged` has them.
+    Images of a case are its derivatives, with a column for each input direction; the differences,
+    and what they may be off by, are those of `Case.judged`.
     """
     have = images(case)
     with np.errstate(all="ignore"):
