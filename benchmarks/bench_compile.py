@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers import HAND, differs
 from benchmarks.programs import OURS, PROGRAMS, Program, engine, leaves
-from benchmarks.timing import ratio
+from benchmarks.timing import medians, ratio
 from chainrules_compile import Compiled, compile
 from chainrules_tape import value_and_grad
 
@@ -29,6 +30,34 @@ def compiled(program: Program) -> Compiled[..., Any]:
 def beside(ours: Callable[[], Any], theirs: Callable[[], Any]) -> float:
     """Measure how many times longer ours takes: processor time, of the least disturbed turns."""
     return ratio(ours, theirs, rounds=15, limit=20.0, pick=min, clock=time.process_time)
+
+
+def peak(run: Callable[[], Any]) -> int:
+    """Count the bytes that a call has at most, what it gives included."""
+    run()
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def break_even(program: Program, arguments: tuple[Any, ...], eager: Callable[[], Any]) -> float:
+    """Count the calls from which on all of them, the first one too, take less than on the tape."""
+    f = compiled(program)
+    start = time.process_time()
+    f(*arguments)
+    first = time.process_time() - start
+    times = medians(
+        {"compiled": lambda: f(*arguments), "eager": eager},
+        rounds=5,
+        limit=10.0,
+        pick=min,
+        clock=time.process_time,
+    )
+    saved = times["eager"] - times["compiled"]
+    return 1 + (first - times["eager"]) / saved if saved > 0 else math.inf
 
 
 def first_call(program: Program, arguments: tuple[Any, ...]) -> float:
@@ -63,6 +92,12 @@ class Compiling:
     def track_ratio_to_the_tape(self, name: str) -> float:
         return beside(self.run, self.eager)
 
+    def track_memory_to_numpy_by_hand(self, name: str) -> float:
+        return peak(self.run) / peak(self.by_hand)
+
+    def track_break_even(self, name: str) -> float:
+        return break_even(self.program, self.arguments, self.eager)
+
     def track_first_call(self, name: str) -> float:
         return first_call(self.program, self.arguments)
 
@@ -71,23 +106,32 @@ class Compiling:
 
     track_ratio_to_numpy_by_hand.unit = "times"  # type: ignore[attr-defined]
     track_ratio_to_the_tape.unit = "times"  # type: ignore[attr-defined]
+    track_memory_to_numpy_by_hand.unit = "times"  # type: ignore[attr-defined]
+    track_break_even.unit = "calls"  # type: ignore[attr-defined]
     track_first_call.unit = "us for each noted call"  # type: ignore[attr-defined]
 
 
 def main() -> None:
     """Print the table."""
     print(
-        "| program | by hand | the tape | first call, us for each noted call |\n|---|---|---|---|"
+        "| program | by hand | the tape | first call, us for each noted call | "
+        "calls to break even | memory, by hand |\n|---|---|---|---|---|---|"
     )
-    logs = []
+    logs, sizes = [], []
     for name, program in PROGRAMS.items():
         suite = Compiling()
         suite.setup(name)
         hand, tape = suite.track_ratio_to_numpy_by_hand(name), suite.track_ratio_to_the_tape(name)
         first = first_call(program, suite.arguments)
+        even, size = suite.track_break_even(name), suite.track_memory_to_numpy_by_hand(name)
         logs.append(math.log(hand))
-        print(f"| {name} | {hand:.2f} | {tape:.2f} | {first:.0f} |", flush=True)
-    print(f"| geometric mean | {math.exp(sum(logs) / len(logs)):.2f} | | |")
+        sizes.append(math.log(size))
+        print(
+            f"| {name} | {hand:.2f} | {tape:.2f} | {first:.0f} | {even:.0f} | {size:.2f} |",
+            flush=True,
+        )
+    mean, memory = (math.exp(sum(each) / len(each)) for each in (logs, sizes))
+    print(f"| geometric mean | {mean:.2f} | | | | {memory:.2f} |")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.elements import with_elements
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
@@ -17,6 +18,7 @@ Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
     "simplify": simplified,
+    "elements": with_elements,
     "signs": with_signs,
     "dead code": without_dead_code,
     "parts": with_parts,

@@ -5,6 +5,7 @@ A part becomes the sum of zero and what is added to it, which has no negative ze
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +21,8 @@ from chainrules_py.vocabulary.views import store
 _AT: dict[Any, Any] = {add_at: plus_at, subtract_at: minus_at, store: store}
 _MOST = 32
 """How many parts zeros may have."""
-Box = tuple[range, ...]
+Box = tuple[tuple[int, int], ...]
+"""Along each axis the first place, and the first after the last."""
 
 
 def with_filled(program: Program) -> Program:
@@ -83,7 +85,7 @@ def covering(program: Program, i: int, uses: Mapping[Value, list[int]]) -> list[
                 return []
             boxes.append(box)
             found.append(i)
-            n += math.prod(map(len, box))
+            n += math.prod([above - low for low, above in box])
         if n == size(result):
             return found
         if len(uses[result]) != 1:
@@ -104,6 +106,7 @@ def _box_of(call: Call) -> Box | None:
     return box_of(call.options["index"], z.shape)
 
 
+@functools.lru_cache(maxsize=1024)
 def box_of(pattern: Any, shape: tuple[int, ...]) -> Box | None:
     """Return the elements that an index of integers and slices means, along each axis."""
     if len(pattern) > len(shape):
@@ -112,31 +115,22 @@ def box_of(pattern: Any, shape: tuple[int, ...]) -> Box | None:
     box = []
     for entry, n in zip((*pattern, *rest), shape, strict=True):
         if type(entry) is int:
-            found = range(n)[entry : entry + 1 or None]
+            along = range(n)[entry : entry + 1 or None]
         elif type(entry) is tuple and entry[0] is slice:
-            found = range(n)[slice(*entry[1:])]
+            along = range(n)[slice(*entry[1:])]
         else:
             return None
-        if abs(found.step) != 1:
+        if abs(along.step) != 1:
             return None
-        box.append(found)
+        box.append((min(along[0], along[-1]), max(along[0], along[-1]) + 1) if along else (0, 0))
     return tuple(box)
 
 
 def meet(x: Box, y: Box) -> bool:
     """Tell whether two boxes have elements in common."""
-    ends = [(*_ends(a), *_ends(b)) for a, b in zip(x, y, strict=True)]
-    return all([low < above and under < high for low, high, under, above in ends])
+    return all([a < d and c < b for (a, b), (c, d) in zip(x, y, strict=True)])
 
 
 def within(x: Box, y: Box) -> bool:
     """Tell whether all elements of a box are in another."""
-    ends = [(*_ends(a), *_ends(b)) for a, b in zip(x, y, strict=True)]
-    return all([under <= low and high <= above for low, high, under, above in ends])
-
-
-def _ends(along: range) -> tuple[int, int]:
-    """Return the first of some numbers in order, and the first after them."""
-    if not along:
-        return 0, 0
-    return min(along[0], along[-1]), max(along[0], along[-1]) + 1
+    return all([c <= a and b <= d for (a, b), (c, d) in zip(x, y, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from chainrules_py.vocabulary import add_at
 from chainrules_py.vocabulary.views import read, store
 
 _AT: dict[Any, Any] = {np.add: add_at, np.subtract: subtract_at}
+_AT |= {operator.add: add_at, operator.sub: subtract_at}
 
 
 def with_parts(program: Program) -> Program:

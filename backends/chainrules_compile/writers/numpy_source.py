@@ -332,7 +332,7 @@ class NumpyWriting(Speller):
 def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:
     """Return the numbers that are written where they are used, and the place where each call is.
 
-    These are of Python's own arithmetic, which writes nowhere, and are used once.
+    These are of Python's operators on numbers, which write nowhere, and are used once.
     """
     calls = program.calls
     terms: dict[Value, int] = {}
@@ -352,4 +352,4 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
 
 
 def _is_number(x: Any) -> bool:
-    return (x.type if type(x) is Value else type(x)) in (float, int)
+    return (x.type if type(x) is Value else type(x)) in (float, int, np.float64)

@@ -15,6 +15,7 @@ from chainrules_compile.calls import minus_at, plus_at, subtract_at
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.elements import with_elements
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
@@ -295,6 +296,96 @@ def test_parts_of_arrays_have_the_bits_that_they_have_eagerly(seed):
         assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
 
 
+def number(name):
+    return Value(name, np.float64, (), F8)
+
+
+def element(i):
+    return {"index": Index.split(i)[0]}
+
+
+def test_elements_that_were_written_are_not_read_again():
+    p, q, r, s = map(number, "pqrs")
+    calls = [
+        Call(full_like, (X,), {"fill": 0}, (A,)),
+        Call(read, (A,), element(2), (p,)),
+        Call(operator.add, (p, Y), {}, (q,)),
+        Call(store, (A, q), element(-1), (B,)),
+        Call(read, (B,), element(2), (r,)),
+        Call(operator.add, (r, Y), {}, (s,)),
+        Call(store, (B, s), element(2), (C,)),
+    ]
+    found = with_elements(program([X, Y], calls, [C]))
+    assert functions(found) == [full_like, operator.add, operator.add, store]
+    assert type(found.calls[1].operands[0]) is np.float64
+    assert found.calls[2].operands == (q, Y)
+    assert found.calls[3].operands == (A, s)
+    seen = with_elements(program([X, Y], calls, [B, C]))
+    assert functions(seen).count(store) == 2
+
+
+def test_what_is_written_over_unread_is_not_written():
+    p, q = map(number, "pq")
+    steps = [array(f"step{i}") for i in range(4)]
+    written = zip((2, 1, -1, 1), (p, p, q, q), (X, *steps[:-1]), steps, strict=True)
+    calls = [Call(store, (x, y), element(i), (z,)) for i, y, x, z in written]
+    found = with_elements(program([X, p, q], calls, [steps[-1]]))
+    assert [call.operands for call in found] == [(X, q), (steps[2], q)]
+    for seen in steps[1:3]:
+        assert len(with_elements(program([X, p, q], calls, [seen, steps[-1]]))) in (3, 4)
+    reading = Call(np.sin, (steps[1],), {}, (A,))
+    assert len(with_elements(program([X, p, q], [*calls, reading], [A, steps[-1]]))) == 5
+
+
+def test_elements_of_an_array_that_became_two_are_read():
+    p, q, r = map(number, "pqr")
+    first, second = array("first"), array("second")
+    calls = [
+        Call(full_like, (X,), {"fill": 0}, (A,)),
+        Call(store, (A, p), element(0), (B,)),
+        Call(store, (B, q), element(1), (first,)),
+        Call(store, (B, q), element(2), (second,)),
+        Call(read, (second,), element(0), (r,)),
+    ]
+    found = with_elements(program([X, p, q], calls, [first, second, r]))
+    assert functions(found)[-1] is read
+    single, written = (array(name, (3,), None, np.dtype("f4")) for name in ("single", "written"))
+    calls = [
+        Call(store, (single, p), element(0), (written,)),
+        Call(read, (written,), element(0), (r,)),
+    ]
+    assert functions(with_elements(program([single, p], calls, [r]))) == [store, read]
+
+
+def accumulated(x, steps, rng):
+    """Compute with elements and parts of an array, and of one that is written to."""
+    y, total = np.zeros(x.shape, like=x), 0.0
+    for kind in steps:
+        i, j = (tuple(map(int, rng.integers(-1, 2, x.ndim))) for _ in range(2))
+        if kind == 0:
+            y[i] = x[j] * x[i]
+        elif kind == 1:
+            y[i] += y[j] - x[i]
+        elif kind == 2:
+            total = total + x[i] * y[j] - 2.0 * x[i]
+        elif kind == 3:
+            y[i[0]] = x[j[0]] * -1.0
+        else:
+            y[i] -= -0.0 * x[j]
+    return total + np.sum(y * y) + y[(0,) * x.ndim]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_elements_have_the_bits_that_they_have_eagerly(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.5, -0.0, 0.0, 2.0], (2,) * (1 + seed % 2)).astype("f4" if seed % 3 else "f8")
+    steps = rng.integers(0, 5, rng.integers(1, 12))
+    f = functools.partial(accumulated, steps=steps)
+    g = value_and_grad(lambda x: f(x, rng=np.random.default_rng(seed)))
+    for found, wanted in zip(compile(g)(x), g(x), strict=True):
+        assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
 def test_integers_beside_floats_are_floats():
     x, y, z = Value("x", float), Value("y", float), Value("z", float)
     calls = [Call(operator.mul, (2, x), {}, (y,)), Call(operator.pow, (y, 2**60), {}, (z,))]
@@ -341,7 +432,7 @@ def test_nothing_is_written_into_what_lives_or_lies_otherwise():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify signs dead code parts filled dead parts own outputs lifetimes"
+        "simplify elements signs dead code parts filled dead parts own outputs lifetimes"
     )
 
 
