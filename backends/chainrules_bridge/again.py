@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pickle import PicklingError
 from typing import Any, final
 
-from chainrules_py import MutationError, ignore_derivatives
+from chainrules_py import MutationError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import by_name, describe, flatten, kind_of, name_of, type_info
+from chainrules_py.extend import by_name, describe, flatten, kind_of, name_of, plain, type_info
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_py.vocabulary.views import duplicate
 
@@ -90,7 +90,7 @@ def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
 
 def prints(y: Any) -> list[Any]:
     """Return what is equal of values that are equal to the last bit, at the cost of one read."""
-    memories = [(type_info(type(x)).memory, x) for x in map(ignore_derivatives, flatten(y)[0])]
+    memories = [(type_info(type(x)).memory, x) for x in map(plain, flatten(y)[0])]
     return [x if memory is None else memory.fingerprint(x, True) for memory, x in memories]
 
 
@@ -101,7 +101,7 @@ def samples(y: Any, few: int = _FEW) -> list[Any]:
     another element is seen in two of these sums.
     """
     found: list[Any] = []
-    for x in map(ignore_derivatives, flatten(y)[0]):
+    for x in map(plain, flatten(y)[0]):
         shape, kind = getattr(x, "shape", ()), kind_of(x)
         found.append((type(x), shape))
         if not shape:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import ignore_derivatives
-from chainrules_py.extend import Memory, makers, undecided, viewers
+from chainrules_py.extend import Memory, makers, plain, undecided, viewers
 
 SMALL = 1 << 15
 """Up to so many bytes are kept as they are; of more, sums of all of them."""
@@ -136,7 +135,7 @@ def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
 
 def _is_numpys(operands: tuple[Any, ...], keywords: Any) -> bool:
     """Tell whether an array is NumPy's own: another library's is not converted."""
-    return isinstance(ignore_derivatives(operands[0]), np.ndarray)
+    return isinstance(plain(operands[0]), np.ndarray)
 
 
 _always = lambda operands, keywords: True

@@ -7,7 +7,18 @@ from typing import Any
 
 from chainrules_py import ConvergenceError, Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Gradient, Residual, Tree, any_engine, describe, refuse_traced
+from chainrules_py.extend import (
+    Closure,
+    Gradient,
+    Residual,
+    Tree,
+    any_engine,
+    describe,
+    map_leaves,
+    own,
+    refuse_traced,
+    type_info,
+)
 from chainrules_py.vocabulary.higher_order import check_isolated, odeint_steps
 from chainrules_solvers.integration import Integration
 from chainrules_solvers.minimising import descended
@@ -26,12 +37,33 @@ from chainrules_solvers.vectors import Vector, combine, eps_of, norm, number, si
 Method = Callable[[System, float | None, int | None], Vector]
 
 
+def _read_only(x: Any) -> Any:
+    memory = type_info(type(x)).memory
+    return x if memory is None or memory.read_only is None else memory.read_only(x)
+
+
+def _apart(x: Any) -> Any:
+    return own(x, (x,))
+
+
 def _computes(word: Primitive[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter what computes a word, given all its options: their defaults are stated by the word."""
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
         def computed(f: Any, x: Any, *rest: Any, **options: Any) -> Any:
-            return function(f, x, *rest, **(word.options | options))
+            # How often f is called is the solver's business: it changes nothing that others see.
+            f = map_leaves(_read_only, f) if isinstance(f, Closure) else f
+            x, rest = map_leaves(_apart, x), map_leaves(_read_only, rest)
+            try:
+                y = function(f, x, *rest, **(word.options | options))
+            except ValueError as error:
+                if "read-only" in str(error):
+                    error.add_note(
+                        f"the function that {word.__name__} is given may not write to its operands "
+                        f"or to traced arrays that it captured; write to a copy (x = x.copy())"
+                    )
+                raise
+            return map_leaves(_apart, y)
 
         word.implement(computed)
         return function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,8 +15,9 @@ from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.pytree import LEAF, TreeDef, flatten
+from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.tracers import ignore_derivatives as untraced
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -227,15 +229,49 @@ def deliver(t: Any) -> Any:
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Return an array that a user may keep and write to; copy it only if that is needed."""
     cls = type(x)
+    if issubclass(cls, Tracer):
+        return x.owned()
     info = type_info(cls)
     if info.library.own is not None:
         return info.library.own(x, theirs)
     if isinstance(x, Tangent):
         flat = tuple(flatten(theirs)[0])
         return map_fields(lambda field: own(field, flat), x)
-    if info.is_array and not issubclass(cls, Tracer):
+    if info.is_array:
         return namespace(x).asarray(x, copy=True)
     return x
+
+
+def ignore_derivatives(x: Any) -> Any:
+    """Take a value to be constant, or make a function whose result is.
+
+    Parameters
+    ----------
+    x : array, number, structure or callable
+        Of a callable, a function is returned that takes the same and ignores the derivatives of
+        what it gives; it can be used as a decorator.
+
+    Returns
+    -------
+    same as x
+        Without the tracers of any level, so that no derivative flows through it, in arrays of their
+        own. What another engine traces, as in an exported function, is made constant by that
+        engine.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> grad(lambda x: x * ignore_derivatives(x))(3.0)
+    3.0
+    """
+    if callable(x) and not is_structure_type(type(x)) and not isinstance(x, Tracer):
+
+        @functools.wraps(x)
+        def constant(*operands: Any, **options: Any) -> Any:
+            return ignore_derivatives(x(*operands, **options))
+
+        return constant
+    return map_leaves(lambda leaf: own(leaf, (leaf,)), untraced(x))
 
 
 def own_all(

@@ -27,7 +27,7 @@ from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
-from chainrules_py.vocabulary.views import rounded
+from chainrules_py.vocabulary.views import rounded, shape_back
 
 readers = Cache()
 """By the class of a tracer: what reads one by an index."""
@@ -118,10 +118,13 @@ def _refuse_hash(x: Any) -> int:
 
 
 def _read_number(x: Any, where: Any) -> Any:
-    """Read a scalar of NumPy's by the index that it has: none."""
+    """Read a scalar of NumPy's by an index that it has: one that adds axes, or none."""
     if type(where) is tuple and not where:
         return x
-    _refuse(f"{describe(x.payload)} is read at {where!r}; write x[()], or np.reshape(x, shape)")
+    entries = where if type(where) is tuple else (where,)
+    if all([entry is None or entry is Ellipsis for entry in entries]):
+        return shape_back(x, ignore_derivatives(x)[where].shape)
+    _refuse(f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements")
 
 
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:

@@ -87,6 +87,10 @@ class Tracer:
         """
         raise NotImplementedError
 
+    def owned(self) -> Any:
+        """Return it as it is now, to be kept and written to by itself: itself, where none is."""
+        return self
+
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces a primitive on these operand classes, given all options.

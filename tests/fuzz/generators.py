@@ -21,6 +21,7 @@ from tests.fuzz import (
     aliases,
     constants,
     objects,
+    owned,
     places,
     questions,
     seeds,
@@ -134,6 +135,13 @@ GENERATORS: dict[str, Generator] = {
         places.program,
         places.verdict,
         lambda p: (p._replace(door=door) for (door,) in simpler((p.door,), (list(places.DOORS),))),
+    ),
+    "owned": _tables(
+        "a write to what a call of the engine was given or gave, inside of another "
+        "differentiation; the value of the plain program, and what differences tell",
+        owned.verdict,
+        lambda: (list(owned.CALLS), list(owned.SOURCES), range(4), list(owned.WRITES),
+                 list(owned.DOORS)),
     ),
     "constants": _tables(
         "random programs in which values are taken to be constant, through every function of "

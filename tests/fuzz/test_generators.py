@@ -14,9 +14,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 BLOCKS = 20
 
 
-@pytest.mark.parametrize("name", ["seeds", "places"])
+@pytest.mark.parametrize("name", ["seeds", "places", "owned"])
 def test_some_programs(name):
-    judge(name, range(60))
+    judge(name, range(60 if name != "owned" else 400))
 
 
 @pytest.mark.nightly

@@ -8,9 +8,9 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, ignored, row, shape
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, has_known_layout, pad
+from chainrules_py.extend import Call, has_known_layout, pad, plain
 from chainrules_py.extend import manipulation_composites as m
 
 _f: Any
@@ -29,7 +29,7 @@ def copied(call: Call, copy: bool | None) -> None:
 def ravel(x: Any, order: str = "C") -> Any:
     """Return a view of a contiguous array, else a copy: reshaping would give more views."""
     y = m.ravel(x, order)
-    flags = getattr(ignore_derivatives(x), "flags", None)
+    flags = getattr(plain(x), "flags", None)
     if flags is None or not has_known_layout(x):  # another library, or nobody knows
         return y
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
@@ -149,7 +149,7 @@ def pairs(widths: Any, ndim: int) -> Any:
         given = {axis % ndim: width for axis, width in widths.items()}
         widths = [given.get(axis, 0) for axis in range(ndim)]
         widths = [w if isinstance(w, tuple) else (w, w) for w in widths]
-    array = np.asarray(ignore_derivatives(widths))
+    array = np.asarray(plain(widths))
     if array.dtype.kind not in "iu":
         msg = "`pad_width` must be of integral type."
         raise TypeError(msg)

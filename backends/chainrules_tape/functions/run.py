@@ -125,7 +125,7 @@ class Run:
         y, self.aux = split_aux(f, y) if has_aux else (y, None)
         self._leave(y)
         if has_aux:
-            self.aux = self._plain(self.aux)
+            self.aux = map_leaves(self._plain, self.aux)
 
     def _leave(self, y: Any) -> None:
         """Take a result apart, with plain values for the tracers of this run."""
@@ -134,23 +134,17 @@ class Run:
             self.y = handed_out(y)
             self.y_tree, self.y_leaves, self.outputs = LEAF, [self.y], [link]
             return
-        leaves, self.y_tree = flatten(y)
-        self.outputs = list(map(self.link_of, leaves))
-        if any([link is not None for link in self.outputs]):
-            leaves = list(map(self._payload, leaves))
-            y = unflatten(self.y_tree, leaves)
-            _, self.y_tree = flatten(y)  # the other one may hold tracers, and be of other classes
-        self.y, self.y_leaves = y, leaves
+        given, tree = flatten(y)
+        self.outputs = list(map(self.link_of, given))
+        self.y_leaves = leaves = list(map(self._plain, given))
+        if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
+            y = unflatten(tree, leaves)
+            _, tree = flatten(y)  # the other one may hold tracers, and be of other classes
+        self.y, self.y_tree = y, tree
 
-    def _plain(self, aux: Any) -> Any:
-        """Make an auxiliary result plain: nothing is traced, or shares the primals' memory."""
-        theirs = tuple(self.leaves)
-        return map_leaves(
-            lambda x: x if self.link_of(x) is None else own(handed_out(x), theirs), aux
-        )
-
-    def _payload(self, x: Any) -> Any:
-        return x if self.link_of(x) is None else handed_out(x)
+    def _plain(self, x: Any) -> Any:
+        """Return a leaf that f gave without a tracer of this run, and nobody else's."""
+        return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
     def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
         """Hand derivatives out: dense, in the form of a tree, each array the person's own.

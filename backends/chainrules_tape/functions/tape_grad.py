@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import TracerError, is_zero, space, unthunk
+from chainrules_py import MutationError, TracerError, is_zero, space, unthunk
 from chainrules_py.extend import (
+    Tracer,
     deliver,
     describe,
     find_tracers,
     flatten,
     flatten_tangent,
+    own,
     own_all,
     project_exactly,
     type_info,
@@ -81,7 +83,8 @@ class HasGradients(BareTape):
                 self.consume()
         if differentiable:  # what a linear function gives is constant, and a variable all the same
             bars = [
-                x if is_zero(x) or find_tracers(x) else self.leaf(x) for x in map(unthunk, bars)
+                x if is_zero(x) else own(x if find_tracers(x) else self.leaf(x), ())
+                for x in map(unthunk, bars)
             ]
         else:
             bars = own_all(
@@ -113,6 +116,16 @@ class Asked(Recorded):
                     f"make one of it first: x = tape.variable(x)"
                 )
                 raise TracerError(msg)
+        last = max([i for i in self.outputs if i is not None], default=-1)
+        for x in found:
+            view = getattr(x, "as_view", None)
+            if x.index > last and view is not None and view.written:
+                msg = (
+                    f"{describe(x.payload)} was written to after the loss was computed, which does "
+                    f"not depend on what it is now; ask for its gradient before, or write to a "
+                    f"copy (x = x.copy())"
+                )
+                raise MutationError(msg)
         self.inputs = [x.index for x in found]
         self.leaves = [x.payload for x in found]
 
@@ -159,12 +172,16 @@ def hook(x: Any, f: Callable[[Any], Any]) -> None:
     of = space(x.payload)
 
     def replaced(bar: Any) -> Any:
+        # It may be that of other values as well, or the seed.
         shown = deliver(unthunk(bar))
+        traced = issubclass(type(shown), Tracer)
         memory = type_info(type(shown)).memory
-        if memory is not None and memory.read_only is not None:
-            shown = memory.read_only(shown)  # it may be that of other values as well, or the seed
+        if traced:
+            shown = shown.owned()
+        elif memory is not None and memory.read_only is not None:
+            shown = memory.read_only(shown)
         bar = f(shown)
-        if bar is None or bar is shown:
+        if bar is None or (bar is shown and not traced):
             return None
         bar = unthunk(bar)
         return bar if is_zero(bar) else project_exactly(bar, of)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import MutationError, TracerError, ignore_derivatives, space
+from chainrules_py import MutationError, TracerError, space
 from chainrules_py.extend import (
     ONLY_HERE,
     ArrayLike,
@@ -28,9 +28,11 @@ from chainrules_py.extend import (
     kind_of,
     knows,
     overlap,
+    plain,
     refuse_exchange,
     refuse_plain,
     set_class,
+    share_memory,
     type_info,
 )
 from chainrules_py.vocabulary.views import (
@@ -38,17 +40,18 @@ from chainrules_py.vocabulary.views import (
     converted,
     duplicate,
     place,
+    shape_back,
     shaped,
     stacked,
     store,
 )
 from chainrules_tape.config import config
-from chainrules_tape.core.tape import frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import Overwrite
 from chainrules_tape.memory.view import (
     LIKE,
     UNCLEAR,
+    UNLIKE,
     Call,
     View,
     fits,
@@ -111,7 +114,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         if kind_of(self) in ("int", "bool"):
             value = converted(value, self.dtype)  # which is constant
     if arrays or not (traced or cls in _NUMBERS):
-        arrays = tuple([ignore_derivatives(a) for a in arrays])
+        arrays = tuple([plain(a) for a in arrays])
         for part in (value, *arrays):
             kind_of(part)  # which raises for classes that are refused
     check_writable(self)
@@ -206,6 +209,17 @@ class Writable(ArrayLike):
         made = object.__new__(type(self))
         for name in self.state:
             setattr(made, name, getattr(self, name))
+        return made
+
+    def owned(self) -> Any:
+        """Return it as it is now, as an array of its own: no write is seen by both."""
+        if not hasattr(self, "__setitem__"):  # a number
+            return self
+        made = self.frozen()
+        array = innermost(made)
+        # Where reshaping gives a copy, an array of the program's own may lie otherwise.
+        alike = array.ndim < 2 or share_memory(shape_back(array, (-1,)), array)
+        made.as_view = View.of(layout=LIKE if alike else UNLIKE)
         return made
 
     def forget_view(self) -> None:
@@ -388,7 +402,7 @@ def handed_out(x: Any) -> Any:
     payload = current(x).payload
     cls = type(payload)
     if issubclass(cls, Tracer):
-        return frozen(payload)
+        return payload.owned()
     if type_info(cls).memory is None:
         return payload
     del payload

@@ -24,7 +24,7 @@ from chainrules_py.primitives.closures.search import Search
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import find_host, find_tracers
 from chainrules_py.values.type_info import type_info
 
 
@@ -57,8 +57,14 @@ class HigherOrder(Primitive[..., Any]):
     """A word among whose operands are functions: what they captured is found before the call."""
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
-        """Compute it, or have the highest tracer among operands and captured values trace it."""
+        """Compute it, or have the highest tracer among operands and captured values trace it.
+
+        A word with a body is a program: it runs where it stands, and what its function writes to is
+        the caller's own. Other engines see it whole.
+        """
         found = [closed(x) if callable(x) else x for x in operands]
+        if self.has_body and (find_tracers(found) or find_host((found,)) is None):
+            return self.__wrapped__(*operands, **options)
         return super().__call__(*found, **options)
 
 
@@ -233,27 +239,10 @@ def refuse_traced(y: Any, f: Any, word: str) -> Any:
         If it is: the function uses a value that is being differentiated and was not found in it.
     """
     if find_tracers(y):
-        raise NotDifferentiableError(_hidden(y, f, word))
+        msg = (
+            f"{_name(f)}, given to {word}, gave {describe(y)}, and nothing that it was given is "
+            f"being differentiated: it uses such a value from a place where it cannot be found; "
+            f"pass the value as a parameter, behind the other operands of {word}"
+        )
+        raise NotDifferentiableError(msg)
     return y
-
-
-def refuse_hidden(y: Any, word: Primitive[..., Any], f: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the result of a function; raise if it is traced at a level that no operand is of.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If it is, as in `refuse_traced`.
-    """
-    levels = [x.level for x in find_tracers((f, *operands))]
-    if any(x.level > max(levels, default=0) for x in find_tracers(y)):
-        raise NotDifferentiableError(_hidden(y, f, word.__name__))
-    return y
-
-
-def _hidden(y: Any, f: Any, word: str) -> str:
-    return (
-        f"{_name(f)}, given to {word}, gave {describe(y)}, and nothing that it was given is being "
-        f"differentiated: it uses such a value from a place where it cannot be found; pass the "
-        f"value as a parameter, behind the other operands of {word}"
-    )

@@ -3,7 +3,6 @@
 from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
-from chainrules_py.primitives.closures.convert import refuse_hidden
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.tangents.tree import mirrored
 from chainrules_py.vocabulary import map, reduce
@@ -12,27 +11,24 @@ from chainrules_py.vocabulary import map, reduce
 @register_frule(map, requires=ForwardMode)
 def map_frule(config, tangents, f: Any, *xs: Any):
     """Stack the tangents of the results."""
-    y, y_dot = config.frule_via_ad(tangents, map.__wrapped__, f, *xs)
-    return refuse_hidden(y, map, f, xs), y_dot
+    return config.frule_via_ad(tangents, map.__wrapped__, f, *xs)
 
 
 @register_rrule(map, requires=ReverseMode)
 def map_rrule(config, f: Any, *xs: Any):
     """Each slice of the cotangent goes back through f where that slice of the result was made."""
     y, pullback = config.rrule_via_ad(map.__wrapped__, f, *xs)
-    return refuse_hidden(y, map, f, xs), lambda y_bar: mirrored((f, *xs), pullback(y_bar))
+    return y, lambda y_bar: mirrored((f, *xs), pullback(y_bar))
 
 
 @register_frule(reduce, requires=ForwardMode)
 def reduce_frule(config, tangents, f: Any, xs: Any, initial: Any):
     """Carry a tangent along with the value that was reached."""
-    y, y_dot = config.frule_via_ad(tangents, reduce.__wrapped__, f, xs, initial)
-    return refuse_hidden(y, reduce, f, (xs, initial)), y_dot
+    return config.frule_via_ad(tangents, reduce.__wrapped__, f, xs, initial)
 
 
 @register_rrule(reduce, requires=ReverseMode)
 def reduce_rrule(config, f: Any, xs: Any, initial: Any):
     """Send the cotangent back through f from the last element to the first."""
     y, pullback = config.rrule_via_ad(reduce.__wrapped__, f, xs, initial)
-    operands = (f, xs, initial)
-    return refuse_hidden(y, reduce, f, operands), lambda y_bar: mirrored(operands, pullback(y_bar))
+    return y, lambda y_bar: mirrored((f, xs, initial), pullback(y_bar))

@@ -281,7 +281,7 @@ REFUSED = {
     "repr": (lambda x: float(repr(x[0])), "the text .* number"),
     "is_integer": (lambda x: x[0].is_integer(), r"x\.value\.is_integer"),
     "flags": (lambda x: x.flags, r"x\.value\.flags"),
-    "an index of a number": (lambda x: np.sin(x[0])[None], "np.reshape"),
+    "an index of a number": (lambda x: np.sin(x[0])[0], "it has no elements"),
     "a cached function": (lambda x: functools.lru_cache(lambda y: y)(x[0]), "is no key"),
     "a set": (lambda x: {x[0]}, "is no key"),
     "pickle": (lambda x: pickle.dumps(x), r"pickle x\.value"),

@@ -8,11 +8,11 @@ import functools
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, frule, rrule
+from chainrules_py import TracerError, ZeroTangent, frule, rrule
 from chainrules_py.composites import mapping
 from chainrules_py.composites.mapping import vectorize
 from chainrules_py.vocabulary import map, reduce
-from chainrules_tape import Tape, grad, jvp, vjp
+from chainrules_tape import grad, jvp, vjp
 from chainrules_tape.config import config
 
 RNG = np.random.default_rng(11)
@@ -114,23 +114,45 @@ class Hidden:
         return a * type(self).held
 
 
-def test_hidden_value_is_right_or_an_error():
-    """Where nothing else is traced the calls are recorded one by one; else it is refused."""
+def test_hidden_value_is_right():
+    """The calls are recorded one by one, also those that a rule has recorded."""
 
     def f(c, x):
         Hidden.held = c
         return np.sum(map(Hidden(), x))
 
     assert grad(lambda c: f(c, V))(2.0) == pytest.approx(np.sum(V))
-    with pytest.raises(NotDifferentiableError, match="pass the value as a parameter"):
-        grad(lambda c: f(c, V * c))(2.0)
+    assert grad(lambda c: f(c, V * c))(2.0) == pytest.approx(4.0 * np.sum(V))
+
+    def ruled(c):
+        Hidden.held = c
+        y, pullback = rrule(config, map, Hidden(), V * c)
+        return np.sum(y) + np.sum(pullback(np.ones(4))[1])
+
+    assert grad(ruled)(2.0) == pytest.approx(4.0 * np.sum(V) + 4.0)
 
 
-def test_one_record_for_a_map():
-    with Tape(persistent=True) as tape:
-        x = tape.variable(X)
-        map(lambda a: np.sin(a) * np.cos(a), x)
-    assert len(tape) == 2
+@pytest.mark.parametrize("word", [map, functools.partial(reduce, initial=0.0)])
+def test_what_the_function_changes_is_the_callers_own(word):
+    def f(x, loop):
+        total, seen, buffer = x[0], [], x * 1.0
+
+        def step(*given):
+            nonlocal total
+            total = total + given[-1]
+            seen.append(total)
+            buffer[0] += given[-1]
+            return sum(given)
+
+        return np.sum(loop(step, x)) + total * seen[1] + np.sum(buffer * x)
+
+    loop = lambda g, x: sum([g(a) for a in x])
+    if word is not map:
+        loop = lambda g, x: functools.reduce(g, x, 0.0)
+    assert f(V, word) == pytest.approx(f(V, loop))
+    np.testing.assert_allclose(grad(f)(V, word), grad(f)(V, loop))
+    t = jvp(lambda x: f(x, word), (V,), (V,))[1]
+    assert t == pytest.approx(grad(f)(V, loop) @ V)
 
 
 # ------------------------------------------------------------------------------------- NumPy's

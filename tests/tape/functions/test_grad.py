@@ -496,7 +496,10 @@ def test_stop_gradient_at_every_order():
 
 def test_stop_gradient_of_structures():
     tree = {"w": [np.ones(2), 2.0], "name": "text", "f": np.sin}
-    assert stop_gradient(tree) is tree
+    held = stop_gradient(tree)
+    held["w"][0] *= 2.0
+    assert (tree["w"][0] == 1.0).all()
+    assert (held["w"][1:], held["name"], held["f"]) == ([2.0], "text", np.sin)
 
     def f(w):
         held = stop_gradient({"w": [w, Point(w * w, "text")], "f": np.sin})

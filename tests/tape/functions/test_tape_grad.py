@@ -8,7 +8,14 @@ import weakref
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, ProjectionError, Tangent, TracerError, ZeroTangent
+from chainrules_py import (
+    MutationError,
+    NotDifferentiableError,
+    ProjectionError,
+    Tangent,
+    TracerError,
+    ZeroTangent,
+)
 from chainrules_tape import Tape, grad, hook, jvp, vjp
 
 RNG = np.random.default_rng(5)
@@ -428,3 +435,39 @@ def test_dataclasses_on_a_tape():
     bars = tape.grad(loss, line)
     assert isinstance(bars, (Tangent, Line))
     np.testing.assert_allclose(bars.offset, 2.0)
+
+
+@pytest.mark.parametrize("how", [{}, {"persistent": True}, {"differentiable": True}])
+@pytest.mark.parametrize("part", [slice(None), slice(1, None)])
+def test_what_is_written_to_after_the_loss_is_no_source(how, part):
+    """Its gradient would be zero, of a value that the loss was not computed with."""
+    with Tape(**how) as tape:
+        a = tape.variable(A.copy())
+        seen = a[part]
+        a[1] = a[0] * 2.0
+        loss = np.sum(a * a) + np.sum(seen)
+        assert not isinstance(tape.grad(loss, [a, seen])[0], ZeroTangent) if how else True
+        a *= 2.0
+        later = a * 3.0
+        for source in (a, seen):
+            with pytest.raises(MutationError, match="after the loss"):
+                tape.grad(loss, [source])
+        assert isinstance(tape.grad(loss, later), ZeroTangent)
+
+
+def test_a_hook_may_write_to_a_cotangent_of_an_inner_level():
+    def slope(x):
+        def f(y):
+            z = y * 1.0
+            hook(z, double)
+            return np.sum(z * z) + np.sum(y)
+
+        return np.sum(grad(f)(x) * x)
+
+    def double(bar):
+        if isinstance(bar, np.ndarray):
+            return bar * 2.0
+        bar *= 2.0
+        return bar
+
+    np.testing.assert_allclose(grad(slope)(A), 8 * A + 1.0)

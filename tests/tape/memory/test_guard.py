@@ -445,13 +445,10 @@ def test_what_a_pullback_gave_and_took_may_be_written_to():
 
 
 def test_values_on_the_way_are_shown_read_only():
-    from chainrules_py import ignore_derivatives
-
     def f(x):
         y = np.exp(x)
-        for shown in (y.value, ignore_derivatives(y), ignore_derivatives({"y": y})["y"]):
-            with pytest.raises(ValueError, match=READ_ONLY):
-                shown[...] = 0.0
+        with pytest.raises(ValueError, match=READ_ONLY):
+            y.value[...] = 0.0
         return np.sum(y)
 
     x = fresh()
