@@ -49,6 +49,7 @@ from chainrules_diagnosis.places import (
     find_zero,
 )
 from chainrules_diagnosis.terms import (
+    find_by_place,
     find_factor,
     find_given,
     find_multiple,
@@ -96,6 +97,7 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_mean,
     find_reordered,
     find_misplaced,
+    find_by_place,
     find_some,
     find_multiple,
     find_number,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
@@ -75,7 +76,8 @@ def _texts(places: Any, before: list[Any]) -> tuple[str, str]:
 
 
 def _code(node: Any) -> str:
-    return f"`{ast.unparse(node).replace(_ARRAY, 'np')}`"
+    text = re.sub(r"(?<![\w)\]])--(?=\d)", "", ast.unparse(node))  # as of another sign of -1
+    return f"`{text.replace(_ARRAY, 'np')}`"
 
 
 def _exchanges(slots: list[Slot]) -> Iterator[tuple[tuple[Slot, Any], tuple[Slot, Any]]]:

@@ -88,6 +88,28 @@ def find_given(b: Block) -> Iterator[str]:
             yield f"what is given is {text}, not the derivative"
 
 
+def find_by_place(b: Block) -> Iterator[str]:
+    """Find a factor that is another one at each place along an axis, whatever the numbers are."""
+    support, apart = np.abs(b.want) > 1e-6 * scale_of(b.want), b.have - b.want
+    if np.any(b.have[~support]) or close(apart[support], np.mean(apart[support]), b.digits):
+        return
+    ratio = np.divide(b.have, b.want, out=np.ones_like(b.want), where=support)
+    for side, axis, shape in b.axes():
+        places = np.arange(b.want.shape[side])
+        at = np.unravel_index(places, shape)[axis + 1].reshape((-1, 1) if side == 0 else (1, -1))
+        at = np.broadcast_to(at, ratio.shape)
+        found = [ratio[support & (at == k)] for k in range(shape[axis + 1])]
+        if len(found) > _PLACES or not all(len(r) and close(r, r[0], b.digits) for r in found):
+            continue
+        names = [name_constant(float(r[0]), b.digits) for r in found]
+        if all(names) and len(set(names)) > 2:  # two may be a matter of signs, or of bounds
+            along = f" along axis {axis} of the {'operand' if side else 'result'}"
+            yield f"factor by place{along if len(shape) > 2 else ''}: {', '.join(names)}"
+
+
+_PLACES = 8
+
+
 def find_some(b: Block) -> Iterator[str]:
     """Find a factor that some entries are off by, and others are not."""
     wrong = b.is_wrong & (np.abs(b.want) > b.allowed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -28,6 +28,24 @@ __all__ = ["check_everywhere"]
 _REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedError)
 
 
+P = ParamSpec("P")
+
+
+def _options_first(check: Callable[P, Report]) -> Callable[P, Report]:
+    """Give f what it has an option of that name for, and not the judge."""
+
+    @functools.wraps(check)
+    def checked(*xs: P.args, **given: P.kwargs) -> Report:
+        own = set(getattr(xs[0], "options", ())) if xs else set[str]()
+        if not own & {"gauge", "only", "seed"} & given.keys():
+            return check(*xs, **given)
+        ours: dict[str, Any] = {k: x for k, x in given.items() if k not in own}
+        return _check(xs[0], xs[1:], {k: x for k, x in given.items() if k in own}, **ours)  # type: ignore[arg-type]
+
+    return checked
+
+
+@_options_first
 def check_everywhere(
     f: Callable[..., Any],
     *operands: Any,
@@ -43,7 +61,7 @@ def check_everywhere(
     f : callable
         A word, a function under `primitive`, one with derivatives of its own, or code made of them.
     *operands, gauge, seed, **options
-        As of `check_rule`.
+        As of `check_rule`. An option of f that is called like a parameter here is f's.
     only : str or tuple of str
         Parts of the table: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
 
@@ -66,6 +84,17 @@ def check_everywhere(
     autograd  grad ✓  jvp ✓
     seed 0; rule: ...
     """
+    return _check(f, operands, options, gauge, only, seed)
+
+
+def _check(
+    f: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    gauge: Callable[[Any], Any] | None = None,
+    only: str | tuple[str, ...] = (),
+    seed: int = 0,
+) -> Report:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         operands, options = calls.filled(f, operands, options)
@@ -88,7 +117,7 @@ def check_everywhere(
                 for name, verdict, text, pattern in _run(trial, load, chosen, strict):
                     cell = f"{place}: {name}" if name else place
                     if verdict == "failed":
-                        more = {**options, "only": (cell,)}
+                        more = {"only": (cell,), **options}
                         again = check.again_line("check_everywhere", f, operands, more, settings)
                         text = f"{text}\n  again: {again}"
                     report.findings.append(Finding(cell, verdict, text, pattern))

@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_compat import custom_vjp
 from chainrules_everywhere.trial import Trial
-from chainrules_py import NoRuleError, bilinear_rule, primitive, rrule, scalar_rule
+from chainrules_py import LinearMap, NoRuleError, bilinear_rule, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
@@ -289,3 +289,20 @@ def test_many_numbers_are_judged_along_a_few_directions():
     f = trial.function(trial.f, np.asarray)
     for gives, run, _ in transformations.table.values():
         trial.judge(gives, run(f, trial.z, trial.u))
+
+
+def test_options_that_are_called_like_its_own_are_those_of_the_function():
+    """They were taken for the judge's, and the function never saw them."""
+
+    @primitive
+    def grown(x, /, *, gauge, seed=0.0):
+        return x * (gauge + seed)
+
+    @rule(grown)
+    def grown_rule(x, *, gauge, seed):
+        by = lambda t: t * (gauge + seed)
+        return grown(x, gauge=gauge, seed=seed), (LinearMap(by, by),)
+
+    report = check_everywhere(grown, X, gauge=2.0, seed=3.0, only="tape on numpy")
+    assert report.passed
+    assert "gauge=2.0, seed=3.0" in str(report)

@@ -137,9 +137,9 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
 
 
 def _backwards(x: Any) -> Any:
-    """Reverse a vector of numbers."""
-    is_vector = type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind in "fc"
-    return x[::-1].copy() if is_vector else x
+    """Reverse an array of numbers along all axes: of matrices many kinds stay what they are."""
+    is_array = type(x) is np.ndarray and x.ndim > 0 and x.dtype.kind in "fc"
+    return np.flip(x).copy() if is_array else x
 
 
 def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> Case | None:

@@ -23,6 +23,7 @@ from tests.testing.planted.build import (
 
 INSIDE = 0.2 * np.tanh(X)
 DEGREE = np.pi / 180
+PLACES = np.array([1.0, 2.0, 3.0])
 
 
 def slope(value: Any, partial: Any) -> Any:
@@ -233,5 +234,13 @@ WRONG: dict[str, Plant] = {
         ),
         (X + 1j * Z,),
         "factor 1/2",
+    ),
+    "weights of places that are forgotten": Plant(
+        slope(lambda x: PLACES * x * x, lambda x: 2.0 * x), (X,), "factor by place along axis 1"
+    ),
+    "weights of places from behind": Plant(
+        slope(lambda x: PLACES * v.sin(x), lambda x: PLACES[::-1] * v.cos(x)),
+        (X,),
+        "`PLACES[::1]` | `PLACES[::1] * v.cos(x)`",
     ),
 }
