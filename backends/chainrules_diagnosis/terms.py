@@ -93,6 +93,8 @@ def find_by_place(b: Block) -> Iterator[str]:
     support, apart = np.abs(b.want) > 1e-6 * scale_of(b.want), b.have - b.want
     if np.any(b.have[~support]) or close(apart[support], np.mean(apart[support]), b.digits):
         return
+    if not np.all(b.have[support]) or not np.all(np.isfinite(b.have)):
+        return
     ratio = np.divide(b.have, b.want, out=np.ones_like(b.want), where=support)
     for side, axis, shape in b.axes():
         places = np.arange(b.want.shape[side])
