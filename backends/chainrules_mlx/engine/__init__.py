@@ -1,0 +1,1 @@
+"""Functions with rules as functions that MLX transforms."""

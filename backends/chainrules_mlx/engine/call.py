@@ -1,0 +1,376 @@
+"""A call of a function that has a rule, as one function of MLX's with derivatives of its own."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import mlx.core as mx
+import numpy as np
+
+import chainrules_py
+from chainrules_bridge import refused_rule
+from chainrules_mlx.engine.config import config
+from chainrules_mlx.engine.values import (
+    as_values,
+    dense,
+    is_array,
+    is_floating,
+    leaves_mlx,
+    varies,
+)
+from chainrules_py import (
+    NoTangent,
+    NotDifferentiableError,
+    ZeroTangent,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Bound,
+    Cache,
+    HigherOrder,
+    TreeDef,
+    bind,
+    closed,
+    demand_rule,
+    flatten_tangent,
+    hosted,
+    is_captured,
+    looked_into,
+    lookups,
+    partition,
+    unflatten,
+    unflatten_tangent,
+)
+
+_mx: Any = mx
+Word: TypeAlias = chainrules_py.Primitive[..., Any]
+Leaves: TypeAlias = Sequence[Any]
+
+computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
+"""Whether this is inside of a body, whose derivative is seen to outside."""
+_trying: contextvars.ContextVar[bool] = contextvars.ContextVar("trying", default=False)
+"""Whether half of a rule is tried, on arrays that have no numbers."""
+
+
+@final
+class Program:
+    """A call, without the arrays in it.
+
+    Attributes
+    ----------
+    word : Primitive
+        What is called.
+    treedef : TreeDef
+        That of the tuple of its operands.
+    options : dict
+        All of them.
+    compute : callable
+        What computes the word.
+    """
+
+    __slots__ = ("_out", "compute", "options", "treedef", "word")
+
+    def __init__(
+        self, word: Word, treedef: TreeDef, options: dict[str, Any], compute: Callable[..., Any]
+    ) -> None:
+        self.word = word
+        self.treedef = treedef
+        self.options = options
+        self.compute = compute
+        self._out: TreeDef | None = None
+
+    def operands(self, leaves: Leaves) -> tuple[Any, ...]:
+        """Rebuild the operands around these arrays."""
+        return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
+
+    def closed(self, leaves: Leaves) -> Any:
+        """Rebuild the result around its arrays."""
+        assert self._out is not None
+        return unflatten(self._out, leaves)
+
+    def value(self, leaves: Leaves) -> list[Any]:
+        """Compute the arrays of the result."""
+        try:
+            return self._value(leaves)
+        except (ValueError, RuntimeError) as error:
+            if not leaves_mlx(error):
+                raise
+            if _trying.get():  # its own derivative is its rule's, so that it may look at values
+                some = [_mx.full(x.shape, 0.5, x.dtype) for x in leaves]
+                nothing: Any = sum([0.0 * x.sum() for x in leaves if is_floating(x)], _mx.zeros(()))
+                return [y + nothing.astype(y.dtype) for y in self._value(some)]
+            msg = (
+                f"{self.word.__name__} looks at values, by NumPy or to choose its steps, and of "
+                f"what mx.vmap and mx.compile trace there are none: call it outside of these"
+            )
+            raise NotDifferentiableError(msg) from error
+
+    def _value(self, leaves: Leaves) -> list[Any]:
+        token = computing.set(not isinstance(self.word, HigherOrder))
+        # MLX pushes tangents through a body, too. One that differentiates and looks at values, as
+        # solvers do, would have MLX forget what the arrays that it is given are made of.
+        apart = _apart if isinstance(self.word, HigherOrder) else _mx.stop_gradient
+        leaves = list(map(apart, leaves))
+        try:
+            y = self._run(self.compute, *self.operands(leaves), **self.options)
+        finally:
+            computing.reset(token)
+        found, self._out = partition(as_values((y,))[0], is_array)
+        return found
+
+    def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        """Call what may need derivatives of functions that it is given: MLX takes them."""
+        if not isinstance(self.word, HigherOrder):
+            return f(*operands, **options)
+        with hosted(config):
+            return f(*operands, **options)
+
+    def _bound(self, leaves: Leaves, wanted: tuple[bool, ...], mode: str) -> Bound | None:
+        classes = tuple(map(type, self.operands(leaves)))
+        rule = demand_rule(self.word, classes, config, mode)
+        return bind(rule, classes, wanted, mode, config=config)
+
+    def _wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
+        rest = iter(leaves)
+        each = self.treedef.children
+        found = [any([next(rest) for _ in range(of.num_leaves)]) for of in each]
+        return tuple([w and i not in self.word.fixed for i, w in enumerate(found)])
+
+    def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
+        """Pull the cotangents of the result's arrays back to the operands'."""
+        moves = [is_floating(x) for x in leaves]
+        wanted = self._wanted(moves)
+        bound = self._bound(leaves, wanted, "reverse") if any(wanted) else None
+        if bound is None:
+            return list(map(_mx.zeros_like, leaves))
+        kept, given = bound, leaves
+
+        def half(*arrays: Any) -> list[Any]:
+            leaves, bars = arrays[: len(moves)], arrays[len(moves) :]
+            _, (pull, _, *saved) = self._run(kept.run, None, *self.operands(leaves), **self.options)
+            assert self._out is not None
+            t = [c if is_floating(c) else NoTangent() for c in bars]
+            answer = self._run(pull, unflatten_tangent(self._out, t), *saved)
+            rest = iter((answer,) if kept.wanted.count(True) == 1 else answer)
+            found: list[Any] = []
+            for of, w in zip(self.treedef.children, kept.wanted, strict=True):
+                bar = unthunk(next(rest)) if w else ZeroTangent()
+                found.extend(flatten_tangent(of, bar))
+            return [_written(t, x) for t, x in zip(found, given, strict=True)]
+
+        return self._halved(half, "reverse", [*leaves, *bars])
+
+    def push(self, leaves: Leaves, dots: Leaves) -> list[Any]:
+        """Push the tangents of the operands' arrays, None for zeros, to those of the result."""
+        dots = [t if is_floating(x) else None for t, x in zip(dots, leaves, strict=True)]
+        moves = [t is not None for t in dots]
+        wanted = self._wanted(moves)
+        bound = self._bound(leaves, wanted, "forward") if any(wanted) else None
+        if bound is None:
+            return list(map(_mx.zeros_like, self.value(leaves)))
+        kept = bound
+
+        def half(*arrays: Any) -> list[Any]:
+            leaves, rest = arrays[: len(moves)], iter(arrays[len(moves) :])
+            entries = [next(rest) if m else ZeroTangent() for m in moves]
+            tangents = unflatten_tangent(self.treedef, entries)
+            given = tuple([t for t, w in zip(tangents, kept.wanted, strict=True) if w])
+            y, y_dot = self._run(kept.run, given, *self.operands(leaves), **self.options)
+            ys, out = partition(as_values((y,))[0], is_array)
+            found = flatten_tangent(out, unthunk(y_dot))
+            return [
+                dense(t, y) if is_floating(y) else _mx.zeros_like(y)
+                for t, y in zip(found, ys, strict=True)
+            ]
+
+        return self._halved(half, "forward", [*leaves, *[t for t in dots if t is not None]])
+
+    def _halved(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> list[Any]:
+        """Run half of a rule; where it asks for values, nothing in it can be differentiated."""
+        try:
+            if isinstance(self.word, HigherOrder) or not self._asks(half, mode, arrays):
+                return half(*arrays)
+            refusal = _refused(self.word, ValueError("to have a derivative"))
+            return _once(refusal, half)(*arrays)  # type: ignore[no-any-return]
+        except (ValueError, RuntimeError) as error:
+            if not leaves_mlx(error):
+                raise
+            raise _refused(self.word, error) from error
+
+    def _asks(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> bool:
+        """Tell whether half of a rule asks for values of its operands, by trying it without."""
+        table = _asking.open()
+        key = (self.word, mode, *[(x.shape, x.dtype) for x in arrays])
+        found = table.get(key)
+        if found is None:
+            found = table[key] = asks_for_values(half, arrays)
+        return bool(found)
+
+    def __repr__(self) -> str:
+        return f"<{self.word.__name__} in MLX>"
+
+
+def _apart(x: Any) -> Any:
+    """Return an array of the same numbers that is made of nothing."""
+    if x.dtype == mx.bfloat16:
+        return _apart(x.astype(mx.float32)).astype(mx.bfloat16)
+    return _mx.array(np.array(x), x.dtype)
+
+
+_asking = Cache()
+"""Whether halves of rules ask for values, by their operands; forgotten when a rule is stated."""
+
+
+class _NothingAskedError(Exception):
+    """A function came to its end."""
+
+
+def asks_for_values(f: Callable[..., Any], arrays: Sequence[Any]) -> bool:
+    """Tell whether a function asks for values of arrays: it is tried on some that have none."""
+
+    def trial(*arrays: Any) -> Any:
+        f(*arrays)
+        raise _NothingAskedError
+
+    axes = [0 if is_floating(x) else None for x in arrays]
+    given = [x[None] if axis == 0 else x for x, axis in zip(arrays, axes, strict=True)]
+    token = _trying.set(True)
+    try:
+        _mx.vmap(trial, in_axes=tuple(axes))(*given)
+    except _NothingAskedError:
+        return False
+    except Exception:
+        return True
+    finally:
+        _trying.reset(token)
+    return True
+
+
+def _refused(word: Word, error: BaseException) -> NotDifferentiableError:
+    return refused_rule(word, error, "MLX", "traces", "chainrules_mlx")
+
+
+def _once(refusal: Exception, half: Callable[..., list[Any]]) -> Any:
+    """Make half of a rule a function that has no derivative, and says so where one is asked."""
+    made = _mx.custom_function(half)
+
+    def refuse(*_: Any) -> Any:
+        raise refusal
+
+    made.vjp(refuse)
+    made.jvp(refuse)
+    return made
+
+
+def _written(t: Any, x: Any) -> Any:
+    """Return the cotangent of an array; one that nobody states, if nobody can ask for it."""
+    if not is_floating(x):
+        return _mx.zeros_like(x)
+    try:
+        return dense(t, x)
+    except NotDifferentiableError:
+        if varies(x):
+            raise
+        return _mx.zeros_like(x)
+
+
+@final
+class Mapped:
+    """A program under ``mx.vmap``: the same for several calls at once.
+
+    Parameters
+    ----------
+    program : Program or Mapped
+        That of one call.
+    axes : list
+        Which axis of each array counts the calls, None for one that all share.
+    """
+
+    __slots__ = ("axes", "program")
+
+    def __init__(self, program: Any, axes: list[int | None]) -> None:
+        self.program = program
+        self.axes = axes
+
+    def _mapped(self, f: Callable[..., Any], axes: list[int | None], arrays: Leaves) -> list[Any]:
+        return list(_mx.vmap(f, in_axes=tuple(axes))(*arrays))
+
+    def value(self, leaves: Leaves) -> list[Any]:
+        """Compute the results of all calls, with an axis for the calls in front."""
+        return self._mapped(lambda *xs: self.program.value(xs), self.axes, leaves)
+
+    def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
+        """Pull the cotangents of all calls; those of what the calls share are added up."""
+        n = len(leaves)
+        both = [*self.axes, *[0] * len(bars)]
+        one = lambda *xs: self.program.pull(xs[:n], xs[n:], ys)
+        found = self._mapped(one, both, [*leaves, *bars])
+        return [
+            t.sum(0).astype(t.dtype) if axis is None else _mx.moveaxis(t, 0, axis)
+            for t, axis in zip(found, self.axes, strict=True)
+        ]
+
+    def push(self, leaves: Leaves, dots: Leaves) -> list[Any]:
+        """Push the tangents of all calls."""
+        n = len(leaves)
+        there = [t is not None for t in dots]
+
+        def one(*xs: Any) -> list[Any]:
+            rest = iter(xs[n:])
+            return self.program.push(xs[:n], [next(rest) if m else None for m in there])  # type: ignore[no-any-return]
+
+        both = [*self.axes, *[a for a, m in zip(self.axes, there, strict=True) if m]]
+        return self._mapped(one, both, [*leaves, *[t for t in dots if t is not None]])
+
+
+def transformed(program: Any, leaves: Leaves) -> list[Any]:
+    """Compute a program as a function of MLX's, which transforms it by the rule."""
+    call = _mx.custom_function(program.value)
+    call.vjp(program.pull)
+    call.jvp(program.push)
+
+    def mapped(xs: Any, axes: Any) -> Any:
+        ys = transformed(Mapped(program, list(axes)), xs)
+        return ys, [0] * len(ys)
+
+    call.vmap(mapped)
+    return list(call(list(leaves)))
+
+
+def run(
+    word: Word,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    compute: Callable[..., Any] | None = None,
+) -> Any:
+    """Call a primitive with all its options, differentiated by its rule."""
+    operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
+    classes = tuple(map(type, operands))
+    compute = compute or word.implementation(classes) or word.plain_implementation(classes)
+    leaves, treedef = partition(operands, is_array)
+    if computing.get() or not any(map(is_floating, leaves)):
+        if isinstance(word, HigherOrder):
+            operands = unflatten(treedef, list(map(_apart, leaves)))
+        return compute(*operands, **options)
+    if looked_into(word, classes, config):
+        return compute(*operands, **options)  # MLX differentiates through the body
+    if word.fixed:
+        _check_fixed(word, operands)
+    if lookups(word) and is_captured(word, varies, any(map(varies, leaves))):
+        return compute(*operands, **options)
+    program = Program(word, treedef, options, compute)
+    return program.closed(transformed(program, leaves))
+
+
+def _check_fixed(word: Word, operands: tuple[Any, ...]) -> None:
+    is_captured(word, varies, True, operands)
+    for i in word.fixed:
+        if any(map(varies, partition(operands[i], is_array)[0])):
+            msg = (
+                f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
+                f"being differentiated: its gradient would be lost; state a derivative in it, or "
+                f"pass it through mx.stop_gradient"
+            )
+            raise NotDifferentiableError(msg)

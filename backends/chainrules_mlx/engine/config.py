@@ -1,0 +1,82 @@
+"""MLX as rules see it: its own forward and reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+
+from chainrules_bridge import dense as filled
+from chainrules_bridge import densely
+from chainrules_mlx.engine.values import dense, is_floating
+from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, space
+from chainrules_py.extend import Opened, unflatten_tangent
+
+_mx: Any = mx
+
+
+class MlxConfig(Config):
+    """Abilities of MLX for a rule: it differentiates functions given to it, in both modes."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode))
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by ``mx.vjp``, which wants the cotangents when it runs f."""
+        call = Opened(f, operands, options, _moves, is_floating)
+        moved = list(map(_as_array, call.moved))
+        found = call(*moved)
+        y = call.closed(found)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            if not found or not moved:
+                return call.tangents([ZeroTangent()] * len(moved))
+            given = [dense(t, x) for t, x in zip(call.bars(y, y_bar), found, strict=True)]
+            _, bars = _mx.vjp(lambda *xs: list(call(*xs)), moved, given)
+            return call.tangents(bars)
+
+        return y, pullback
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by ``mx.jvp``."""
+        call = Opened(f, operands, options, _moves, is_floating)
+        moved = list(map(_as_array, call.moved))
+        dots = [dense(t, x) for t, x in zip(call.dots(tangents), moved, strict=True)]
+        if moved:
+            found, found_dot = _mx.jvp(lambda *xs: list(call(*xs)), moved, dots)
+        else:
+            found, found_dot = call(), []
+        y = call.closed(found)
+        if not found_dot:
+            return y, ZeroTangent()
+        return y, filled(unflatten_tangent(call.out, found_dot), space(y))
+
+    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
+        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        y, pullback = self.rrule_via_ad(f, *operands)
+        return y, densely(pullback, operands)
+
+    def jvp(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        return self.frule_via_ad(tuple(tangents), f, *primals)
+
+    def __repr__(self) -> str:
+        return "<MLX>"
+
+
+def _moves(x: Any) -> bool:
+    return is_floating(x) or type(x) in (float, complex)
+
+
+def _as_array(x: Any) -> Any:
+    return x if isinstance(x, mx.array) else _mx.array(x)
+
+
+config = MlxConfig()
+"""The engine as rules see it."""

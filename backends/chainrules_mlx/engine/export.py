@@ -1,0 +1,105 @@
+"""Functions with rules as MLX's own differentiable functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_bridge import made, supported
+from chainrules_mlx.engine.call import asks_for_values, run
+from chainrules_mlx.engine.transform import transformations
+from chainrules_mlx.engine.values import as_values, is_array, is_floating, varies
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import Closure, Support, closed, name_of, resolved, stated
+
+
+def export(f: Callable[..., Any], /) -> Callable[..., Any]:
+    """Turn a function with a rule into one that MLX differentiates by it, at every order.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in words.
+
+    Returns
+    -------
+    callable
+        It takes what f takes, with arrays of MLX's or NumPy's, and gives arrays of MLX's. All
+        transformations of MLX apply to it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where a value is asked for of what ``mx.vmap`` or ``mx.compile`` trace.
+    NoRuleError
+        When it is called, if MLX computes a word not, or a mode is missing.
+
+    Notes
+    -----
+    A call is a ``mx.custom_function``, whose derivatives are the halves of the rule, run on MLX's
+    arrays. Cotangents of complex numbers are adjoints in MLX as they are here.
+
+    Examples
+    --------
+    >>> import mlx.core as mx, numpy as np
+    >>> norm = export(np.linalg.norm)
+    >>> mx.grad(norm)(mx.array([3.0, 4.0]))
+    array([0.6, 0.8], dtype=float32)
+    """
+
+    def exported(*operands: Any, **options: Any) -> Any:
+        call = resolved(f, as_values(operands), options)
+        if call.word is None:
+            assert call.call is not None
+            return _seen(f, call.call)
+        y = run(call.word, call.operands, call.options)
+        for step in call.after:
+            y = step(y)
+        return y
+
+    return made(exported, f, export)  # type: ignore[no-any-return]
+
+
+def _seen(f: Any, call: Callable[[], Any]) -> Any:
+    """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
+    code = closed(call, is_array)
+    arrays = code.captured if isinstance(code, Closure) else ()
+    if any(map(is_floating, arrays)):
+        asks = asks_for_values(lambda *xs: code.around(xs)(), arrays)
+        if asks and any(map(varies, arrays)):
+            msg = (
+                f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
+                f"number of Python's, and their derivative would be lost: write the words of "
+                f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
+            )
+            raise NotDifferentiableError(msg)
+    return call()
+
+
+def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
+    """Tell which transformations of MLX an exported function supports for these operands.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    *operands, **options
+        Of one call, on which each transformation is run.
+
+    Examples
+    --------
+    >>> import mlx.core as mx
+    >>> from chainrules_py import vocabulary as v
+    >>> supports(v.sin, mx.array([1.0]))
+    Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
+    """
+    said = stated(f, operands, options)
+    return supported(
+        export(f),
+        as_values(operands),
+        options,
+        transformations,
+        is_constant=said.order == 0,
+        compiled=("compile", "compile of grad"),
+    )

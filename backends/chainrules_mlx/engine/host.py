@@ -1,0 +1,65 @@
+"""Calls of primitives with MLX's arrays: by their rules, wherever MLX differentiates them.
+
+An array does not say whether it is being differentiated. Where MLX's own derivative of an operation
+is that of the word, at every point and to every order, and nobody stated a rule of their own, the
+operation is left to MLX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from chainrules_mlx.engine.call import run
+from chainrules_mlx.engine.config import config
+from chainrules_mlx.engine.values import as_values
+from chainrules_py import Primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import Layer, find_rule, register_host
+
+_mx: Any = mx
+
+_SMOOTH: frozenset[Any] = frozenset(
+    (
+        v.add, v.subtract, v.multiply, v.negative, v.positive, v.square,
+        v.exp, v.sin, v.cos, v.sinh, v.cosh, v.tanh,
+        v.real, v.imag, v.conj, v.where,
+        v.sum, v.mean,
+        v.reshape, v.permute_dims, v.matrix_transpose, v.broadcast_to, v.expand_dims, v.squeeze,
+        v.flip, v.roll, v.tile, v.astype, v.copy, v.to_device,
+        v.concat, v.stack,
+        v.matmul, v.tensordot, v.outer, v.inner, v.dot, v.einsum,
+        v.diagonal, v.from_diagonal, v.trace, v.tril, v.triu,
+        v.zeros_like, v.ones_like, v.full_like, v.arange_like, v.eye_like,
+    )
+)  # fmt: skip
+"""Words whose operation MLX differentiates as their rules do."""
+
+
+def host(
+    word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
+) -> Callable[..., Any] | None:
+    """Return the function that runs a call whose operands are, or hold, arrays of MLX's."""
+    if any([issubclass(cls, (np.ndarray, np.generic)) for cls in classes]):
+        return lambda *operands, **options: word(*as_values(operands), **options)
+    rule = find_rule(word, classes, config)
+    if rule is None:
+        return implementation  # type: ignore[no-any-return]
+    stated = [s for s in (rule.forward, rule.reverse) if s is not None]
+    own = all([s.layer is Layer.CORE for s in stated]) and implementation is not None
+    if own and (word in _SMOOTH or all([s.recipe.is_constant for s in stated])):
+        return implementation  # type: ignore[no-any-return]
+    if implementation is None and not word.has_body:
+        return None
+
+    def running(*operands: Any, **options: Any) -> Any:
+        operands, options = word.normalise(operands, options)
+        return run(word, operands, options, implementation)
+
+    return running
+
+
+register_host(_mx.array, host, constant=_mx.stop_gradient)

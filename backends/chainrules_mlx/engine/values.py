@@ -1,0 +1,88 @@
+"""Values as MLX sees them: which are arrays, which it traces, and what is zero."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from chainrules_mlx import namespace as xp
+from chainrules_py import is_zero
+from chainrules_py.extend import deliver, is_structure_type, map_leaves
+
+_mx: Any = mx
+
+
+def is_array(x: Any) -> bool:
+    """Tell whether a value is an array of MLX's."""
+    return isinstance(x, mx.array)
+
+
+def is_floating(x: Any) -> bool:
+    """Tell whether a value is an array that MLX takes derivatives in."""
+    return isinstance(x, mx.array) and _mx.issubdtype(x.dtype, mx.inexact)
+
+
+def varies(x: Any) -> bool:
+    """Tell whether a value is an array that MLX traces here.
+
+    An array does not say so: one that is differentiated keeps its operations when it was evaluated,
+    and one that `mx.vmap` and `mx.compile` trace is not evaluated at all.
+    """
+    if not is_floating(x):
+        return False
+    probe = _mx.stop_gradient(x)
+    try:
+        _mx.eval(probe)
+    except ValueError:
+        return True
+    drawn = io.StringIO()
+    _mx.export_to_dot(drawn, probe)
+    return drawn.getvalue().count("label") > 1  # one is the probe's, while MLX keeps all
+
+
+def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands with arrays of MLX's for those of NumPy's.
+
+    Numbers of Python's become arrays where there are none: MLX differentiates nothing else.
+    """
+    operands = tuple(map(_converted, operands))
+    if any(map(_holds_array, operands)):
+        return operands
+    return tuple([_mx.array(x) if type(x) in (float, complex) else x for x in operands])
+
+
+def _converted(x: Any) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
+        return xp.asarray(x)
+    if is_structure_type(type(x)) and not callable(x):
+        return map_leaves(_converted, x)
+    return x
+
+
+def _holds_array(x: Any) -> bool:
+    found: list[Any] = []
+    if is_structure_type(type(x)):
+        map_leaves(found.append, x)
+    return any(map(is_array, found or [x]))
+
+
+def dense(t: Any, like: Any) -> Any:
+    """Return a tangent as the array that MLX takes, of the shape and dtype of another."""
+    t = deliver(t)
+    if is_zero(t):
+        return _mx.zeros(like.shape, like.dtype)
+    t = t if is_array(t) else _mx.array(t)
+    if xp.is_complex(t) and not xp.is_complex(like):
+        t = _mx.real(t)
+    return _mx.broadcast_to(xp.astyped(t, like.dtype), like.shape)
+
+
+def leaves_mlx(error: BaseException) -> bool:
+    """Tell whether an error is MLX's of code that asks for values of what it traces."""
+    said = str(error)
+    return isinstance(error, (ValueError, RuntimeError)) and any(
+        [part in said for part in ("function transformations", "[convert]", "without a primitive")]
+    )
