@@ -352,8 +352,10 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.tracers import (
     find_tracers,
     highest_tracer,
+    varies,
 )
 from chainrules_py.values.type_info import (
+    hosts,
     is_mutable_destination,
     namespace,
     namespace_of,
@@ -486,6 +488,7 @@ __all__ = [
     "highest_tracer",
     "holders",
     "hosted",
+    "hosts",
     "in_place_operators",
     "indexing_composites",
     "inner_standard",
@@ -590,6 +593,7 @@ __all__ = [
     "unflatten_tangent",
     "unwrap_standard",
     "vander_standard",
+    "varies",
     "viewers",
     "where_defined",
     "with_generators",

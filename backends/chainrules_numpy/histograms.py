@@ -8,21 +8,23 @@ there are, is read off the values.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tracer,
     array_of,
-    find_tracers,
     kind_of,
     real_numbers,
     type_info,
+    varies,
 )
 
 
@@ -30,13 +32,13 @@ def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, Any]:
     """np.histogram."""
-    data, known = ignore_derivatives(a), ignore_derivatives(weights)
+    data = low.plain(a)
     counts: Any
     counts, places = np.histogram(
-        data, ignore_derivatives(bins), ignore_derivatives(range), weights=known
+        data, low.plain(bins), low.plain(range), weights=low.plain(weights)
     )
     edges = _edges(a, bins, range, places)
-    if known is not weights and counts.size:
+    if varies(weights) and counts.size:
         if data.dtype.kind == "c":
             msg = "histogram() of complex data has no derivative; give it the real part"
             raise NotDifferentiableError(msg)
@@ -52,7 +54,7 @@ def histogram(
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """np.histogram_bin_edges."""
-    plain = [ignore_derivatives(x) for x in (a, bins, range, weights)]
+    plain = [low.plain(x) for x in (a, bins, range, weights)]
     return _edges(a, bins, range, np.histogram_bin_edges(*plain))
 
 
@@ -80,15 +82,14 @@ def histogramdd(
 ) -> tuple[Any, list[Any]]:
     """np.histogramdd."""
     columns = _columns(sample)
-    known = ignore_derivatives(weights)
-    plain = [ignore_derivatives(x) for x in columns]
+    plain = [low.plain(x) for x in columns]
     counts, places = np.histogramdd(
-        plain, ignore_derivatives(bins), ignore_derivatives(range), weights=known
+        plain, low.plain(bins), low.plain(range), weights=low.plain(weights)
     )
     each_bins = bins if hasattr(bins, "__len__") else [bins] * len(columns)
     each_range = [None] * len(columns) if range is None else range
     edges = [_edges(*given) for given in zip(columns, each_bins, each_range, places, strict=True)]
-    if known is not weights and counts.size:
+    if varies(weights) and counts.size:
         found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
         inside = functools.reduce(np.logical_and, [mask for _, mask in found])
         where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
@@ -133,7 +134,7 @@ def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
     if np.ndim(ignore_derivatives(bins)):
         return array_of(bins, places)
     first, last = _ends(a) if range is None else range
-    if not find_tracers((first, last)):
+    if not varies((first, last)):
         return places
     if operator.eq(*ignore_derivatives((first, last))):
         first, last = first - 0.5, last + 0.5
@@ -142,14 +143,14 @@ def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
 
 
 def _ends(a: Any) -> tuple[Any, Any]:
-    return (v.min(a), v.max(a)) if a.size else (0.0, 1.0)
+    return (v.min(a), v.max(a)) if math.prod(a.shape) else (0.0, 1.0)
 
 
 def _density(counts: Any, edges: list[Any]) -> Any:
     """Compute each bin's part of the total, divided by the size of the bin."""
-    y = counts
+    y = counts = low.array_of(counts)
     for axis, places in enumerate(edges):
-        widths = v.astype(v.diff(places), dtype=np.dtype(float))
+        widths = low.array_of(v.astype(v.diff(places), dtype=np.dtype(float)))
         shape = [1] * counts.ndim
         shape[axis] = widths.shape[0]
         y = y / v.reshape(widths, shape=tuple(shape))

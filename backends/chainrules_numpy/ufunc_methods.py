@@ -49,12 +49,12 @@ def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
     return accumulate
 
 
-def outer_of(ufunc: Any) -> Callable[..., Any]:
-    """Make a function that applies the ufunc to each element of A with each of B."""
+def outer_of(word: Any) -> Callable[..., Any]:
+    """Make a function that applies a word to each element of A with each of B."""
 
     def outer(A: Any, B: Any) -> Any:
         A, B = low.array_of(A), low.array_of(B)
-        return ufunc(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
+        return word(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
 
     return outer
 
@@ -111,7 +111,7 @@ for _ufunc, _word in (*ARITHMETIC, *OTHERS):
     if len(_word.operands) == 2:
         alias(
             _ufunc.outer,
-            to=outer_of(_ufunc),
+            to=outer_of(_word),
             parameters={"A": None, "B": None} | UFUNC_KEYWORDS,
             positional=("A", "B"),
             refuse=tuple(UFUNC_KEYWORDS),

@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, advise, alias, find_tracers, kind_of, type_info
+from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, varies
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,15 +42,22 @@ def stands_for(
 def array_of(x: Any, *, floating: bool = True) -> Any:
     """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
     cls = type(x)
-    if cls in (list, tuple) and find_tracers(x):
+    if cls in (list, tuple) and varies(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])
     if issubclass(cls, Tracer) and type_info(cls).is_python_number:
         x = v.lift(x, to=np)
     elif not (issubclass(cls, Tracer) or type_info(cls).is_array):
         x = np.asarray(x)
+    home = beside()
+    x = x if home is None or type(x) is not np.ndarray else home.asarray(x)
     if not floating or kind_of(x) in ("real", "complex"):
         return x
     return v.astype(x, dtype=np.dtype(float))
+
+
+def plain(x: Any) -> Any:
+    """Return the values of an array, for NumPy and SciPy to read."""
+    return np.asarray(ignore_derivatives(x))
 
 
 _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.rows import array_of, stands_for, static
+from chainrules_scipy.rows import array_of, plain, stands_for, static
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
 
@@ -65,12 +65,13 @@ def logsumexp(
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
-    plain, zero = ignore_derivatives(a), ignore_derivatives(b) == 0
+    known, zero = plain(a), plain(b) == 0
     # What a weight of 0 leaves out may be infinite, or larger than all others.
-    largest = np.where(zero | ~np.isfinite(plain.real), -np.inf, plain.real)
+    largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
-    largest = np.where(np.isfinite(largest), largest, 0).astype(plain.real.dtype)
-    a = v.where(zero & ~np.isfinite(plain), largest, a)
+    largest = np.where(np.isfinite(largest), largest, 0).astype(known.real.dtype)
+    largest, left_out = array_of(largest), zero & ~np.isfinite(known)
+    a = v.where(left_out, largest, a)
     terms = v.strong_multiply(b, v.exp(a - largest))
     total = v.sum(terms, axis=axis, keepdims=True)
     size = v.abs(total)
@@ -233,8 +234,10 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
         raise UnsupportedKeywordError(msg)
     N, k = array_of(N), array_of(k)
     if repetition:
-        return comb(N + k - 1, k)
-    inside = v.logical_and(v.logical_and(k <= N, N >= 0), k >= 0)
+        return comb(v.add(N, k) - 1, k)
+    inside = v.logical_and(
+        v.less_equal(k, N), v.logical_and(v.greater_equal(N, 0), v.greater_equal(k, 0))
+    )
     return v.where(inside, v.binom(v.where(inside, N, 1), v.where(inside, k, 1)), 0)
 
 
@@ -268,7 +271,7 @@ def multigammaln(a: Any, d: int) -> Any:
     if d <= 0 or d != int(d):
         msg = f"d is {d}, and has to be a positive whole number"
         raise ValueError(msg)
-    if np.any(ignore_derivatives(a) <= 0.5 * (d - 1)):
+    if np.any(plain(a) <= 0.5 * (d - 1)):
         msg = f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}"
         raise ValueError(msg)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]

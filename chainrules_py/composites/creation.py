@@ -6,7 +6,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.tangents.space import dtype_kind
+from chainrules_py.tangents.space import kind_of
 
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
@@ -35,8 +35,8 @@ def linspace(
     """Numbers at equal distances from start to stop, on a new axis, and the distance if wanted."""
     y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
     if dtype is not None:
-        whole = dtype_kind(dtype, type(y)) == "int"
-        y = v.astype(v.floor(y) if whole else y, dtype=dtype)
+        found = v.astype(y, dtype=dtype)
+        y = v.astype(v.floor(y), dtype=dtype) if kind_of(found) == "int" else found
     if not retstep:
         return y
     steps = num - 1 if endpoint else num

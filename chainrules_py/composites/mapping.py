@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.tracers import ignore_derivatives, varies
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -23,12 +23,12 @@ Function = Callable[..., Any]
 def _array(x: Any, like: Any) -> Any:
     """Make a number, or a list of arrays and numbers, an array of the library of ``like``."""
     if isinstance(x, (list, tuple)):
-        if not find_tracers(x):
+        if not varies(x):
             return namespace_of(type(like)).asarray(x)
         return v.stack(*[_array(entry, like) for entry in x])
     if hasattr(x, "dtype"):
         return x
-    return arrayed(x, like) if find_tracers(x) else namespace_of(type(like)).asarray(x)
+    return arrayed(x, like) if varies(x) else namespace_of(type(like)).asarray(x)
 
 
 def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:

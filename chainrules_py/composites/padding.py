@@ -10,7 +10,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.quantiles import median
 from chainrules_py.errors import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import varies
 
 Width = tuple[int, int]
 
@@ -163,7 +163,7 @@ def _ramp(end: Any, edge: Any, axis: int, n: int, x: Any) -> Any:
 
 def _unrounded(y: Any) -> Any:
     """Return what NumPy rounds because x is whole; refuse it if it is differentiated."""
-    if find_tracers(y):
+    if varies(y):
         msg = (
             "pad() of whole numbers rounds what it computes of them, which has no derivative; "
             "convert them before: x.astype(float)"

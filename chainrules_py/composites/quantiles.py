@@ -14,7 +14,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.tracers import ignore_derivatives, varies
 from chainrules_py.values.type_info import namespace_of, type_info
 
 
@@ -195,7 +195,7 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     At a place that is whole it has the slope in q of the interval behind it; the last one, of the
     interval before.
     """
-    if method == "linear" and kind_of(q) == "int" and not find_tracers(q):
+    if method == "linear" and kind_of(q) == "int" and not varies(q):
         return (n - 1) * q, None, None
     if method == "linear" or method in _CONTINUOUS:
         if method == "linear":

@@ -8,7 +8,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import normal_axes
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import varies
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -44,7 +44,7 @@ def _array(n: Any, like: Any) -> Any:
     """Convert an entry of a list, which an engine's program may trace, to an array."""
     if hasattr(n, "dtype"):
         return n
-    return arrayed(n, like) if find_tracers(n) else array_of((n,), like)[0]
+    return arrayed(n, like) if varies(n) else array_of((n,), like)[0]
 
 
 def _part(x: Any, axis: int, where: Any) -> Any:
@@ -208,7 +208,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
         raise ValueError(msg)
     h = v.diff(real_numbers(spacing))
     # Equal ones are one distance, unless somebody asks what happens when they change.
-    if not find_tracers(h) and bool(v.all(v.equal(h, h[0]))):
+    if not varies(h) and bool(v.all(v.equal(h, h[0]))):
         return h[0]
     return v.reshape(h, shape=_replaced((1,) * x.ndim, axis, -1))
 

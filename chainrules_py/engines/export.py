@@ -239,6 +239,11 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
             return resolved(call.word, tuple(call.operands.values()), call.options)
         if isinstance(call.word, Primitive):
             given = tuple(call.operands.values())
+            theirs = arrays.number_home(f)
+            if home is not None and theirs is not None and row.gather is None:
+                given = tuple(
+                    [home.asarray(theirs.asarray(x)) if type(x) is list else x for x in given]
+                )
             return Resolved(
                 call.word, *call.word.normalise(given, call.options), after=tuple(call.after)
             )

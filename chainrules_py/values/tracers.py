@@ -33,6 +33,11 @@ def find_host(operands: tuple[Any, ...]) -> Host | None:
     return next((host for host in found if host is not None), None)
 
 
+def varies(x: Any) -> bool:
+    """Tell whether something may be differentiated, here or by another engine, or holds such."""
+    return bool(find_tracers(x)) or find_host((x,)) is not None
+
+
 def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
     """Find the tracer of the innermost differentiation among operands and their fields, or None."""
     top: Tracer | None = None

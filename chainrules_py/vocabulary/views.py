@@ -14,7 +14,7 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.tracers import ignore_derivatives, varies
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.creation import arange_like
 from chainrules_py.vocabulary.elementwise import imag, lift, real
@@ -205,10 +205,13 @@ def stacked(values: Any, like: Any) -> Any:
         Of the library.
     """
     xp: Any = type_info(type(like)).namespace
-    if not find_tracers(values):
+    cls = type(values)
+    if not varies(values):
         return values if xp is None else xp.asarray(values)
-    if issubclass(type(values), Tracer):
+    if issubclass(cls, Tracer):
         return lift(values, to=xp)
+    if type_info(cls).is_array:
+        return values
     return stack(*[stacked(value, like) for value in values])
 
 

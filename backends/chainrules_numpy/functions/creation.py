@@ -13,7 +13,7 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import ignored, row, shape
 from chainrules_numpy.rows import alias
-from chainrules_py import non_differentiable, primitive
+from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import creation_composites as c
 
@@ -48,10 +48,25 @@ row(
 )
 
 # Of numbers alone; ``like=`` makes them a tracer's business.
-for _f in (np.zeros, np.ones, np.empty, np.arange, np.eye, np.identity, np.tri):
+for _f in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri):
     _word = primitive(_f)
     non_differentiable(_word)
     alias(_f, to=_word)
+_arange: Any = primitive(shape_from_data=True)(np.arange)
+alias(np.arange, to=_arange)
+
+
+@rrule.register(_arange)
+def arange_rrule(start_or_stop: Any, stop: Any = None, step: Any = 1, /, **options: Any) -> Any:
+    """Pull back to start + i step, the i-th number; how many there are changes in steps."""
+    y = _arange(start_or_stop, stop, step, **options)
+
+    def pullback(y_bar: Any) -> tuple[Any, Any, Any]:
+        places = v.astype(v.arange_like(y_bar, stop=y_bar.shape[0]), dtype=y_bar.dtype)
+        start_bar = ZeroTangent() if stop is None else v.sum(y_bar)
+        return start_bar, ZeroTangent(), v.sum(y_bar * places)
+
+    return y, pullback
 
 
 # --------------------------------------------------------------------------------- of what is given

@@ -17,6 +17,7 @@ from chainrules_py.extend import Call, kind_of, type_info
 from chainrules_py.extend import elementwise_composites as e
 
 _f: Any
+_word: Any
 _ufunc: Any
 
 
@@ -129,16 +130,16 @@ alias(np.nan_to_num, to=nan_to_num_call)
 # --------------------------------------------------------- complex numbers where there is no real
 
 
-def in_complex(ufunc: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
-    """Extend a ufunc to complex numbers where a real one is outside of an interval."""
+def in_complex(word: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
+    """Extend a word to complex numbers where a real one is outside of an interval."""
 
     def function(x: Any) -> Any:
-        return ufunc(v.complex_outside(low.array_of(x), low=low_, high=high))
+        return word(v.complex_outside(low.array_of(x), low=low_, high=high))
 
     return function
 
 
-log_call = in_complex(np.log)
+log_call = in_complex(v.log)
 
 
 def logn_call(n: Any, x: Any) -> Any:
@@ -149,24 +150,24 @@ def logn_call(n: Any, x: Any) -> Any:
 def power_call(x: Any, p: Any) -> Any:
     """Compute the power, with float exponents if any is negative: integers have no such power."""
     p = low.array_of(p)
-    if kind_of(p) == "int" and np.any(ignore_derivatives(p) < 0):
+    if kind_of(p) == "int" and np.any(low.plain(p) < 0):
         p = p * 1.0
-    return np.power(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
+    return v.pow(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
 
 
-for _f, _ufunc in (
-    (np.lib.scimath.sqrt, np.sqrt),
-    (np.lib.scimath.log, np.log),
-    (np.lib.scimath.log2, np.log2),
-    (np.lib.scimath.log10, np.log10),
+for _f, _word in (
+    (np.lib.scimath.sqrt, v.sqrt),
+    (np.lib.scimath.log, v.log),
+    (np.lib.scimath.log2, v.log2),
+    (np.lib.scimath.log10, v.log10),
 ):
-    alias(_f, to=in_complex(_ufunc))
-for _f, _ufunc in (
-    (np.lib.scimath.arcsin, np.arcsin),
-    (np.lib.scimath.arccos, np.arccos),
-    (np.lib.scimath.arctanh, np.arctanh),
+    alias(_f, to=in_complex(_word))
+for _f, _word in (
+    (np.lib.scimath.arcsin, v.asin),
+    (np.lib.scimath.arccos, v.acos),
+    (np.lib.scimath.arctanh, v.atanh),
 ):
-    alias(_f, to=in_complex(_ufunc, -1.0, 1.0))
+    alias(_f, to=in_complex(_word, -1.0, 1.0))
 alias(np.lib.scimath.logn, to=logn_call)
 alias(np.lib.scimath.power, to=power_call)
 

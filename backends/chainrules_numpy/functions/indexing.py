@@ -12,7 +12,7 @@ from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import ignore_derivatives, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, Tracer
+from chainrules_py.extend import Call, varies
 from chainrules_py.extend import indexing_composites as i
 
 _f: Any
@@ -27,7 +27,7 @@ def out_of_bounds(call: Call, mode: str) -> None:
     if mode == "wrap":
         places = places % n
     elif mode == "clip":
-        places = np.clip(places, 0, n - 1)
+        places = v.minimum(v.maximum(low.array_of(places), 0), n - 1)
     elif mode != "raise":
         msg = f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})"
         raise ValueError(msg)
@@ -86,12 +86,8 @@ for _f in (
 def open_mesh(args: Any) -> tuple[Any, ...]:
     """np.ix_: each sequence along an axis of its own, masks as the places where they are true."""
     plain = np.ix_(*[ignore_derivatives(x) for x in args])
-    traced = [isinstance(x, Tracer) for x in args]
     return tuple(
-        [
-            v.reshape(x, shape=y.shape) if is_traced else y
-            for x, y, is_traced in zip(args, plain, traced, strict=True)
-        ]
+        [v.reshape(x, shape=y.shape) if varies(x) else y for x, y in zip(args, plain, strict=True)]
     )
 
 

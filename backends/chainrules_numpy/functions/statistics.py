@@ -59,6 +59,7 @@ for _f, _composite in (
         _composite,
         refuse=("out", "overwrite_input"),
         a=low.as_keyword("x"),
+        q=low.as_keyword("q", numbers=False),
         axis=axis,
         weights=low.as_keyword("weights"),
     )

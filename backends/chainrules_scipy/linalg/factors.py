@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.implementations import permutation_of
-from chainrules_scipy.rows import adjoint, array_of, checked, stands_for
+from chainrules_scipy.rows import adjoint, array_of, checked, plain, stands_for
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -122,7 +122,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
     if m == n:
         y = v.lu_factor(a)
         return y.lu, y.pivots, y.permutation
-    pivots = np.asarray(scipy.linalg.lu_factor(ignore_derivatives(a))[1])
+    pivots = np.asarray(scipy.linalg.lu_factor(plain(a))[1])
     rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
     k = min(m, n)
     longer = np.concatenate((pivots, rows[..., k:]), -1)
@@ -209,7 +209,7 @@ def lu_solve(
     """
     factors, pivots = lu_and_piv
     factors, b = checked(check_finite, factors, b)
-    p = permutation_of(np.asarray(ignore_derivatives(pivots)))
+    p = permutation_of(plain(pivots))
     vector = b.ndim == 1
     y = v.expand_dims(b, axis=-1) if vector else b
     if trans == 0:
@@ -265,12 +265,12 @@ def lu(
     (a,) = checked(check_finite, a)
     factors, _, p = _packed(a)
     m, k = a.shape[-2], min(a.shape[-2:])
-    lower = v.tril(factors[..., :, :k], k=-1) + np.eye(m, k, dtype=a.dtype)
+    lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
     upper = v.triu(factors[..., :k, :])
-    back = np.argsort(p, axis=-1)
+    back = np.argsort(plain(p), axis=-1)
     if permute_l:
         return _rows(lower, back), upper
-    p = back if p_indices else np.eye(m, dtype=a.real.dtype)[back]
+    p = back if p_indices else v.take(v.eye_like(v.real(a), rows=m), back, axis=0)
     return p, lower, upper
 
 
@@ -324,7 +324,7 @@ def qr(
         raise UnsupportedKeywordError(msg)
     last: tuple[Any, ...] = ()
     if pivoting:
-        last = (np.asarray(scipy.linalg.qr(ignore_derivatives(a), mode="r", pivoting=True)[-1]),)
+        last = (np.asarray(scipy.linalg.qr(plain(a), mode="r", pivoting=True)[-1]),)
         a = v.take(a, last[0], axis=-1)
     if mode == "economic":
         y = v.qr(a)

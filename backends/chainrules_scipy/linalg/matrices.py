@@ -9,7 +9,8 @@ import numpy as np
 import scipy.linalg
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, checked, stands_for
+from chainrules_py.extend import products_composites
+from chainrules_scipy.rows import array_of, checked, stands_for, static
 
 
 def _of_blocks(arrs: Sequence[Any]) -> Any:
@@ -219,4 +220,4 @@ def norm(
     [0.6 0.8]
     """
     (a,) = checked(check_finite, a)
-    return np.linalg.norm(a, ord, axis, keepdims)
+    return products_composites.norm(a, ord, static(axis), keepdims)

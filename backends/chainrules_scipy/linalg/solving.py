@@ -9,7 +9,8 @@ import scipy.linalg
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import adjoint, array_of, checked, stands_for
+from chainrules_py.vocabulary.linalg import resolution
+from chainrules_scipy.rows import adjoint, array_of, checked, plain, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -213,7 +214,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     8.0
     """
     (a,) = checked(check_finite, a)
-    return np.linalg.det(a)
+    return v.det(a)
 
 
 def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
@@ -267,11 +268,11 @@ def lstsq(
     [1.5] 0.5 1 [1.41421356]
     """
     a, b = checked(check_finite, a, b)
-    rcond = float(np.finfo(a.dtype).eps if cond is None else ignore_derivatives(cond))
+    rcond = resolution(a) if cond is None else float(ignore_derivatives(cond))
     x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
     rank = int(ignore_derivatives(rank))
     if lapack_driver == "gelsy":
-        return x, np.zeros(0, x.dtype), rank, None
+        return x, v.full_like(x, shape=(0,), fill=0), rank, None
     return x, _residuals(residuals, a, b, rank), rank, s
 
 
@@ -279,7 +280,7 @@ def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:
     """Merge both tolerances in one share of the largest singular value; None if both are None."""
     if atol is None and rtol is None:
         return None
-    eps = max(a.shape[-2:]) * np.finfo(a.dtype).eps
+    eps = max(a.shape[-2:]) * resolution(a)
     relative = (0.0 if atol is not None else eps) if rtol is None else float(rtol)
     return relative + (float(atol or 0.0) / scale if scale else 0.0)
 
@@ -288,9 +289,9 @@ def _ranked(a: Any, rtol: float | None, hermitian: bool, return_rank: bool) -> A
     y = v.pinv(a, rtol=rtol, hermitian=hermitian)
     if not return_rank:
         return y
-    plain = np.asarray(ignore_derivatives(a))
-    s = np.linalg.svd(plain, compute_uv=False, hermitian=hermitian)
-    cut = max(plain.shape) * np.finfo(plain.dtype).eps if rtol is None else rtol
+    known = plain(a)
+    s = np.linalg.svd(known, compute_uv=False, hermitian=hermitian)
+    cut = max(known.shape) * resolution(known) if rtol is None else rtol
     return y, int(np.sum(s > cut * s.max(initial=0.0)))
 
 
@@ -327,7 +328,7 @@ def pinv(
     [[0.5 0. ]]
     """
     (a,) = checked(check_finite, a)
-    scale = float(np.linalg.norm(ignore_derivatives(a), 2)) if atol else 0.0
+    scale = float(np.linalg.norm(plain(a), 2)) if atol else 0.0
     return _ranked(a, _tolerance(a, atol, rtol, scale), False, return_rank)
 
 
@@ -370,7 +371,7 @@ def pinvh(
     a = a if lower else adjoint(a)
     scale = 0.0
     if atol:
-        scale = float(np.max(np.abs(np.linalg.eigvalsh(ignore_derivatives(a)))))
+        scale = float(np.max(np.abs(np.linalg.eigvalsh(plain(a)))))
     return _ranked(a, _tolerance(a, atol, rtol, scale), True, return_rank)
 
 
@@ -456,13 +457,13 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     if method == "direct":
         shape = (*np.broadcast_shapes(a.shape[:-2], q.shape[:-2]), n, n)
         rows = v.expand_dims(a, axis=(-3, -1)) * v.expand_dims(v.conj(a), axis=(-4, -2))
-        system = np.eye(n * n) - v.reshape(rows, shape=(*a.shape[:-2], n * n, n * n))
+        system = v.eye_like(a, rows=n * n) - v.reshape(rows, shape=(*a.shape[:-2], n * n, n * n))
         column = v.reshape(q, shape=(*q.shape[:-2], n * n, 1))
         return v.reshape(v.solve(system, column), shape=shape)
     if method != "bilinear":
         msg = f"solve_discrete_lyapunov(method={method!r}): there are 'direct' and 'bilinear'"
         raise UnsupportedKeywordError(msg)
-    ah, one = adjoint(a), np.eye(n)
+    ah, one = adjoint(a), v.eye_like(a, rows=n)
     inverse = v.inv(ah + one)
     b = adjoint((ah - one) @ inverse)
     return solve_continuous_lyapunov(b, -2 * (v.inv(a + one) @ q @ inverse))

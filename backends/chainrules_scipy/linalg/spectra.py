@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
-from chainrules_scipy.rows import adjoint, checked, stands_for
+from chainrules_py.extend import kind_of, namespace_of
+from chainrules_scipy.rows import adjoint, checked, plain, stands_for
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
@@ -24,8 +24,8 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     if by_value is None:
         return slice(None)
     low, high = by_value
-    plain = np.asarray(ignore_derivatives(w))
-    return slice(int(np.sum(plain <= low)), int(np.sum(plain <= high)))
+    known = plain(w)
+    return slice(int(np.sum(known <= low)), int(np.sum(known <= high)))
 
 
 def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
@@ -178,8 +178,10 @@ def _only(name: str, b: Any, **others: bool) -> None:
 
 def _complex(x: Any) -> Any:
     """SciPy's eigenvalues are complex, also where all are real."""
-    narrow = np.result_type(x.dtype, np.complex64)
-    return x if kind_of(x) == "complex" else v.astype(x, dtype=narrow)
+    if kind_of(x) == "complex":
+        return x
+    xp = namespace_of(type(x))
+    return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
 
 
 @stands_for(scipy.linalg.eig)

@@ -101,16 +101,21 @@ def from_diagonal_torch(x: torch.Tensor, *, rows: int, columns: int, offset: int
     return torch.nn.functional.pad(square, missing) if any(missing) else square
 
 
+def _matrix(x: torch.Tensor) -> torch.Tensor:
+    """Return a matrix with a vector as each of its rows, as NumPy does."""
+    return x.expand(x.shape[0], -1) if x.ndim == 1 else x
+
+
 @v.tril.implement
 def tril_torch(x: torch.Tensor, *, k: int = 0) -> Any:
     """Return the lower triangle, under PyTorch's own name for the diagonal."""
-    return torch.tril(x, k)
+    return torch.tril(_matrix(x), k)
 
 
 @v.triu.implement
 def triu_torch(x: torch.Tensor, *, k: int = 0) -> Any:
     """Return the upper triangle, under PyTorch's own name for the diagonal."""
-    return torch.triu(x, k)
+    return torch.triu(_matrix(x), k)
 
 
 # ------------------------------------------------------------------- systems and decompositions
@@ -157,7 +162,7 @@ def slogdet_torch(x: torch.Tensor) -> Any:
 @v.cholesky.implement
 def cholesky_torch(x: torch.Tensor, *, upper: bool = False) -> Any:
     """torch.cholesky is another, older function."""
-    return torch.linalg.cholesky(x, upper=upper)
+    return torch.linalg.cholesky(x, upper=bool(upper))
 
 
 @v.cholesky_cotangent.implement

@@ -8,7 +8,10 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import torch
-from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
+from torch._functorch.pyfunctorch import (
+    temporarily_clear_interpreter_stack,
+    temporarily_pop_interpreter_stack,
+)
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -51,6 +54,14 @@ def is_tensor(x: Any) -> bool:
 def outside(x: Any) -> Any:
     """Take a value out of transformations that are over: a pullback may be called after these."""
     return _unwrap_if_dead(x) if isinstance(x, torch.Tensor) else x
+
+
+def constant(x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor without what differentiates it, so that NumPy can read it."""
+    functorch, x = _C._functorch, x.detach()
+    while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
+        x = functorch.get_unwrapped(x)
+    return x
 
 
 def floats(x: Any) -> bool:
@@ -138,6 +149,9 @@ class Unlost(TorchFunctionMode):
                 f"derivative would be lost; {instead}"
             )
             raise NotDifferentiableError(msg)
+        if f in _READ and _transforms_active():  # which wrap even what is none of theirs
+            with temporarily_clear_interpreter_stack():
+                return f(*args, **(kwargs or {}))
         return f(*args, **(kwargs or {}))
 
     def _loses(self, f: Any, x: Any) -> bool:
@@ -157,8 +171,9 @@ _NUMBER = (
     "leave it as it is, as x[0] for x[0].item(), or write ignore_derivatives(x) for a constant",
 )
 _Tensor: Any = torch.Tensor
+_READ = (_Tensor.__array__, _Tensor.numpy)
 _PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
-    **dict.fromkeys((_Tensor.__array__, _Tensor.numpy), _ARRAY),
+    **dict.fromkeys(_READ, _ARRAY),
     **dict.fromkeys(
         (_Tensor.item, _Tensor.tolist, _Tensor.__float__, _Tensor.__int__, _Tensor.__complex__),
         _NUMBER,

@@ -17,7 +17,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
-from chainrules_torch.engine.config import computing, config, is_quiet, varies, watching
+from chainrules_torch.engine.config import computing, config, constant, is_quiet, varies, watching
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.reuse_value import anything_known, known_value
@@ -83,4 +83,4 @@ def host(
     return call
 
 
-register_host(torch.Tensor, host, constant=torch.Tensor.detach)
+register_host(torch.Tensor, host, constant=constant)
