@@ -17,9 +17,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
     ),
-    "chainrules_py.values.forgetting": "by_name forgets",
+    "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "alone at_once under_way",
+    "chainrules_py.values.locks": "Mode alone at_once under_way",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),

@@ -306,8 +306,11 @@ from chainrules_py.values.arrays import (
     stood_for,
 )
 from chainrules_py.values.forgetting import (
+    Made,
     by_name,
     forgets,
+    made,
+    made_again,
 )
 from chainrules_py.values.generators import (
     register_generator,
@@ -319,6 +322,7 @@ from chainrules_py.values.library import (
     Memory,
 )
 from chainrules_py.values.locks import (
+    Mode,
     alone,
     at_once,
     under_way,
@@ -367,8 +371,11 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
+    "LEAF",
+    "ONLY_HERE",
     "PLAIN",
     "REQUIRED",
+    "UFUNC_KEYWORDS",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -388,12 +395,12 @@ __all__ = [
     "GuardMode",
     "HigherOrder",
     "Kernel",
-    "LEAF",
     "Layer",
     "Library",
     "Lowering",
+    "Made",
     "Memory",
-    "ONLY_HERE",
+    "Mode",
     "OneMode",
     "Opened",
     "Operator",
@@ -419,7 +426,6 @@ __all__ = [
     "Tree",
     "TreeDef",
     "Types",
-    "UFUNC_KEYWORDS",
     "Unbroadcast",
     "accumulate",
     "adjoint",
@@ -429,7 +435,6 @@ __all__ = [
     "alias",
     "aliases",
     "alone",
-    "at_once",
     "annotate",
     "any_engine",
     "any_types",
@@ -437,6 +442,7 @@ __all__ = [
     "array_of",
     "as_given",
     "asarray",
+    "at_once",
     "attributes",
     "basis",
     "batched",
@@ -509,6 +515,8 @@ __all__ = [
     "looked_into",
     "looking",
     "lookups",
+    "made",
+    "made_again",
     "makers",
     "manipulation_composites",
     "map_fields",
@@ -518,9 +526,9 @@ __all__ = [
     "mirrored",
     "move",
     "name_of",
+    "names_in",
     "namespace",
     "namespace_of",
-    "names_in",
     "nan_to_num_standard",
     "nanmax_standard",
     "nanmin_standard",

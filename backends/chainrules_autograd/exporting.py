@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_bridge import made, supported
+from chainrules_bridge import supported
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
@@ -27,6 +27,7 @@ from chainrules_py.extend import (
     find_rule,
     is_static,
     lookups,
+    made,
     name_of,
     number_home,
     resolved,

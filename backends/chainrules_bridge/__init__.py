@@ -7,7 +7,7 @@ it (`made`). Bodies that compute with NumPy are tried on numbers and called back
 be tried (`supported`). Rows of one library are derived from those of another (`derive`).
 """
 
-from chainrules_bridge.again import Made, check_same, made, prints, samples
+from chainrules_bridge.again import check_same, prints, samples
 from chainrules_bridge.bodies import (
     CalledBackWarning,
     check_promised,
@@ -31,7 +31,6 @@ from chainrules_bridge.transform import Transformation, Transformations, nesting
 
 __all__ = [
     "CalledBackWarning",
-    "Made",
     "Transformation",
     "Transformations",
     "assembled",
@@ -43,7 +42,6 @@ __all__ = [
     "densely",
     "derive",
     "flat",
-    "made",
     "nestings",
     "opened",
     "refuse_buffer",

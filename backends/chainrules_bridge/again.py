@@ -1,71 +1,16 @@
-"""Made again: what is pickled as the call that made it.
-
-A derivative is a closure, which cannot be pickled. It is made of a function, which can, by its
-name, and of values: in another process it is made of these once more.
-"""
+"""Runs that are compared: a function that is called again gives what it gave the first time."""
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
-from collections.abc import Callable
-from pickle import PicklingError
-from typing import Any, final
+from typing import Any
 
 from chainrules_py import MutationError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import by_name, describe, flatten, kind_of, name_of, plain, type_info
+from chainrules_py.extend import describe, flatten, kind_of, name_of, plain, type_info
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_py.vocabulary.views import duplicate
-
-
-@final
-class Made(functools.partial[Any]):
-    """A function that is pickled as the call that made it, or by the name that it has itself."""
-
-    recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __reduce__(self) -> Any:
-        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return by_name(self)
-        if self.recipe is None:  # a copy, which knows other values
-            msg = f"{self!r} is a copy within a differentiation, and cannot be pickled"
-            raise PicklingError(msg)
-        maker, operands, keywords = self.recipe
-        return functools.partial(maker, **keywords), operands
-
-    def __repr__(self) -> str:
-        of = "" if self.recipe is None else f" of {name_of(self.recipe[1][0])}"
-        return f"<{self.func.__name__}{of}>"
-
-
-def made(
-    call: Callable[..., Any], f: Any, maker: Callable[..., Any], *operands: Any, **keywords: Any
-) -> Any:
-    """Return a function that stands for another, f, and that ``maker(f, *operands)`` made.
-
-    Parameters
-    ----------
-    call : callable
-        What it does.
-    f : callable
-        Whose name and signature it has.
-    maker, operands, keywords
-        What makes it again.
-    """
-    found = Made(call)
-    found.recipe = maker, (f, *operands), keywords
-    names = ("__module__", "__name__", "__qualname__", "__doc__")
-    return functools.update_wrapper(found, f, names, ())
-
 
 _FEW = 64
 """Arrays of so many numbers are kept whole."""

@@ -24,7 +24,7 @@ from chainrules_compile.passes import PASSES
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
-from chainrules_py.extend import Tracer, flatten
+from chainrules_py.extend import Tracer, flatten, made_again
 from chainrules_py.program import Program
 
 P = ParamSpec("P")
@@ -240,6 +240,10 @@ class Compiled(Generic[P, R]):
             msg = f"{self.__name__} was not called yet, so there is no program; call it first"
             raise RecordingError(msg)
         return self.programs[0]
+
+    def __reduce__(self) -> Any:
+        settings = {"static": self._static, "target": self._target, "exact": self._exact}
+        return made_again(self, compile_, (self._f,), settings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"

@@ -9,7 +9,7 @@ import numpy as np
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
-from chainrules_bridge import Transformation, Transformations, made
+from chainrules_bridge import Transformation, Transformations
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Support,
@@ -17,6 +17,7 @@ from chainrules_py.extend import (
     describe,
     is_structure_type,
     kind_of,
+    made,
     name_of,
     partition,
     stated,

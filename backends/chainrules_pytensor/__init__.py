@@ -13,9 +13,18 @@ from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
-from chainrules_bridge import Transformation, Transformations, made, nestings
+from chainrules_bridge import Transformation, Transformations, nestings
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Kernel, Support, flatten, name_of, partition, stated, unflatten
+from chainrules_py.extend import (
+    Kernel,
+    Support,
+    flatten,
+    made,
+    name_of,
+    partition,
+    stated,
+    unflatten,
+)
 
 __all__ = ["KernelOp", "export", "supports", "transformations"]
 

@@ -8,6 +8,7 @@ cotangents that it would have got.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -16,10 +17,11 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge import check_same, made, prints, samples
+from chainrules_bridge import check_same, prints, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,
+    Made,
     Reach,
     Tracer,
     alone,
@@ -27,6 +29,7 @@ from chainrules_py.extend import (
     find_tracers,
     flatten,
     highest_tracer,
+    made,
     name_of,
     states,
     under_way,
@@ -139,7 +142,9 @@ def checkpoint_chain(
             x = part(x, start, stop)
         return x
 
-    return chain
+    whole = Made(chain)
+    whole.recipe = checkpoint_chain, (step, n), {"segments": segments}
+    return whole
 
 
 _FEW = 4096
@@ -273,7 +278,8 @@ class Segment:
             records = tape[after]
         finally:
             restore()
-            under_way.remove(begun)
+            with contextlib.suppress(ValueError):  # there was no memory to enter it
+                under_way.remove(begun)
         same = len(records) == self.stop - self.start
         if not same or prints(y) != self.seen[0]:
             check_same(self.function, y if same else None, self.seen[1], _FEW)

@@ -15,7 +15,7 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_bridge import Transformation, Transformations, made, nestings
+from chainrules_bridge import Transformation, Transformations, nestings
 from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.extend import (
     Library,
@@ -23,6 +23,7 @@ from chainrules_py.extend import (
     bind,
     demand_rule,
     describe,
+    made,
     name_of,
     register_array_type,
     resolved,

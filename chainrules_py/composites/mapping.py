@@ -13,6 +13,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
+from chainrules_py.values.forgetting import made
 from chainrules_py.values.tracers import ignore_derivatives, varies
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
@@ -180,7 +181,6 @@ def vectorize(
     f, kept = pyfunc, frozenset(excluded or ())
     core = None if signature is None else _parsed(signature)
 
-    @functools.wraps(f)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         given = dict(enumerate(args)) | kwargs
         varied = {k: x for k, x in given.items() if k not in kept}
@@ -199,9 +199,11 @@ def vectorize(
         arrays = {k: _array(x, like) for k, x in varied.items()}
         return _looped(call, arrays, otypes, core, like)
 
+    settings: Any = {"otypes": otypes, "doc": doc, "excluded": excluded, "signature": signature}
+    found = made(vectorized, f, vectorize, **settings)
     if doc is not None:
-        vectorized.__doc__ = doc
-    return vectorized
+        found.__doc__ = doc
+    return found
 
 
 _Core = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]

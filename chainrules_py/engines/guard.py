@@ -82,7 +82,9 @@ class Guard:
         if mode == "lock" and memory.lock is not None:
             pair = memory.lock(x)
             if pair is not None:
-                self._locks.append(pair[1])  # before it is locked: an interrupt may come between
+                # Before it is locked: an interrupt may come between. Twice: should one find no
+                # memory, it raises, and whoever drops the guard comes to the other.
+                self._locks += pair[1], pair[1]
                 pair[0]()
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:

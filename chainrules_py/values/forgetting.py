@@ -15,7 +15,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError, UnpicklingError
-from typing import Any
+from typing import Any, final
 
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -109,6 +109,16 @@ def _of_script(name: str) -> Any:
         raise UnpicklingError(msg) from error
 
 
+def made_again(
+    x: Any, maker: Callable[..., Any], operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Return what pickles an object by the name that it has itself, or as the call that made it."""
+    found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
+    for part in getattr(x, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return by_name(x) if found is x else (functools.partial(maker, **keywords), operands)
+
+
 def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
     """Return what pickles something by name; raise where no module has it, or its rules."""
     if not is_lasting(x):
@@ -119,6 +129,47 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
         )
         raise PicklingError(msg)
     return by_name(x)
+
+
+@final
+class Made(functools.partial[Any]):
+    """A function that is pickled as the call that made it, or by the name that it has itself."""
+
+    recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        if self.recipe is None:  # a copy, which knows other values
+            msg = f"{self!r} is a copy within a differentiation, and cannot be pickled"
+            raise PicklingError(msg)
+        return made_again(self, *self.recipe)
+
+    def __repr__(self) -> str:
+        f = None if self.recipe is None else self.recipe[1][0]
+        of = getattr(f, "__qualname__", type(f).__name__).rpartition("<locals>.")[2]
+        return f"<{self.func.__name__}{'' if f is None else ' of ' + of}>"
+
+
+def made(
+    call: Callable[..., Any], f: Any, maker: Callable[..., Any], *operands: Any, **keywords: Any
+) -> Any:
+    """Return a function that stands for another, f, and that ``maker(f, *operands)`` made.
+
+    Parameters
+    ----------
+    call : callable
+        What it does.
+    f : callable
+        Whose name and signature it has.
+    maker, operands, keywords
+        What makes it again.
+    """
+    found = Made(call)
+    found.recipe = maker, (f, *operands), keywords
+    names = ("__module__", "__name__", "__qualname__", "__doc__")
+    return functools.update_wrapper(found, f, names, ())
 
 
 def forget() -> None:

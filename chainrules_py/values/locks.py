@@ -6,11 +6,13 @@ A child has only the thread that forked. A lock that another one held would be h
 from __future__ import annotations
 
 import collections
+import contextlib
+import contextvars
 import functools
 import operator
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 _held: list[Any] = []
@@ -45,6 +47,51 @@ def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
     interrupt is raised before it or behind it.
     """
     return functools.partial(collections.deque[Any](maxlen=0).extend, map(operator.call, calls))
+
+
+class Mode:
+    """What holds in a ``with`` block, in its thread or task; False outside.
+
+    Blocks in generators end in any order: one that is over counts no more, and changes no other.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._innermost = contextvars.ContextVar[_Block | None](name, default=None)
+
+    def get(self) -> bool:
+        """Return what holds here."""
+        block = _going_on(self._innermost.get())
+        return block is not None and block.on
+
+    @contextlib.contextmanager
+    def set(self, on: bool = True) -> Iterator[None]:
+        """Have it hold in a block."""
+        block = _Block(on, _going_on(self._innermost.get()))
+        end = functools.partial(self._innermost.set, block.outer)  # see `at_once`
+        try:
+            self._innermost.set(block)
+            yield
+        finally:
+            found = end().old_value
+            if found is not block:  # of a generator that began later, or of another task
+                block.over = True
+                self._innermost.set(None if found is contextvars.Token.MISSING else found)
+
+
+class _Block:
+    __slots__ = ("on", "outer", "over")
+
+    def __init__(self, on: bool, outer: _Block | None) -> None:
+        self.on, self.outer, self.over = on, outer, False
+
+
+def _going_on(block: _Block | None) -> _Block | None:
+    """Return the first that is not over, of a block and those outside; those between go."""
+    while block is not None and block.over:
+        block = block.outer
+    if block is not None:
+        block.outer = _going_on(block.outer)
+    return block
 
 
 def _free() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from chainrules_py.errors import too_deep
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
@@ -79,8 +79,7 @@ def ignore_derivatives(x: Any) -> Any:
     if not callable(x) or is_structure_type(cls):
         return x
 
-    @functools.wraps(x)
     def constant(*operands: Any, **options: Any) -> Any:
         return ignore_derivatives(x(*operands, **options))
 
-    return constant
+    return made(constant, x, ignore_derivatives)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import warnings
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from chainrules_py.errors import DegeneracyWarning, NotDifferentiableError
 from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.locks import Mode
 from chainrules_py.vocabulary import reductions
 
 __all__ = ["report", "strict"]
 
-_strict = contextvars.ContextVar("strict", default=False)
+_strict = Mode("strict")
 
 
 @primitive
@@ -36,8 +35,7 @@ def is_strict() -> bool:
     return _strict.get()
 
 
-@contextlib.contextmanager
-def strict(on: bool = True) -> Iterator[None]:
+def strict(on: bool = True) -> AbstractContextManager[None]:
     """Raise, inside a ``with`` block, where a derivative depends on a choice of the primal.
 
     Parameters
@@ -58,9 +56,4 @@ def strict(on: bool = True) -> Iterator[None]:
         ...
     chainrules_py.errors.NotDifferentiableError: singular values 0 and 1 are equal
     """
-    before = _strict.get()
-    try:
-        _strict.set(on)
-        yield
-    finally:
-        _strict.set(before)
+    return _strict.set(on)

@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 
 from chainrules_compat import custom_jvp
-from chainrules_py import LinearMap, export, primitive, rrule, rule, scalar_rule
+from chainrules_compile import compile
+from chainrules_py import (
+    LinearMap,
+    export,
+    ignore_derivatives,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
+from chainrules_py.composites.functional import vectorize
 from chainrules_py.extend import find_rule
 from chainrules_tape import (
     checkpoint,
+    checkpoint_chain,
     grad,
     hessian,
     jacobian,
@@ -68,8 +79,31 @@ def square_jvp(primals, tangents):
     return primals[0] * primals[0], 2.0 * primals[0] * tangents[0]
 
 
+@ignore_derivatives
+def held(x):
+    return x * x
+
+
+@compile
+def compiled(x):
+    return np.sum(x * x)
+
+
+@vectorize
+def ramp(x):
+    return x if x > 0.3 else 0.0 * x
+
+
+def step(x, k):
+    return x * (k + 1)
+
+
 def of_x(f: Any) -> Any:
     return f(X)
+
+
+def of_two(f: Any) -> Any:
+    return f(X, 2)
 
 
 def of_one(f: Any) -> Any:
@@ -91,6 +125,14 @@ def maps() -> dict[str, tuple[Any, Any]]:
         "grad under its own name": (slope, of_x),
         "grad of a checkpoint": (grad(total), of_x),
         "hessian of a checkpoint": (jacobian(slope), of_x),
+        "checkpoint_chain": (checkpoint_chain(step, 4), of_x),
+        "grad of a checkpoint_chain": (grad(checkpoint_chain(step, 4, segments=2)), of_one),
+        "ignore_derivatives": (ignore_derivatives(each), of_x),
+        "ignore_derivatives by its own name": (held, of_x),
+        "compile": (compile(grad(total)), of_x),
+        "compile by its own name": (compiled, of_x),
+        "vectorize": (vectorize(step), of_two),
+        "vectorize by its own name": (ramp, of_x),
         "primitive": (softplus, of_x),
         "custom_jvp": (square, of_x),
         "pullback of vjp": (vjp(total, X)[1], of_one),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import multiprocessing
 import pickle
@@ -13,11 +14,16 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, MutationError, primitive, rrule, rule, scalar_rule
+import chainrules_compile
+import chainrules_py
+import chainrules_tape
+from chainrules_py import LinearMap, MutationError, TracerError, primitive, rrule, rule, scalar_rule
+from chainrules_py.composites import functional
 from chainrules_py.extend import find_rule
 from chainrules_tape import grad, linearize, vjp
 from tests.faults import made_here
 
+AGAIN_OR_PICKLED = copy.copy, copy.deepcopy, pickle.dumps, cloudpickle.dumps
 NAMES = list(made_here.maps())
 
 
@@ -41,6 +47,33 @@ def test_in_a_process_that_was_started_anew():
         gradients = list(pool.map(grad(made_here.total), [made_here.X, 2 * made_here.X]))
     assert {n for n, a, b in zip(NAMES, found, expected, strict=True) if a != b} == set()
     np.testing.assert_array_equal(gradients[1], grad(made_here.total)(2 * made_here.X))
+
+
+FACES = (chainrules_py, chainrules_tape, chainrules_compile, functional)
+STATES = {"primitive", "rule", "scalar_rule", "linear_rule", "bilinear_rule", "non_differentiable"}
+STATES |= {"opt_out", "register_structure", "strict"}
+ALSO = ((), (made_here.X,), (3,))
+
+
+def functions_in(y):
+    """List the functions that something is, or holds."""
+    parts = y if isinstance(y, tuple) else y.values() if isinstance(y, dict) else (y,)
+    return [part for part in parts if callable(part) and not isinstance(part, type)]
+
+
+def test_whatever_makes_a_function_makes_one_that_is_pickled():
+    """Every public function is called with a function, and with what else it may want."""
+    f, makers = made_here.step, {}
+    for face in FACES:
+        for name in set(face.__all__) - STATES:
+            call = getattr(face, name)
+            for also in () if isinstance(call, type) or not callable(call) else ALSO:
+                with contextlib.suppress(Exception):
+                    makers.setdefault(name, []).extend(functions_in(call(f, *also)))
+    makers = {name: made for name, made in makers.items() if any([x is not f for x in made])}
+    assert len(makers) > 8, makers
+    again = {name: [pickle.loads(pickle.dumps(x)) for x in made] for name, made in makers.items()}
+    assert list(again) == list(makers)
 
 
 SCRIPT = '''
@@ -121,6 +154,14 @@ def test_pullbacks_of_functions_without_a_name_go_with_cloudpickle():
     c = 3.0
     _, pullback = vjp(lambda x: c * x * x, 2.0)
     assert pickle.loads(cloudpickle.dumps(pullback))(1.0) == (12.0,)
+
+
+@pytest.mark.parametrize("again", AGAIN_OR_PICKLED)
+def test_a_tape_says_what_to_write(again):
+    tape = chainrules_tape.Tape()
+    np.sum(tape.variable(made_here.X) ** 2)
+    with pytest.raises(TracerError, match="cannot be copied or pickled"):
+        again(tape)
 
 
 def closure():

@@ -9,13 +9,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from chainrules_bridge import made, refuse_buffer
+from chainrules_bridge import refuse_buffer
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import as_values, split
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import Resolved, Support, name_of, primal_of, resolved, unbind, unflatten
+from chainrules_py.extend import (
+    Resolved,
+    Support,
+    made,
+    name_of,
+    primal_of,
+    resolved,
+    unbind,
+    unflatten,
+)
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:

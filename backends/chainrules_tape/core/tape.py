@@ -233,6 +233,13 @@ class BareTape(list[tuple[Any, ...]]):
             self.note().names[made.index] = name
         return made
 
+    def __reduce_ex__(self, protocol: object) -> Any:
+        msg = (
+            f"{self!r} cannot be copied or pickled; pickle the function, or its pullback: "
+            f"vjp(f, x)[1]"
+        )
+        raise TracerError(msg)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {len(self)} records>"
 

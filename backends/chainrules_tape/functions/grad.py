@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge import Made, check_same, made, samples
+from chainrules_bridge import check_same, samples
 from chainrules_py import ZeroTangent, ignore_derivatives
 from chainrules_py.extend import (
     Guard,
     GuardMode,
+    Made,
     find_tracers,
     flatten,
     leaf_tangents,
+    made,
     map_leaves,
     type_info,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, final
 
-from chainrules_bridge import made
 from chainrules_py import (
     NoRuleError,
     NoTangent,
@@ -30,6 +29,7 @@ from chainrules_py.extend import (
     flatten,
     kind_of,
     leaf_tangents,
+    made,
     name_of,
     own_all,
     row,

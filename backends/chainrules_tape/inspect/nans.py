@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import linecache
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from chainrules_py import NanError, unthunk
 from chainrules_py.extend import (
+    Mode,
     Tracer,
     describe,
     fields_of,
@@ -21,7 +21,7 @@ from chainrules_py.extend import (
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
-trap: contextvars.ContextVar[bool] = contextvars.ContextVar("debug_nans", default=False)
+trap = Mode("debug_nans")
 
 
 def trap_is_set() -> bool:
@@ -29,8 +29,7 @@ def trap_is_set() -> bool:
     return trap.get()
 
 
-@contextlib.contextmanager
-def debug_nans() -> Iterator[None]:
+def debug_nans() -> AbstractContextManager[None]:
     """Stop at the call that makes a NaN out of what was none.
 
     Differentiation that begins inside keeps its calls and looks at every value and cotangent, so it
@@ -51,12 +50,7 @@ def debug_nans() -> Iterator[None]:
     ...
     chainrules_py.errors.NanError: log(float64[2]) gave NaN...
     """
-    before = trap.get()
-    try:
-        trap.set(True)
-        yield
-    finally:
-        trap.set(before)
+    return trap.set()
 
 
 def has_nan(x: Any) -> bool:
