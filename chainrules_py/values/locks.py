@@ -60,7 +60,9 @@ class Mode:
 
     def get(self) -> bool:
         """Return what holds here."""
-        block = _going_on(self._innermost.get())
+        block = self._innermost.get()
+        while block is not None and block.over:
+            block = block.outer
         return block is not None and block.on
 
     @contextlib.contextmanager

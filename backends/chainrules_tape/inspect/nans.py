@@ -22,11 +22,8 @@ from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
 trap = Mode("debug_nans")
-
-
-def trap_is_set() -> bool:
-    """Tell whether differentiation that begins now is inside `debug_nans`."""
-    return trap.get()
+trap_is_set = trap.get
+"""Tells whether differentiation that begins now is inside `debug_nans`."""
 
 
 def debug_nans() -> AbstractContextManager[None]:
