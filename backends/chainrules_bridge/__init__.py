@@ -1,10 +1,10 @@
-"""What backends share besides the core: entries of tangents, functions that are made again, rows.
+"""What backends share besides the core: entries of tangents, functions that are run again, rows.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
-`assembled`, `dense`, ...), and what an engine made of a function is pickled as the call that made
-it (`made`). Bodies that compute with NumPy are tried on numbers and called back (`tried`,
-`check_promised`). What an engine transforms is listed as data (`Transformations`), so that it can
-be tried (`supported`). Rows of one library are derived from those of another (`derive`).
+`assembled`, `dense`, ...), and what is run again is compared (`check_same`). Bodies that compute
+with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
+transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
+library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import check_same, prints, samples
