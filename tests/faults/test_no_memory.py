@@ -15,8 +15,8 @@ memory = pytest.importorskip("_testcapi")
 if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
 
-# Functions in C that do not say why they gave nothing, and locks, have other words for it.
-NO_MEMORY = (MemoryError, SystemError, RuntimeError)
+# Functions in C that do not say why they gave nothing, locks, and the parser have other words for it.
+NO_MEMORY = (MemoryError, SystemError, RuntimeError, SyntaxError)
 
 
 def without(n, call) -> bool:
