@@ -15,7 +15,7 @@ memory = pytest.importorskip("_testcapi")
 if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
 
-# Functions in C that do not say why they gave nothing, locks, and the parser have other words for it.
+# Functions in C that do not say why, locks, and the parser have other words for it.
 NO_MEMORY = (MemoryError, SystemError, RuntimeError, SyntaxError)
 
 
