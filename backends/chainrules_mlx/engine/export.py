@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import made, supported
+from chainrules_bridge import supported
 from chainrules_mlx.engine.call import asks_for_values, run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.values import as_values, is_array, is_floating, varies
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Closure, Support, closed, name_of, resolved, stated
+from chainrules_py.extend import Closure, Support, closed, made, name_of, resolved, stated
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
