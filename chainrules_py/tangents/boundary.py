@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tracers import ignore_derivatives as untraced
@@ -266,11 +266,10 @@ def ignore_derivatives(x: Any) -> Any:
     """
     if callable(x) and not is_structure_type(type(x)) and not isinstance(x, Tracer):
 
-        @functools.wraps(x)
         def constant(*operands: Any, **options: Any) -> Any:
             return ignore_derivatives(x(*operands, **options))
 
-        return constant
+        return made(constant, x, ignore_derivatives)
     return map_leaves(lambda leaf: own(leaf, (leaf,)), untraced(x))
 
 

@@ -74,7 +74,11 @@ class Mode:
             self._innermost.set(block)
             yield
         finally:
-            found = end().old_value
+            try:
+                found = end().old_value
+            except MemoryError:
+                block.over = True
+                raise
             if found is not block:  # of a generator that began later, or of another task
                 block.over = True
                 self._innermost.set(None if found is contextvars.Token.MISSING else found)

@@ -6,7 +6,6 @@ from typing import Any
 
 from chainrules_py.errors import too_deep
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
@@ -49,37 +48,14 @@ def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """Take a value to be constant, or make a function whose result is.
+    """Take a value to be constant, in the memory that it has; functions stay what they are.
 
-    Parameters
-    ----------
-    x : array, number, structure or callable
-        Of a callable, a function is returned that takes the same and ignores the derivatives of
-        what it gives; it can be used as a decorator.
-
-    Returns
-    -------
-    same as x
-        Without the tracers of any level, so that no derivative flows through it. What another
-        engine traces, as in an exported function, is made constant by that engine.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> grad(lambda x: x * ignore_derivatives(x))(3.0)
-    3.0
+    The one of the face, `chainrules_py.ignore_derivatives`, gives arrays of their own.
     """
     cls = type(x)
     if issubclass(cls, Tracer):
         return ignore_derivatives(x.__payload__)
     if is_structure_type(cls) and (find_tracers(x) or find_host((x,))):
         return map_leaves(ignore_derivatives, x)
-    if (host := type_info(cls).constant) is not None:
-        return host(x)
-    if not callable(x) or is_structure_type(cls):
-        return x
-
-    def constant(*operands: Any, **options: Any) -> Any:
-        return ignore_derivatives(x(*operands, **options))
-
-    return made(constant, x, ignore_derivatives)
+    host = type_info(cls).constant
+    return x if host is None else host(x)
