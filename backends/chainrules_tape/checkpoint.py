@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_bridge import check_same, prints, samples
+from chainrules_py import MutationError
 from chainrules_py.extend import (
     LEAF,
     Guard,
@@ -203,7 +204,8 @@ class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
     __slots__ = (
-        "arguments", "cells", "drawn", "function", "guard", "reach", "seen", "start", "stop"
+        "arguments", "cells", "drawn", "function", "guard", "reach", "rules", "seen", "start",
+        "stop",
     )  # fmt: skip
     parents = ()  # in listings: nobody knows them until the records are made again
 
@@ -223,6 +225,7 @@ class Segment:
         self.reach = self._reach()
         self.drawn = self._states()
         self.seen: Any = None
+        self.rules: set[Any] = set()
 
     def _reach(self) -> Reach:
         """Search what looks values up, and the values that are no variables."""
@@ -239,6 +242,7 @@ class Segment:
         if self.stop == self.start:
             return
         self.seen = prints(y), samples(y, _FEW)
+        self.rules = _rules(tape[self.start :])
         tape[self.start :] = [(folded, self)] * (self.stop - self.start)
         reach = self.reach if self.reach.lasts() else self._reach()
         self.guard.watch(reach, f"which {name_of(self.function)} looks at")
@@ -283,6 +287,12 @@ class Segment:
         same = len(records) == self.stop - self.start
         if not same or prints(y) != self.seen[0]:
             check_same(self.function, y if same else None, self.seen[1], _FEW)
+        if _rules(records) != self.rules:
+            msg = (
+                f"rules of what {name_of(self.function)} calls were stated since it was called: "
+                f"the checkpoint would be played with others; state them before"
+            )
+            raise MutationError(msg)
         return records
 
     def _filled(self, tape: BareTape) -> Any:
@@ -298,6 +308,12 @@ class Segment:
         )
         again.__kwdefaults__ = f.__kwdefaults__
         return again
+
+
+def _rules(records: list[tuple[Any, ...]]) -> set[Any]:
+    """Collect the statements that records were made by, those that were dropped among them."""
+    found = {getattr(record[0], "statement", None) for record in records}
+    return found.union(*[s.rules for s in {r[1] for r in records if r[0] is folded}])
 
 
 def _holds_tracers(cell: types.CellType) -> bool:

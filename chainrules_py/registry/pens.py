@@ -7,6 +7,7 @@ annotations against what can be dispatched on. Nothing is entered before everyth
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -30,6 +31,7 @@ from chainrules_py.registry.checks import (
 )
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
+from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Numeric
 
 P = ParamSpec("P")
@@ -128,7 +130,7 @@ def scalar_rule(
 
 def linear_rule(
     f: Primitive[..., Any],
-    *transposes: Callable[..., Any] | None,
+    *transposes: Callable[..., Any] | ZeroTangent | None,
     pull_into: Callable[..., Any] | None = None,
     batched: Batched | Rewrite = False,
 ) -> None:
@@ -138,11 +140,12 @@ def linear_rule(
     ----------
     f : Primitive
         The function; pushing a tangent forward is applying it.
-    *transposes : callable or None
+    *transposes : callable, None or ZeroTangent
         One per operand: ``transpose(y_bar, *operands, **options)`` is the real adjoint. An operand
         that f is linear in comes as its `Space`: shape, dtype and device without elements. None
-        for an index, a mask, a condition: it gets ``NoTangent()``. The one for ``*operands``
-        takes ``argnum=``, which of them is meant.
+        for an index, a mask, a condition: it gets ``NoTangent()``, and where it is a real number
+        that is differentiated, that is an error; ``ZeroTangent()`` for one that f is constant in.
+        The one for ``*operands`` takes ``argnum=``, which of them is meant.
     pull_into : callable, optional
         ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
         operand to a buffer, in place.
@@ -176,13 +179,16 @@ def linear_rule(
             f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
         )
         raise RuleError(msg)
-    if all(t is None for t in transposes):
+    if not any(map(callable, transposes)):
         msg = (
             f"linear_rule({primal.__name__}) gives no transpose; "
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
+    ours = str(sys._getframe(1).f_globals.get("__name__")).startswith("chainrules_")
+    constant: Any = ZeroTangent() if ours else None
+    given = tuple([constant if t is None else t for t in transposes])
+    recipe = LinearRecipe(given, primal.variadic is not None, pull_into, batched)
     _state(primal, "linear_rule", recipe)
 
 

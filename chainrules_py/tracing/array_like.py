@@ -110,6 +110,9 @@ class ArrayLike(PythonProtocols):
     def note_view(self, *call: Any) -> None:
         """Note that it may be a view of the first operand of the call that gave it."""
 
+    def note_shared(self, x: Any, f: Any, y: Any, payload: Any) -> None:
+        """Note that it may be memory of an operand of f, a function that people wrote."""
+
     def _constant(self, value: Any) -> Any:
         """Return a plain value at this level, so that what is traced can be written into it."""
         return value

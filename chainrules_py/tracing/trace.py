@@ -186,7 +186,19 @@ class Trace(ABC):
         views = bound.may_view and opened and opened[0][1] is not None
         if views and isinstance(operands[0], self.tracer) and isinstance(made, self.tracer):
             made.note_view(primitive, operands, options, y, payloads[0])
+        if bound.may_share:
+            self.note_shared(made, primitive, operands, y, payloads)
         return made
+
+    def note_shared(
+        self, made: Any, f: Any, operands: Sequence[Any], y: Any, payloads: Sequence[Any]
+    ) -> None:
+        """Note which results of a function that people wrote are memory of its operands."""
+        given = list(zip(flatten(tuple(operands))[0], flatten(tuple(payloads))[0], strict=True))
+        for part, value in zip(flatten(made)[0], flatten(y)[0], strict=True):
+            for x, payload in given if isinstance(part, self.tracer) else ():
+                if isinstance(x, self.tracer) and type(value) is type(payload):
+                    part.note_shared(x, f, value, payload)
 
     # -- the algorithm, where types settle it
 
@@ -221,6 +233,7 @@ class Trace(ABC):
         if settled is None:
             return general
         places, bound, views = settled.places, settled.bound, settled.views
+        shares = bound is not None and bound.may_share
         at_of, link_of, leave, debugged = self.at, self.link, self.leave, self.debugged
         first, tracer, f = places[0], self.tracer, primal or primitive
         others, plain = (settled.others, settled.plain) if self.keeps else ([], [])
@@ -251,6 +264,8 @@ class Trace(ABC):
             made = leave(here, y, out, arrays, bound)
             if views and isinstance(made, tracer):
                 made.note_view(primitive, operands, options, y, payloads[0])
+            if shares:
+                self.note_shared(made, primitive, operands, y, payloads)
             return made
 
         return record

@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import ChainRulesError, ZeroTangent, ignore_derivatives
+from chainrules_compat import custom_vjp, user_grad
+from chainrules_py import (
+    ChainRulesError,
+    LinearMap,
+    ZeroTangent,
+    ignore_derivatives,
+    linear_rule,
+    primitive,
+    rule,
+    scalar_rule,
+)
 from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, reduce, root
 from chainrules_tape import (
     Tape,
@@ -74,6 +84,41 @@ def _at_start(word: Callable[..., Any], f: Callable[..., Any]) -> Callable[[Any,
     return lambda b, s: [word(f, b, b, solver=lambda _, x0: x0)]
 
 
+@primitive
+def _same(x: Any) -> Any:
+    return x
+
+
+@primitive
+def _second(x: Any, y: Any) -> Any:
+    return y
+
+
+@primitive
+def _both(x: Any, y: Any) -> Any:
+    return y, x[::-1]
+
+
+@custom_vjp
+def _custom(x: Any, y: Any) -> Any:
+    return y
+
+
+scalar_rule(_same, lambda y, x: 1.0 + 0.0 * x)
+linear_rule(_second, ZeroTangent(), lambda bar, x, y: bar)
+_custom.defvjp(lambda x, y: (y, None), lambda _, bar: (0.0 * bar, bar))
+
+
+@rule(_both)
+def _both_rule(x: Any, y: Any) -> Any:
+    first = LinearMap(lambda t: (0.0 * t, t[::-1]), lambda bar: bar[1][::-1])
+    return (y, x[::-1]), (first, LinearMap(lambda t: (t, 0.0 * t), lambda bar: bar[0]))
+
+
+def _region(b: Any, s: Any) -> Any:
+    return [user_grad(b, s)(lambda x, y: (y, lambda bar: (0.0 * bar, bar)))]
+
+
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "vjp: value": lambda b, s: [vjp(lambda x: x, b)[0]],
     "vjp: pull": lambda b, s: vjp(lambda x: x + 0.0, b)[1](s),
@@ -107,6 +152,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "root": _at_start(root, lambda x, p: x - stop_gradient(p)),
     "fixed_point": _at_start(fixed_point, lambda x, p: stop_gradient(p) + 0.0 * x),
     "minimize": _at_start(minimize, lambda x, p: _squares(x - stop_gradient(p))),
+    "scalar_rule": lambda b, s: [_same(b)],
+    "linear_rule": lambda b, s: [_second(s, b)],
+    "rule": _both,
+    "custom_vjp": lambda b, s: [_custom(s, b)],
+    "user_grad": _region,
     "linear_solve": lambda b, s: [linear_solve(lambda x: x, b, solver=lambda _, x0: x0)],
 }
 """By name what is called, with two arrays; it gives the arrays of the result."""
@@ -165,8 +215,8 @@ def verdict(call: str, source: str, written: int, write: str, door: str) -> str:
     return f"{found} for {due, slope}"
 
 
-REFUSED: set[str] = set()
-"""Calls of which writes may be refused."""
+REFUSED = {"scalar_rule", "linear_rule", "rule", "custom_vjp", "user_grad"}
+"""Functions that people wrote, which give memory of their operands: a write may be refused."""
 CONSTANT = {
     "stop_gradient", "ignore_derivatives", "ignore_derivatives of a function", "root",
     "fixed_point", "minimize", "Tape(differentiable=True)",

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainrules_py import LinearMap, MutationError, Tangent, primitive, rule
+from chainrules_py import LinearMap, MutationError, Tangent, opt_out, primitive, rule, scalar_rule
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -413,6 +413,27 @@ def test_what_it_looks_up_is_what_it_was():
 
     with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0, which <lambda> looks at"):
         grad(f)(np.zeros(3))
+
+
+@pytest.mark.parametrize("how", [scalar_rule, opt_out])
+@pytest.mark.parametrize("wrap", [checkpoint, lambda f: checkpoint(checkpoint(f))])
+def test_rules_that_are_stated_meanwhile_are_an_error(how, wrap):
+    """The value and what the other records saved are those of the rule of before."""
+
+    @primitive
+    def f(x):
+        return x * x
+
+    def state(slope):
+        cell = compile(f"scalar_rule(f, lambda y, x: {slope} * x)", f"<cell {slope}>", "exec")
+        exec(cell, {"scalar_rule": scalar_rule, "f": f, "__name__": "notebook"})
+
+    state(2.0)
+    _, pull = vjp(wrap(lambda x: np.sum(f(x))), np.ones(3))
+    np.testing.assert_array_equal(pull(1.0)[0], 2 * np.ones(3))
+    state(3.0) if how is scalar_rule else opt_out(f, np.ndarray)
+    with pytest.raises(MutationError, match="stated since"):
+        pull(1.0)
 
 
 def test_what_a_checkpoint_inside_another_looks_up_is_what_it_was():

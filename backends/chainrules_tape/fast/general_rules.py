@@ -42,7 +42,12 @@ class FastRules(SettledCalls, BareVariable):
         bound = None if settled is None else settled.bound
         if settled is None or bound is None or not bound.may_be_zero:
             return super().recorder(primitive, primal, classes)
-        if settled.others or len(settled.places) > 1 or bound.wanted != settled.mine:
+        if (
+            settled.others
+            or bound.may_share
+            or len(settled.places) > 1
+            or bound.wanted != settled.mine
+        ):
             return super().recorder(primitive, primal, classes)
         return recorder_of_rule(primitive, bound.run, settled, cls.results)
 

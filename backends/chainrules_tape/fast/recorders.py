@@ -38,6 +38,7 @@ class FastCalls(SettledCalls, BareVariable):
             settled is None
             or bound is None
             or bound.may_be_zero
+            or bound.may_share
             or bound.later is not None
             or settled.places != [0]
             or settled.plain != [*range(1, len(classes))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from chainrules_py.extend import Site
+from chainrules_py.extend import Site, type_info
 from chainrules_tape.core.variable import BareVariable
 
 Run: TypeAlias = Callable[..., Any]
@@ -119,6 +119,8 @@ class FastSteps(BareVariable):
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
         if bound.pull_into is not None or bound.may_be_zero or bound.later is not None:
+            return super().make_step(site, classes)
+        if bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]):
             return super().make_step(site, classes)
         steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
         return steps[settled.mine](bound.run, site.general, cls.results)

@@ -82,7 +82,7 @@ class Dual(SettledCalls, Writable):
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if not bound.is_elementwise:
+        if not bound.is_elementwise or bound.may_share:
             return super().make_step(site, classes)
         return _STEPS[settled.mine](bound.run, site.general)
 

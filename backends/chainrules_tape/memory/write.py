@@ -237,6 +237,11 @@ class Writable(ArrayLike):
             self.as_view = View.of(x, Call((f, (), {})), UNCLEAR)
             view_of(x).add(self)
 
+    def note_shared(self, x: Any, f: Any, y: Any, payload: Any) -> None:
+        """Note that it is a view of an operand, if what they stand for shares memory."""
+        if share(y, payload):
+            self.view_unclearly(x, f)
+
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 
     def own_memory(self) -> None:

@@ -86,6 +86,8 @@ class Bound:
         Whether pulls may give ``ZeroTangent()``, or tangents of structures.
     may_view : bool
         Whether the result may be a view of the first operand.
+    may_share : bool
+        Whether it may be memory of any, as of a function that people wrote.
     later : tuple of callable or None
         What a person stated that runs after the call, where it may look up, or the record may hold,
         what can be changed meanwhile; None where nothing can.
@@ -99,6 +101,7 @@ class Bound:
         "is_linear",
         "later",
         "may_be_zero",
+        "may_share",
         "may_view",
         "pull_into",
         "run",
@@ -122,6 +125,8 @@ class Bound:
         self.may_be_zero = may_be_zero
         recipe: Recipe = request.statement.recipe
         self.may_view = recipe.may_view(request.statement.primal)
+        written = request.statement.primal
+        self.may_share = written.fixed or not written.__module__.startswith("chainrules_")
         self.is_elementwise = recipe.is_elementwise
         self.is_linear = recipe.is_linear
         self.gives_maps = recipe.gives_maps
@@ -179,6 +184,10 @@ class Recipe:
     def may_view(self, primal: Primitive[..., Any]) -> bool:
         """Tell whether a function that such a statement is about may give a view of its operand."""
         return gives_views(primal)
+
+    def checked(self, request: Request) -> Callable[..., Any]:
+        """Return what computes the value of a call, and checks its operands first."""
+        return request.primal
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
         """In which of n operands a derivative is stated."""
@@ -282,15 +291,34 @@ def bind(
     if statement is None or (mode == "both" and not shares_a_run(rule)):
         bound = _separately(rule, operands, wanted, primal, config)
     else:
-        stated = statement.recipe.stated_in(len(operands))
+        recipe: Recipe = statement.recipe
+        stated = recipe.stated_in(len(operands))
         among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
+        checked = recipe.checked(Request(statement, operands, wanted, primal, config))
+        request = Request(statement, operands, among, checked, config)
         if any(among):
-            request = Request(statement, operands, among, primal, config)
-            made: Bound = getattr(statement.recipe, mode)(request)
+            made: Bound = getattr(recipe, mode)(request)
             made.later = _later(statement, mode, operands)
             bound = made
+        elif checked is not primal:
+            bound = _constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound
     return bound
+
+
+def _constant(request: Request, mode: str) -> Bound:
+    """Bind a call that no derivative flows through, if the operands turn out to be such."""
+    zeros = (ZeroTangent(),) * len(request.active)
+    zero = zeros[0]
+    push = annotate(lambda *_: zero, request)
+    pull = annotate(lambda *_: zero if mode == "reverse" and len(zeros) == 1 else zeros, request)
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        y = request.primal(*xs, **options)
+        records = {"forward": zero, "reverse": (pull, links), "linearize": (push, links)}
+        return y, records.get(mode, (push, pull))
+
+    return Bound(request, run, may_be_zero=True)
 
 
 def _later(statement: Statement, mode: str, operands: tuple[type, ...]) -> tuple[Any, ...] | None:

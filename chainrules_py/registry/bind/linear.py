@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
@@ -38,14 +39,17 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
 
 
 class LinearRecipe(Recipe):
-    """Linear in some operands jointly: a transpose for each of them, None for the others."""
+    """Linear in some operands jointly: a transpose for each of them.
+
+    It is constant in those with a zero; of those with None nothing is known, should they vary.
+    """
 
     pen = "linear_rule"
     is_linear = is_smooth = saves_values = True
 
     def __init__(
         self,
-        transposes: tuple[Callable[..., Any] | None, ...],
+        transposes: tuple[Callable[..., Any] | ZeroTangent | None, ...],
         variadic: bool,
         pull_into: Callable[..., Any] | None,
         batched: Any = False,
@@ -58,20 +62,37 @@ class LinearRecipe(Recipe):
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
         """In which of n operands the function is linear."""
-        flags = tuple([t is not None for t in self.transposes])
-        if not self.variadic:
-            return flags
-        fixed = len(flags) - 1
-        return flags[:fixed] + flags[fixed:] * (n - fixed)
+        return tuple(map(callable, self._each(n)))
+
+    def _each(self, n: int) -> tuple[Any, ...]:
+        """Return what is stated of each of n operands."""
+        fixed = len(self.transposes) - self.variadic
+        return self.transposes[:fixed] + self.transposes[fixed:] * (n - fixed)
+
+    def checked(self, request: Request) -> Callable[..., Any]:
+        """Return what computes the value, and raises where nothing is stated of what varies."""
+        primal, statement = request.primal, request.statement
+        each = zip(self._each(len(request.operands)), request.wanted, strict=True)
+        unstated = [i for i, (t, wanted) in enumerate(each) if t is None and wanted]
+
+        def computed(*xs: Any, **options: Any) -> Any:
+            for x in [xs[i] for i in unstated if kind_of(xs[i]) in ("real", "complex")]:
+                msg = (
+                    f"{statement!r} gives None for {describe(x)}, as for what cannot be perturbed, "
+                    f"and it is differentiated in; give its transpose, or ZeroTangent() if "
+                    f"{statement.primal.__name__} is constant in it"
+                )
+                raise NotDifferentiableError(msg)
+            return primal(*xs, **options)
+
+        return computed if unstated else primal
 
     def _transpose(self, i: int) -> Callable[..., Any]:
         fixed = len(self.transposes) - self.variadic
         if i < fixed:
-            found = self.transposes[i]
-            assert found is not None
-            return found
-        last = self.transposes[-1]
-        assert last is not None
+            found: Any = self.transposes[i]
+            return found  # type: ignore[no-any-return]
+        last: Any = self.transposes[-1]
         return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
     def forward(self, request: Request) -> Bound:
