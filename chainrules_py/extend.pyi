@@ -356,6 +356,7 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.tracers import (
     find_tracers,
     highest_tracer,
+    untraced,
     varies,
 )
 from chainrules_py.values.type_info import (
@@ -601,6 +602,7 @@ __all__ = [
     "unflatten_tangent",
     "unwrap_standard",
     "vander_standard",
+    "untraced",
     "varies",
     "viewers",
     "where_defined",

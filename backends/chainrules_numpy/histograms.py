@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_py import NotDifferentiableError, ignore_derivatives
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tracer,
@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     kind_of,
     real_numbers,
     type_info,
+    untraced,
     varies,
 )
 
@@ -131,12 +132,12 @@ def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
 
 def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
     """Return the edges at these places: the given ones, or ones equally far from each other."""
-    if np.ndim(ignore_derivatives(bins)):
+    if np.ndim(untraced(bins)):
         return array_of(bins, places)
     first, last = _ends(a) if range is None else range
     if not varies((first, last)):
         return places
-    if operator.eq(*ignore_derivatives((first, last))):
+    if operator.eq(*untraced((first, last))):
         first, last = first - 0.5, last + 0.5
     edges = v.linspace(first, last, num=len(places))
     return edges if edges.dtype == places.dtype else v.astype(edges, dtype=places.dtype)

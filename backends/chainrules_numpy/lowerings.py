@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Primitive, UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     AsOperand,
@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     parameters_of,
     too_deep,
     type_info,
+    untraced,
 )
 
 
@@ -58,19 +59,20 @@ def array_of(value: Any) -> Any:
         return v.stack(*[array_of(x) for x in value])
     if issubclass(cls, Tracer) and type_info(cls).is_python_number:
         return v.lift(value, to=beside() or np)
-    if cls is np.ndarray and beside() in [type_info(host).namespace for host in hosts]:
-        return moved_beside(value)  # an engine's own operators take none of NumPy's arrays
+    home = beside() if cls is np.ndarray else None
+    if home is not None and home in [type_info(host).namespace for host in hosts]:
+        return home.asarray(value)  # an engine's own operators take none of NumPy's arrays
     if issubclass(cls, Tracer) or type_info(cls).is_array:
         return value
     return moved_beside(np.asarray(value))
 
 
 def plain(x: Any) -> Any:
-    """Return the values of an array, for NumPy to read; structures part by part."""
-    x = ignore_derivatives(x)
+    """Return the values of an engine's array, for NumPy to read; structures part by part."""
+    x = untraced(x)
     if type(x) in (list, tuple):
         return type(x)(map(plain, x))
-    return np.asarray(x) if type_info(type(x)).is_array else x
+    return x if type_info(type(x)).host is None else np.asarray(x)
 
 
 def _holds_arrays(value: Any) -> bool:

@@ -15,9 +15,9 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.methods import refused
 from chainrules_numpy.rows import alias
-from chainrules_py import TracerError, ignore_derivatives
+from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, refuse_plain
+from chainrules_py.extend import Tracer, refuse_plain, untraced
 
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
@@ -25,10 +25,10 @@ def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) ->
     if not isinstance(x, Tracer):
         traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
         refuse_plain(x, traced[0])
-    given = [ignore_derivatives(a) for a in (x, *operands)]
+    given = [untraced(a) for a in (x, *operands)]
     if not isinstance(given[0], np.ndarray):
         return  # it sees the write itself, and raises as NumPy does
-    native(np.array(given[0]), *given[1:], **{n: ignore_derivatives(o) for n, o in options.items()})
+    native(np.array(given[0]), *given[1:], **{n: untraced(o) for n, o in options.items()})
 
 
 def cycled(values: Any, places: Any) -> Any:
@@ -47,14 +47,14 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Each with the value that stands where it stands."""
     check(np.putmask, a, mask, values)
-    mask = np.asarray(ignore_derivatives(mask), bool)
+    mask = np.asarray(untraced(mask), bool)
     a[mask] = cycled(values, np.flatnonzero(mask))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """With the values one after the other."""
     check(np.place, arr, mask, vals)
-    mask = np.asarray(ignore_derivatives(mask), bool)
+    mask = np.asarray(untraced(mask), bool)
     arr[mask] = cycled(vals, np.arange(np.count_nonzero(mask)))
 
 
@@ -69,7 +69,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """At places counted in C order."""
     check(np.put, a, ind, v, mode=mode)
-    places = np.take(np.arange(a.size), ignore_derivatives(ind), mode=mode).reshape(-1)
+    places = np.take(np.arange(a.size), untraced(ind), mode=mode).reshape(-1)
     a[np.unravel_index(places, a.shape)] = cycled(v, np.arange(places.size))
 
 
@@ -77,7 +77,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     """Where take_along_axis reads."""
     check(np.put_along_axis, arr, indices, values, axis)
     places = np.arange(arr.size).reshape(arr.shape)
-    places = np.take_along_axis(places, ignore_derivatives(indices), axis)
+    places = np.take_along_axis(places, untraced(indices), axis)
     arr[np.unravel_index(places, arr.shape)] = values
 
 
@@ -125,7 +125,7 @@ def _adding(ufunc: np.ufunc, sign: int) -> Callable[..., None]:
         check(ufunc.at, a, indices, b)
         b = low.array_of(b)
         pattern, arrays = v.Index.split(indices, np.asarray)
-        arrays = tuple([ignore_derivatives(places) for places in arrays])
+        arrays = tuple([untraced(places) for places in arrays])
         a[...] = v.scatter_add(a, b if sign > 0 else -b, *arrays, index=pattern)
 
     return at

@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, varies
+from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, untraced, varies
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,8 +55,9 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
 
 
 def plain(x: Any) -> Any:
-    """Return the values of an array, for NumPy and SciPy to read."""
-    return np.asarray(ignore_derivatives(x))
+    """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
+    x = untraced(x)
+    return x if type_info(type(x)).host is None else np.asarray(x)
 
 
 _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
@@ -83,7 +83,7 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     """
     found = tuple(map(of_lapack, arrays))
     if check_finite:
-        for x in map(ignore_derivatives, found):
+        for x in map(untraced, found):
             if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
                 np.asarray_chkfinite(x)
     return found

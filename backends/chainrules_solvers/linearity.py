@@ -18,7 +18,6 @@ from chainrules_py import (
     NotDifferentiableError,
     TracerError,
     ZeroTangent,
-    ignore_derivatives,
     unthunk,
     zero_tangent,
 )
@@ -37,6 +36,7 @@ from chainrules_py.extend import (
     map_leaves,
     new_level,
     type_info,
+    untraced,
 )
 from chainrules_py.vocabulary import creation, elementwise, predicates, reductions
 from chainrules_py.vocabulary.views import Index, store
@@ -269,11 +269,7 @@ def _left(y: Any, check: _Check) -> Any:
     elif _depends(y, check):
         check.refuse("a word without a derivative is applied to it")
     # Only where it may be one: to look at the elements of an array is to wait for its device.
-    if (
-        (check.shifted or not traced)
-        and check.config.sees(y)
-        and _is_nonzero(ignore_derivatives(y))
-    ):
+    if (check.shifted or not traced) and check.config.sees(y) and _is_nonzero(untraced(y)):
         check.refuse("a constant is added to it")
     return y
 

@@ -9,13 +9,13 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array, Numeric
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import namespace
 
 
 def angle(z: Numeric, deg: bool = False) -> Any:
     """Compute the angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""
-    x = z if kind_of(z) == "complex" else ignore_derivatives(z)
+    x = z if kind_of(z) == "complex" else untraced(z)
     radians = v.atan2(v.imag(x), v.real(x))
     return radians * (180 / math.pi) if deg else radians
 
@@ -104,9 +104,9 @@ def _log_of_sum(exp: Callable[[Any], Any], log: Callable[[Any], Any]) -> Callabl
         # Nothing flows through the shift: what it adds, the logarithm subtracts.
         shift: Any = 0
         if kind_of(x) in ("int", "bool"):  # whose differences may wrap
-            x = v.astype(x, dtype=exp(ignore_derivatives(x)).dtype)
+            x = v.astype(x, dtype=exp(untraced(x)).dtype)
         if 0 not in x.shape:
-            shift = v.max(ignore_derivatives(x), axis=axis, keepdims=True)
+            shift = v.max(untraced(x), axis=axis, keepdims=True)
             shift = v.where(v.isfinite(shift), shift, 0)
         total = log(v.sum(exp(x - shift), axis=axis, keepdims=True)) + shift
         return total if keepdims else v.sum(total, axis=axis)

@@ -14,7 +14,7 @@ from chainrules_py.composites.manipulation import (
     broadcast_arrays,
     normal_axes,
 )
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import untraced
 
 
 def vstack(arrays: Any) -> Any:
@@ -103,7 +103,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Split x at these places, or into this many parts, the first ones longer."""
     (a,) = normal_axes(axis, x.ndim)
     length = x.shape[a]
-    indices_or_sections = ignore_derivatives(indices_or_sections)
+    indices_or_sections = untraced(indices_or_sections)
     try:
         cuts = [operator.index(i) for i in indices_or_sections]
     except TypeError:

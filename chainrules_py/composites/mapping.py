@@ -14,7 +14,7 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
 from chainrules_py.values.forgetting import made
-from chainrules_py.values.tracers import ignore_derivatives, varies
+from chainrules_py.values.tracers import untraced, varies
 from chainrules_py.values.type_info import namespace_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -120,7 +120,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def _conditions(given: Any, x: Any) -> list[Any]:
     """Return the conditions, as NumPy reads them: one alone need not be in a list."""
     xp = namespace_of(type(x))
-    given = ignore_derivatives(given)
+    given = untraced(given)
     one = not hasattr(given, "__len__") or (hasattr(given, "ndim") and not given.ndim)
     if not one and x.ndim and len(given):
         first = given[0]

@@ -9,7 +9,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.indexing import trim_zeros
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import namespace_of
 
 
@@ -63,7 +63,7 @@ def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
         quotient.append(scale * v.index(rest, k))
         parts = v.index(rest, slice(k)), v.index(rest, head) - quotient[-1] * q
         rest = v.concat(*parts, v.index(rest, slice(k + n + 1, None)))
-    plain, start = ignore_derivatives(rest), 0
+    plain, start = untraced(rest), 0
     while abs(plain[start]) <= 1e-8 and start < plain.shape[0] - 1:
         start += 1
     whole = v.stack(*quotient) if quotient else v.full_like(rest, shape=(1,), fill=0)
@@ -124,7 +124,7 @@ def poly(zeros: Any) -> Any:
     for i in range(zeros.shape[0]):
         zero = v.index(zeros, i)
         y = v.concat(y, nought) - zero * v.concat(nought, y)
-    paired = kind_of(zeros) == "complex" and _come_in_pairs(ignore_derivatives(zeros))
+    paired = kind_of(zeros) == "complex" and _come_in_pairs(untraced(zeros))
     return v.real(y) if paired else y
 
 

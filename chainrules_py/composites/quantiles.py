@@ -14,7 +14,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.composites.reductions import Axes, array_of, axes_of
 from chainrules_py.composites.statistics import spread_weights
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import ignore_derivatives, varies
+from chainrules_py.values.tracers import untraced, varies
 from chainrules_py.values.type_info import namespace_of, type_info
 
 
@@ -234,7 +234,7 @@ def _weighted(
         msg = f"Only method 'inverted_cdf' supports weights. Got: {method}."
         raise ValueError(msg)
     q = (
-        array_of([ignore_derivatives(q)], x)
+        array_of([untraced(q)], x)
         if type_info(type(q)).is_python_number
         else v.reshape(q, shape=(-1,))
     )

@@ -17,7 +17,7 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
-from chainrules_py.values.tracers import ignore_derivatives as untraced
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -238,7 +238,8 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
         flat = tuple(flatten(theirs)[0])
         return map_fields(lambda field: own(field, flat), x)
     if info.is_array:
-        return namespace(x).asarray(x, copy=True)
+        copy = namespace(x).asarray(x, copy=True)
+        return copy if type(copy) is cls else x  # of another class it would be another value
     return x
 
 

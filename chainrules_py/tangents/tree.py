@@ -11,7 +11,7 @@ from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.pytree import partition, unflatten
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import find_tracers, ignore_derivatives
+from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.higher_order import arrayed
 
@@ -78,7 +78,7 @@ def _moves(x: Any) -> bool:
 
 def plain(x: Any) -> Any:
     """Strip a value, or a function with what it captured, of the tracers of all levels."""
-    return ignore_derivatives(x) if find_tracers(x) else x
+    return untraced(x) if find_tracers(x) else x
 
 
 def mirrored(primals: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from chainrules_py.primitives.hints import advice_at
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.memory import refuse_plain
 from chainrules_py.values.text import Text
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
@@ -50,13 +50,13 @@ class PythonProtocols(Tracer):
         return bool(self.payload)
 
     def __format__(self, spec: str) -> str:
-        return Text(format(ignore_derivatives(self), spec))
+        return Text(format(untraced(self), spec))
 
     def __str__(self) -> str:
-        return Text(ignore_derivatives(self))
+        return Text(untraced(self))
 
     def __repr__(self) -> str:
-        return Text(repr(ignore_derivatives(self)))
+        return Text(repr(untraced(self)))
 
     # -- what is traced
 

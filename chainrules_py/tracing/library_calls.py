@@ -22,7 +22,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, map_leaves, unflatten
-from chainrules_py.values.tracers import find_tracers, highest_tracer, ignore_derivatives
+from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
 
 
@@ -210,7 +210,7 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def _untraced(leaf: Any) -> Any:
-    return ignore_derivatives(leaf) if issubclass(type(leaf), Tracer) else leaf
+    return untraced(leaf) if issubclass(type(leaf), Tracer) else leaf
 
 
 def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -222,7 +222,7 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
     truth, (found, tree) = flatten(f(*plain[0], **plain[1]))[0], flatten(result)
 
     def marked(x: Any, theirs: list[Any]) -> Any:
-        owners = [y for y in given if any([share_memory(a, ignore_derivatives(y)) for a in theirs])]
+        owners = [y for y in given if any([share_memory(a, untraced(y)) for a in theirs])]
         same = any([x is y for y in given])
         if same and not owners:
             return x.copy()

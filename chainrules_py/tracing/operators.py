@@ -24,7 +24,7 @@ from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, pl
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import ignore_derivatives
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded, shape_back
@@ -43,7 +43,7 @@ class Subscripts:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self: Any, item: Any) -> bool:
-        return ignore_derivatives(item) in ignore_derivatives(self)
+        return untraced(item) in untraced(self)
 
     def __getitem__(self: Any, where: Any) -> Any:
         try:
@@ -123,7 +123,7 @@ def _read_number(x: Any, where: Any) -> Any:
         return x
     entries = where if type(where) is tuple else (where,)
     if all([entry is None or entry is Ellipsis for entry in entries]):
-        return shape_back(x, ignore_derivatives(x)[where].shape)
+        return shape_back(x, untraced(x)[where].shape)
     _refuse(f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements")
 
 

@@ -47,15 +47,15 @@ def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
     return top
 
 
-def ignore_derivatives(x: Any) -> Any:
+def untraced(x: Any) -> Any:
     """Take a value to be constant, in the memory that it has; functions stay what they are.
 
     The one of the face, `chainrules_py.ignore_derivatives`, gives arrays of their own.
     """
     cls = type(x)
     if issubclass(cls, Tracer):
-        return ignore_derivatives(x.__payload__)
+        return untraced(x.__payload__)
     if is_structure_type(cls) and (find_tracers(x) or find_host((x,))):
-        return map_leaves(ignore_derivatives, x)
+        return map_leaves(untraced, x)
     host = type_info(cls).constant
     return x if host is None else host(x)

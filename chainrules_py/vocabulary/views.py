@@ -14,7 +14,7 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.tracers import ignore_derivatives, varies
+from chainrules_py.values.tracers import untraced, varies
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.creation import arange_like
 from chainrules_py.vocabulary.elementwise import imag, lift, real
@@ -105,7 +105,7 @@ def written_through(
         How the view is read: ``word(parent, *rest, **options)``, a rearrangement. It is applied to
         the places of the elements.
     """
-    plain = ignore_derivatives(parent)
+    plain = untraced(parent)
     size = math.prod(plain.shape)
     places = reshape(arange_like(plain, stop=size), shape=plain.shape)
     places = reshape(word(places, *rest, **options), shape=(-1,))

@@ -9,14 +9,9 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
-from chainrules_py import (
-    UnsupportedKeywordError,
-    ignore_derivatives,
-    non_differentiable,
-    primitive,
-)
+from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, alias
+from chainrules_py.extend import Call, alias, untraced
 from chainrules_py.extend import decompositions_composites as m
 
 # ---------------------------------------------------------------- factors
@@ -80,11 +75,11 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = np._NoV
         msg = "`rtol` and `rcond` can't be both set."
         raise ValueError(msg)
     if rcond is None or np.ndim(rcond) == 0:
-        rcond = None if rcond is None else float(ignore_derivatives(rcond))
+        rcond = None if rcond is None else float(untraced(rcond))
         return v.pinv(x, rtol=rcond, hermitian=bool(hermitian))
     shape = np.broadcast_shapes(np.shape(rcond), x.shape[:-2])
     every = v.broadcast_to(x, shape=(*shape, *x.shape[-2:]))
-    limits = np.broadcast_to(ignore_derivatives(rcond), shape).ravel().tolist()
+    limits = np.broadcast_to(untraced(rcond), shape).ravel().tolist()
     if not limits:
         return v.matrix_transpose(every)
     each = v.reshape(every, shape=(len(limits), *x.shape[-2:]))
@@ -97,11 +92,11 @@ def cond(x: Any, p: Any = None) -> Any:
     if 0 in x.shape[-2:]:
         msg = "cond is not defined on empty arrays"
         raise np.linalg.LinAlgError(msg)
-    p = ignore_derivatives(p)  # of a direct rule it is an operand, and may be infinity
+    p = untraced(p)  # of a direct rule it is an operand, and may be infinity
     try:
         return m.cond(x, p)
     except np.linalg.LinAlgError:
-        plain = np.linalg.cond(ignore_derivatives(x), p)
+        plain = np.linalg.cond(untraced(x), p)
     infinite = ~np.isfinite(plain)
     v.report(infinite, message=m.SINGULAR)
     regular = v.where(infinite[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
@@ -110,7 +105,7 @@ def cond(x: Any, p: Any = None) -> Any:
 
 def as_number(call: Call, value: Any) -> None:
     """``rcond=`` of lstsq: the rank is constant in it, wherever it has a derivative."""
-    call.options["rcond"] = None if value is None else float(ignore_derivatives(value))
+    call.options["rcond"] = None if value is None else float(untraced(value))
 
 
 row(np.linalg.inv, v.inv)

@@ -11,9 +11,9 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.rows import alias
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, kind_of, type_info
+from chainrules_py.extend import Call, kind_of, type_info, untraced
 from chainrules_py.extend import elementwise_composites as e
 
 _f: Any
@@ -195,7 +195,7 @@ def unwrap_call(
     p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * math.pi
 ) -> Any:
     """np.unwrap, whose period may be traced."""
-    discont = ignore_derivatives(discont)  # a threshold
+    discont = untraced(discont)  # a threshold
     return v.unwrap(low.array_of(p), period, axis=low.static(axis), discont=discont)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.rows import alias
-from chainrules_py import ignore_derivatives, non_differentiable, primitive
+from chainrules_py import non_differentiable, primitive
+from chainrules_py.extend import untraced
 
 _f: Any
 _word: Any
@@ -38,7 +39,7 @@ for _f in (
 
 def einsum_path(*operands: Any, **keywords: Any) -> Any:
     """Find the order of a sum of products, which depends on shapes alone."""
-    return np.einsum_path(*map(ignore_derivatives, operands), **keywords)
+    return np.einsum_path(*map(untraced, operands), **keywords)
 
 
 alias(np.einsum_path, to=einsum_path, parameters={})

@@ -10,9 +10,9 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
-from chainrules_py import ignore_derivatives, non_differentiable, primitive
+from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, varies
+from chainrules_py.extend import Call, untraced, varies
 from chainrules_py.extend import indexing_composites as i
 
 _f: Any
@@ -23,7 +23,7 @@ def out_of_bounds(call: Call, mode: str) -> None:
     """``mode=`` of take: places beyond the end go round, or stop there."""
     x, axis = call.operands["x"], call.options.get("axis")
     n = math.prod(x.shape) if axis is None else x.shape[axis]
-    places = ignore_derivatives(call.operands["indices"])
+    places = untraced(call.operands["indices"])
     if mode == "wrap":
         places = places % n
     elif mode == "clip":
@@ -52,7 +52,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     """Delete places along an axis, by a mask of those that NumPy leaves."""
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
     kept = np.zeros(x.shape[along], bool)
-    kept[np.delete(np.arange(len(kept)), ignore_derivatives(obj))] = True
+    kept[np.delete(np.arange(len(kept)), untraced(obj))] = True
     return v.index(x, (*(slice(None),) * along, low.moved_beside(kept)))
 
 
@@ -61,7 +61,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = values if values.dtype == x.dtype else v.astype(values, dtype=x.dtype)
     size, more = math.prod(x.shape), math.prod(values.shape)
     places, more = np.arange(size).reshape(x.shape), np.arange(more) + size
-    places = np.insert(places, ignore_derivatives(obj), more.reshape(values.shape), axis)
+    places = np.insert(places, untraced(obj), more.reshape(values.shape), axis)
     return v.take(v.concat(x, values, axis=None), low.moved_beside(places))
 
 
@@ -85,7 +85,7 @@ for _f in (
 
 def open_mesh(args: Any) -> tuple[Any, ...]:
     """np.ix_: each sequence along an axis of its own, masks as the places where they are true."""
-    plain = np.ix_(*[ignore_derivatives(x) for x in args])
+    plain = np.ix_(*[untraced(x) for x in args])
     return tuple(
         [v.reshape(x, shape=y.shape) if varies(x) else y for x, y in zip(args, plain, strict=True)]
     )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_scipy.rows import adjoint, array_of, checked, plain, stands_for
 
@@ -268,9 +269,9 @@ def lstsq(
     [1.5] 0.5 1 [1.41421356]
     """
     a, b = checked(check_finite, a, b)
-    rcond = resolution(a) if cond is None else float(ignore_derivatives(cond))
+    rcond = resolution(a) if cond is None else float(untraced(cond))
     x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
-    rank = int(ignore_derivatives(rank))
+    rank = int(untraced(rank))
     if lapack_driver == "gelsy":
         return x, v.full_like(x, shape=(0,), fill=0), rank, None
     return x, _residuals(residuals, a, b, rank), rank, s
