@@ -7,7 +7,6 @@ annotations against what can be dispatched on. Nothing is entered before everyth
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -185,10 +184,7 @@ def linear_rule(
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    ours = str(sys._getframe(1).f_globals.get("__name__")).startswith("chainrules_")
-    constant: Any = ZeroTangent() if ours else None
-    given = tuple([constant if t is None else t for t in transposes])
-    recipe = LinearRecipe(given, primal.variadic is not None, pull_into, batched)
+    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
     _state(primal, "linear_rule", recipe)
 
 

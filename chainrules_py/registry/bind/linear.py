@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
@@ -72,6 +73,8 @@ class LinearRecipe(Recipe):
     def checked(self, request: Request) -> Callable[..., Any]:
         """Return what computes the value, and raises where nothing is stated of what varies."""
         primal, statement = request.primal, request.statement
+        if statement.layer < Layer.THIRD_PARTY:
+            return primal  # in our own, None is for operands that a function is constant in as well
         each = zip(self._each(len(request.operands)), request.wanted, strict=True)
         unstated = [i for i, (t, wanted) in enumerate(each) if t is None and wanted]
 
