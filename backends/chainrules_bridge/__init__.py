@@ -28,6 +28,7 @@ from chainrules_bridge.entries import (
 )
 from chainrules_bridge.support import supported
 from chainrules_bridge.transform import Transformation, Transformations, nestings
+from chainrules_bridge.windows import gathered_windows
 
 __all__ = [
     "CalledBackWarning",
@@ -42,6 +43,7 @@ __all__ = [
     "densely",
     "derive",
     "flat",
+    "gathered_windows",
     "nestings",
     "opened",
     "refuse_buffer",

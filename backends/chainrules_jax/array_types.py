@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
 
+from chainrules_bridge import gathered_windows
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type
@@ -227,16 +228,7 @@ def to_device_jax(x: JaxArray, *, device: Any) -> Any:
 @v.sliding_window_view.implement
 def sliding_window_view_jax(x: JaxArray, *, window_shape: Any, axis: Any) -> Any:
     """Gather windows along each axis, as JAX has no views."""
-    lengths = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    for n, k in zip(lengths, [k % x.ndim for k in axes], strict=True):
-        count = x.shape[k] - n + 1
-        if count < 1:
-            msg = f"window_shape {window_shape} is larger than an array of shape {x.shape}"
-            raise ValueError(msg)
-        places = jnp.arange(count)[:, None] + jnp.arange(n)
-        x = jnp.moveaxis(jnp.take(x, places, axis=k), k + 1, -1)
-    return x
+    return gathered_windows(jnp, x, window_shape, axis)
 
 
 @v.from_diagonal.implement

@@ -33,10 +33,10 @@ def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, Any]:
     """np.histogram."""
-    data = low.plain(a)
+    data = low.readable(a)
     counts: Any
     counts, places = np.histogram(
-        data, low.plain(bins), low.plain(range), weights=low.plain(weights)
+        data, low.readable(bins), low.readable(range), weights=low.readable(weights)
     )
     edges = _edges(a, bins, range, places)
     if varies(weights) and counts.size:
@@ -55,7 +55,7 @@ def histogram(
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """np.histogram_bin_edges."""
-    plain = [low.plain(x) for x in (a, bins, range, weights)]
+    plain = [low.readable(x) for x in (a, bins, range, weights)]
     return _edges(a, bins, range, np.histogram_bin_edges(*plain))
 
 
@@ -83,9 +83,9 @@ def histogramdd(
 ) -> tuple[Any, list[Any]]:
     """np.histogramdd."""
     columns = _columns(sample)
-    plain = [low.plain(x) for x in columns]
+    plain = [low.readable(x) for x in columns]
     counts, places = np.histogramdd(
-        plain, low.plain(bins), low.plain(range), weights=low.plain(weights)
+        plain, low.readable(bins), low.readable(range), weights=low.readable(weights)
     )
     each_bins = bins if hasattr(bins, "__len__") else [bins] * len(columns)
     each_range = [None] * len(columns) if range is None else range

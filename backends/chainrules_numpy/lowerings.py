@@ -67,11 +67,11 @@ def array_of(value: Any) -> Any:
     return moved_beside(np.asarray(value))
 
 
-def plain(x: Any) -> Any:
+def readable(x: Any) -> Any:
     """Return the values of an engine's array, for NumPy to read; structures part by part."""
     x = untraced(x)
     if type(x) in (list, tuple):
-        return type(x)(map(plain, x))
+        return type(x)(map(readable, x))
     return x if type_info(type(x)).host is None else np.asarray(x)
 
 

@@ -54,7 +54,7 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     return v.astype(x, dtype=np.dtype(float))
 
 
-def plain(x: Any) -> Any:
+def readable(x: Any) -> Any:
     """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
     x = untraced(x)
     return x if type_info(type(x)).host is None else np.asarray(x)

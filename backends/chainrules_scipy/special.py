@@ -14,7 +14,7 @@ import scipy.special
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.rows import array_of, plain, stands_for, static
+from chainrules_scipy.rows import array_of, readable, stands_for, static
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
 
@@ -65,7 +65,7 @@ def logsumexp(
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
-    known, zero = plain(a), plain(b) == 0
+    known, zero = readable(a), readable(b) == 0
     # What a weight of 0 leaves out may be infinite, or larger than all others.
     largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
@@ -271,7 +271,7 @@ def multigammaln(a: Any, d: int) -> Any:
     if d <= 0 or d != int(d):
         msg = f"d is {d}, and has to be a positive whole number"
         raise ValueError(msg)
-    if np.any(plain(a) <= 0.5 * (d - 1)):
+    if np.any(readable(a) <= 0.5 * (d - 1)):
         msg = f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}"
         raise ValueError(msg)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]

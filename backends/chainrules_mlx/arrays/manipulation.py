@@ -6,6 +6,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from chainrules_bridge import gathered_windows
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.namespace import astyped
@@ -85,16 +86,7 @@ entered(v.pad, _pad)
 @v.sliding_window_view.implement
 def sliding_window_view_mlx(x: mx.array, *, window_shape: Any, axis: Any) -> Any:
     """Gather windows along each axis."""
-    lengths = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    for n, k in zip(lengths, [k % x.ndim for k in axes], strict=True):
-        count = x.shape[k] - n + 1
-        if count < 1:
-            msg = f"window_shape {window_shape} is larger than an array of shape {x.shape}"
-            raise ValueError(msg)
-        places = _mx.arange(count)[:, None] + _mx.arange(n)
-        x = _mx.moveaxis(_mx.take(x, places, k), k + 1, -1)
-    return x
+    return gathered_windows(_mx, x, window_shape, axis)
 
 
 @v.copy.implement

@@ -150,7 +150,7 @@ def logn_call(n: Any, x: Any) -> Any:
 def power_call(x: Any, p: Any) -> Any:
     """Compute the power, with float exponents if any is negative: integers have no such power."""
     p = low.array_of(p)
-    if kind_of(p) == "int" and np.any(low.plain(p) < 0):
+    if kind_of(p) == "int" and np.any(low.readable(p) < 0):
         p = p * 1.0
     return v.pow(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
 

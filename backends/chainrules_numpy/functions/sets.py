@@ -22,7 +22,7 @@ _composite: Any
 def found(values: Any, *arrays: Any) -> Any:
     """Values, as the first elements of the arrays that are equal to them."""
     flat = v.concat(*arrays, axis=None)
-    plain = low.plain(flat)
+    plain = low.readable(flat)
     order = np.argsort(plain, kind="stable")
     return v.take(flat, order[np.searchsorted(plain, values, sorter=order)])
 
@@ -37,7 +37,7 @@ def unique(
     sorted: bool = True,
 ) -> Any:
     """np.unique; along an axis it has to be asked for the places of whole slices."""
-    plain = low.plain(ar)
+    plain = low.readable(ar)
     keywords: dict[str, Any] = {"axis": axis, "equal_nan": equal_nan}
     keywords |= {} if sorted else {"sorted": sorted}  # which not every library has
     keywords |= {"return_index": return_index or axis is not None}
@@ -53,7 +53,7 @@ def standard(native: Callable[..., Any]) -> Callable[[Any], Any]:
     """Wrap one of the standard's four unique functions: values alone, or first in a namedtuple."""
 
     def function(x: Any) -> Any:
-        y: Any = native(low.plain(x))
+        y: Any = native(low.readable(x))
         return y._replace(values=found(y.values, x)) if hasattr(y, "values") else found(y, x)
 
     return function
@@ -61,24 +61,24 @@ def standard(native: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def union1d(x: Any, y: Any) -> Any:
     """Find the elements that are in x, in y or in both."""
-    return found(np.union1d(low.plain(x), low.plain(y)), x, y)
+    return found(np.union1d(low.readable(x), low.readable(y)), x, y)
 
 
 def setdiff1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
     """Find the elements of x that are not in y."""
-    plain = low.plain(x), low.plain(y)
+    plain = low.readable(x), low.readable(y)
     return found(np.setdiff1d(*plain, assume_unique), x)
 
 
 def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
     """Find the elements of either array that are not in the other."""
-    plain = low.plain(x), low.plain(y)
+    plain = low.readable(x), low.readable(y)
     return found(np.setxor1d(*plain, assume_unique), x, y)
 
 
 def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Find the elements of x that are in y as well, and their places in both."""
-    plain = low.plain(x), low.plain(y)
+    plain = low.readable(x), low.readable(y)
     values, *places = np.intersect1d(*plain, assume_unique, return_indices=True)
     values = found(values, x, y)
     return (values, *places) if return_indices else values

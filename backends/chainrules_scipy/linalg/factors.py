@@ -10,7 +10,7 @@ import scipy.linalg
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.implementations import permutation_of
-from chainrules_scipy.rows import adjoint, array_of, checked, plain, stands_for
+from chainrules_scipy.rows import adjoint, array_of, checked, readable, stands_for
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -122,7 +122,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
     if m == n:
         y = v.lu_factor(a)
         return y.lu, y.pivots, y.permutation
-    pivots = np.asarray(scipy.linalg.lu_factor(plain(a))[1])
+    pivots = np.asarray(scipy.linalg.lu_factor(readable(a))[1])
     rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
     k = min(m, n)
     longer = np.concatenate((pivots, rows[..., k:]), -1)
@@ -209,7 +209,7 @@ def lu_solve(
     """
     factors, pivots = lu_and_piv
     factors, b = checked(check_finite, factors, b)
-    p = permutation_of(plain(pivots))
+    p = permutation_of(readable(pivots))
     vector = b.ndim == 1
     y = v.expand_dims(b, axis=-1) if vector else b
     if trans == 0:
@@ -267,7 +267,7 @@ def lu(
     m, k = a.shape[-2], min(a.shape[-2:])
     lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
     upper = v.triu(factors[..., :k, :])
-    back = np.argsort(plain(p), axis=-1)
+    back = np.argsort(readable(p), axis=-1)
     if permute_l:
         return _rows(lower, back), upper
     p = back if p_indices else v.take(v.eye_like(v.real(a), rows=m), back, axis=0)
@@ -324,7 +324,7 @@ def qr(
         raise UnsupportedKeywordError(msg)
     last: tuple[Any, ...] = ()
     if pivoting:
-        last = (np.asarray(scipy.linalg.qr(plain(a), mode="r", pivoting=True)[-1]),)
+        last = (np.asarray(scipy.linalg.qr(readable(a), mode="r", pivoting=True)[-1]),)
         a = v.take(a, last[0], axis=-1)
     if mode == "economic":
         y = v.qr(a)

@@ -11,7 +11,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.rows import adjoint, array_of, checked, plain, stands_for
+from chainrules_scipy.rows import adjoint, array_of, checked, readable, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -290,7 +290,7 @@ def _ranked(a: Any, rtol: float | None, hermitian: bool, return_rank: bool) -> A
     y = v.pinv(a, rtol=rtol, hermitian=hermitian)
     if not return_rank:
         return y
-    known = plain(a)
+    known = readable(a)
     s = np.linalg.svd(known, compute_uv=False, hermitian=hermitian)
     cut = max(known.shape) * resolution(known) if rtol is None else rtol
     return y, int(np.sum(s > cut * s.max(initial=0.0)))
@@ -329,7 +329,7 @@ def pinv(
     [[0.5 0. ]]
     """
     (a,) = checked(check_finite, a)
-    scale = float(np.linalg.norm(plain(a), 2)) if atol else 0.0
+    scale = float(np.linalg.norm(readable(a), 2)) if atol else 0.0
     return _ranked(a, _tolerance(a, atol, rtol, scale), False, return_rank)
 
 
@@ -372,7 +372,7 @@ def pinvh(
     a = a if lower else adjoint(a)
     scale = 0.0
     if atol:
-        scale = float(np.max(np.abs(np.linalg.eigvalsh(plain(a)))))
+        scale = float(np.max(np.abs(np.linalg.eigvalsh(readable(a)))))
     return _ranked(a, _tolerance(a, atol, rtol, scale), True, return_rank)
 
 

@@ -10,7 +10,7 @@ import scipy.linalg
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
-from chainrules_scipy.rows import adjoint, checked, plain, stands_for
+from chainrules_scipy.rows import adjoint, checked, readable, stands_for
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
@@ -24,7 +24,7 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     if by_value is None:
         return slice(None)
     low, high = by_value
-    known = plain(w)
+    known = readable(w)
     return slice(int(np.sum(known <= low)), int(np.sum(known <= high)))
 
 
