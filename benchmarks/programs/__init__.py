@@ -1,6 +1,19 @@
 """Whole programs, each written once for every engine, and by hand in NumPy with its gradient."""
 
-from benchmarks.programs import camera, dense, likelihood, many, mixture, recurrent, small
+from benchmarks.programs import (
+    camera,
+    dense,
+    likelihood,
+    many,
+    mixture,
+    neighbours,
+    nets,
+    physics,
+    recurrent,
+    sequences,
+    small,
+    statistics,
+)
 from benchmarks.programs.program import ENGINES, OURS, Program, engine, leaves
 
 __all__ = ["ENGINES", "OURS", "PROGRAMS", "Program", "engine", "leaves"]
@@ -25,6 +38,34 @@ PROGRAMS: dict[str, Program] = {
         mixture.GMM,
         likelihood.CHOLESKY,
         dense.LARGE,
+        statistics.POISSON,
+        statistics.NEGATIVE_BINOMIAL,
+        statistics.SOFTMAX,
+        statistics.HINGE,
+        statistics.COX,
+        statistics.MIXED,
+        statistics.VARIATIONAL,
+        sequences.KALMAN,
+        sequences.HIDDEN,
+        sequences.REGULATOR,
+        sequences.CART_POLE,
+        sequences.HUNTERS,
+        physics.BODIES,
+        physics.ATOMS,
+        physics.SPINS,
+        physics.HEAT,
+        physics.WAVES,
+        physics.FLOW,
+        nets.CONVOLUTION,
+        nets.LETTERS,
+        nets.HAND,
+        nets.SINGLE,
+        neighbours.UNUSED,
+        neighbours.TURNS,
+        neighbours.BRANCHES,
+        neighbours.IN_PLACE,
+        neighbours.DENSITY,
+        neighbours.BAGS,
     )
 }
 """The programs by their names; those of few elements first."""

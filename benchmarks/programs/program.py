@@ -119,7 +119,8 @@ def _tensor(torch: Any, x: Any, moves: bool) -> Any:
     if isinstance(x, list):
         return [_tensor(torch, item, moves) for item in x]
     if isinstance(x, (float, np.ndarray)):
-        return torch.tensor(x, dtype=None if moves is False else torch.float64, requires_grad=moves)
+        dtype = torch.float64 if moves and isinstance(x, float) else None
+        return torch.tensor(x, dtype=dtype, requires_grad=moves)
     return x
 
 

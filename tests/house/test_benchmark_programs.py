@@ -19,6 +19,8 @@ finally:
 
 HEAVY = ("MLP 784", "logistic", "1000 uses", "chain of 1e+05", "Rosenbrock", "chain of 300")
 PEERS = [name for name in ENGINES if name != "NumPy by hand"]
+MANY = 17
+"""So many are computed by all peers each time; by ours, all programs are."""
 COMPILED = (
     ("MLP 10-32-32-10, batch 32", "JAX, jit"),
     ("chain of 1000 operations, length 4", "JAX, jit, scan"),
@@ -26,12 +28,14 @@ COMPILED = (
 
 
 def cases():
-    for name in PROGRAMS:
+    for i, name in enumerate(PROGRAMS):
         for peer in PEERS:
             if peer.startswith("JAX"):  # it compiles for seconds
                 light = (name, peer) in COMPILED
             else:
-                light = peer == OURS or not (name.startswith(HEAVY) or peer == "PyTorch, 2 threads")
+                light = peer == OURS or not (
+                    i >= MANY or name.startswith(HEAVY) or peer == "PyTorch, 2 threads"
+                )
             marks = [] if light else [pytest.mark.slow]
             yield pytest.param(name, peer, id=f"{name} by {peer}", marks=marks)
 
@@ -65,6 +69,7 @@ def test_the_gradients_by_hand_are_right():
     for program in PROGRAMS.values():
         if program.name.startswith(HEAVY) and "Rosenbrock" not in program.name:
             continue
+        single = any([np.asarray(x).dtype == np.float32 for x in program.inputs()])
         arguments = program.inputs()
         moving = arguments[: program.moving]
         loss = program.loss(np)
@@ -78,10 +83,12 @@ def test_the_gradients_by_hand_are_right():
             ]
             return loss(*moved, *arguments[len(moving) :])
 
-        h = 1e-6
+        h = 1e-2 if single else 1e-6
         slope = (along(h) - along(-h)) / (2 * h)
         found = sum(np.vdot(bar, t) for bar, t in zip(bars, ts, strict=True))
-        np.testing.assert_allclose(found, slope, rtol=1e-5, err_msg=program.name)
+        np.testing.assert_allclose(
+            found, slope, rtol=1e-3 if single else 1e-5, err_msg=program.name
+        )
 
 
 def test_the_suite_runs(monkeypatch):
