@@ -18,6 +18,7 @@ from chainrules_compile.captures import Captures
 from chainrules_compile.entry import Entry, Scope, result_text
 from chainrules_compile.errors import MISS, RecordingError, RecordingWarning
 from chainrules_compile.host import listen
+from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.notes import recordable
 from chainrules_compile.passes import PASSES
@@ -194,6 +195,9 @@ class Compiled(Generic[P, R]):
         for value, array in recorder.captured.items():
             names[value] = scope.name(array, value.name)
         body = self._write(program, names, scope)
+        if body.program is not None and body.program is not program:
+            program = body.program
+            steps.append(("rolled", sum([len(part) for part in nested(program)])))
         lines = [*entry.lines, *captures.lines(scope), *body.lines]
         lines.append(f"return {result_text(tree, body.outputs, scope)}")
         parameters = ", ".join(entry.signature)

@@ -274,19 +274,20 @@ def key_of(call: Call) -> Any:
         return (id(call.function), *map(id, call.operands))
     return (
         id(call.function),
-        *map(_key, call.operands),
-        *[(name, _key(options[name])) for name in sorted(options)],
+        *map(static_key, call.operands),
+        *[(name, static_key(options[name])) for name in sorted(options)],
     )
 
 
-def _key(x: Any) -> Any:
+def static_key(x: Any) -> Any:
+    """Return what operands have in common that are the same to the bit."""
     cls = type(x)
     if cls is Value:
         return id(x)
     if cls in (tuple, list):
-        return (cls, *map(_key, x))
+        return (cls, *map(static_key, x))
     if cls is dict or isinstance(x, Mapping):
-        return (cls, *[(k, _key(y)) for k, y in x.items()])
+        return (cls, *[(k, static_key(y)) for k, y in x.items()])
     if cls in (float, complex) or isinstance(x, np.generic):
         return cls, repr(x)
     if cls in (int, str, bool, type(None)) or isinstance(x, (tuple, type, np.dtype)):

@@ -22,17 +22,17 @@ from chainrules_compile.calls import (
 )
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
+from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.lifetimes import Into, writes
+from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
 from chainrules_py.vocabulary.views import store
-
-_LARGE = 4096
-"""From how many elements on the name of an array is given back when it is dead."""
 
 _TERMS = 8
 """How many operators on numbers one expression has at most."""
@@ -43,7 +43,7 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return NumpyWriting(program, names, scope).body()
+    return NumpyWriting(rolled(program), names, scope).body()
 
 
 class NumpyWriting(Speller):
@@ -62,7 +62,9 @@ class NumpyWriting(Speller):
         self.scope = scope
         self.names: dict[Value, str] = dict(names)
         self.lines: list[str] = []
-        self._free: list[str] = []
+        self.free: list[str] = []
+        self.turning: dict[int, str] = {}
+        self._wished: dict[Value, str] = {}
         self._inside: dict[Value, Call] = {}
         self._bound: dict[int, str] = {}
         self._count = 0
@@ -73,42 +75,105 @@ class NumpyWriting(Speller):
 
     def body(self) -> Body:
         """Write all calls."""
-        calls, uses = self.program.calls, self.program.uses()
-        inside, where = nested(self.program, uses)
+        self.statements(self.program, self._given, {})
+        outputs = [self.text(x) for x in self.program.outputs]
+        return Body(self.lines, outputs, self.program)
+
+    def statements(
+        self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
+    ) -> None:
+        """Write the calls of a program, in which some values keep their names to the end.
+
+        A value that wishes so gets the name of another, if nothing is read of that any more.
+        """
+        uses = program.uses()
+        inside, where = nested(program, uses)
+        last = last_uses(uses, inside, where)
         dying: dict[int, list[Value]] = {}
-        for x, places in uses.items():
-            if places and x not in self._given and x not in inside:
-                last = max([where[i] for i in places]) if inside else places[-1]
-                dying.setdefault(last, []).append(x)
-        for i, call in enumerate(calls):
+        for x, place in last.items():
+            if x not in staying:
+                dying.setdefault(place, []).append(x)
+        wishes = handed_down(program, wishes) if wishes else {}
+        fixed = {self.names[x] for x in staying}
+        for i, call in enumerate(program.calls):
+            if wishes:
+                self._wish(i, call, wishes, last)
             if call.results and call.results[0] in inside:
                 self._inside[call.results[0]] = call
-            elif not call.results:
-                self._guard(call)
-            elif len(call.results) > 1:
-                targets = [self._new(x) if uses[x] else "_" for x in call.results]
-                self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
             else:
-                self._one(call)
-            self.wrote(i, call)
-            for x in dying.get(i, ()):
+                self._statement(call, uses, dying.get(i, []))
+            if program is self.program:
+                self.wrote(i, call)
+            self._give_back(call, uses, dying.get(i, []), fixed)
+
+    def _statement(self, call: Call, uses: Mapping[Value, list[int]], dying: list[Value]) -> None:
+        """Write one call, at which some values die."""
+        if type(call.function) is Loop:
+            write_loop(self, call, dying)
+        elif not call.results:
+            self._guard(call)
+        elif len(call.results) > 1:
+            targets = [self.new(x) if uses[x] else "_" for x in call.results]
+            self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
+        else:
+            self._one(call)
+
+    def _give_back(
+        self,
+        call: Call,
+        uses: Mapping[Value, list[int]],
+        dying: list[Value],
+        fixed: set[str],
+    ) -> None:
+        """Give back the names of what dies at a call, but for some, and of what nobody uses."""
+        results = [x for x in call.results if x in self.names]
+        taken = fixed | {self.names[x] for x in results}
+        for x in dying:
+            name = self.names[x]
+            if any([self.names[y] == name for y in results]):
+                continue
+            if x.type is list or (is_array(x) and size(x) > LARGE):
+                self.lines.append(f"{name} = None")
+            if x.type is not list and name not in taken:
+                self.free.append(name)
+        used = fixed | {self.names[x] for x in results if uses[x]}
+        for name in dict.fromkeys([self.names[x] for x in results]):
+            if name not in used:
+                self.free.append(name)
+
+    def _wish(
+        self, i: int, call: Call, wishes: Mapping[Value, Value], last: Mapping[Value, int]
+    ) -> None:
+        """Have results get the names that they wish to have, where these are free by then."""
+        function = call.function.function if type(call.function) is Into else call.function
+        if writes(function) or type(function) is Loop:
+            return
+        for y in call.results:
+            x = wishes.get(y)
+            if x is not None and last.get(x, -1) <= i:
                 name = self.names[x]
-                if any([self.names.get(y) == name for y in call.results]):
-                    continue
-                if is_array(x) and size(x) > _LARGE:
-                    self.lines.append(f"{name} = None")
-                self._free.append(name)
-            for x in call.results:
-                if x in self.names and not uses[x]:
-                    self._free.append(self.names[x])
-        return Body(self.lines, [self.text(x) for x in self.program.outputs])
+                shared = [z for z in last if z is not x and self.names.get(z) == name]
+                if not any([last[z] > i for z in shared]):
+                    self._wished[y] = name
 
     def wrote(self, i: int, call: Call) -> None:
         """Be told that the statements of a call are written."""
 
-    def _new(self, x: Value) -> str:
-        if self._free:
-            name = self._free.pop()
+    def unused(self, hint: str) -> str:
+        """Return a name that nothing has."""
+        name, n = hint, 1
+        while name in self.scope or name in self._taken:
+            n += 1
+            name = f"{hint}_{n}"
+        self._taken.add(name)
+        return name
+
+    def new(self, x: Value) -> str:
+        """Give a value a name that is free."""
+        if x in self._wished:
+            name = self._wished.pop(x)
+        elif self.free:
+            name = self.free.pop()
         else:
             self._count += 1
             name = f"v{self._count}"
@@ -155,7 +220,7 @@ class NumpyWriting(Speller):
             self.names[result] = name
         else:
             text = self.call(call)
-            self.lines.append(f"{self._new(result)} = {text}")
+            self.lines.append(f"{self.new(result)} = {text}")
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
@@ -169,7 +234,7 @@ class NumpyWriting(Speller):
             copy = f"{self.bound(np.array)}({text})"
             if word is scatter_add and result.dtype != getattr(x, "dtype", None):
                 copy = f"{self.bound(np.array)}({text}, {self.constant(result.dtype)})"
-            name = self._new(result)
+            name = self.new(result)
             self.lines.append(f"{name} = {copy}")
         if type(word) is Through:
             array = Value(name, result.type, result.shape, result.dtype, None, result.layout)
@@ -199,6 +264,7 @@ class NumpyWriting(Speller):
     def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any) -> None:
         """Write the addition to a part: of several elements, to the view of them."""
         where = self.index(pattern, [])
+        pattern = pattern.objects[0] if type(pattern) is Varying else pattern
         shape: Any = x.shape
         minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
         sign = "-" if minus else "+"
@@ -306,6 +372,8 @@ class NumpyWriting(Speller):
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
         """Return an index as it stands between brackets."""
+        if type(pattern) is Varying:
+            return self.turning[id(pattern)]
         if arrays:
             if len(pattern) == len(arrays):
                 return ", ".join(map(self.text, arrays))
@@ -327,6 +395,27 @@ class NumpyWriting(Speller):
             start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
             return f"{start}:{stop}" + (f":{step}" if step else "")
         return repr(entry[1])
+
+
+def last_uses(
+    uses: Mapping[Value, list[int]], inside: set[Value], where: list[int]
+) -> dict[Value, int]:
+    """Return the place where each value is used last, but for those written where they are used."""
+    found: dict[Value, int] = {}
+    for x, places in uses.items():
+        if places and x not in inside:
+            found[x] = max([where[i] for i in places]) if inside else places[-1]
+    return found
+
+
+def handed_down(program: Program, wishes: Mapping[Value, Value]) -> dict[Value, Value]:
+    """Return wishes for names, also of what is written to and so becomes what wishes it."""
+    found = dict(wishes)
+    for call in reversed(program.calls):
+        if type(call.function) is Into and call.results[0] in found:
+            written = call.operands[call.function.place]
+            found.setdefault(written, found[call.results[0]])
+    return found
 
 
 def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:

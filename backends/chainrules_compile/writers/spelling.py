@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.loops import joined, picked
 from chainrules_compile.passes.values import is_array, is_contiguous, size
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info
@@ -167,6 +168,33 @@ def _where(s: Speller, call: Call) -> str | None:
     if not is_array(call.results[0]):
         return None
     return f"{s.bound(np.where)}({', '.join(map(s.text, call.operands))})"
+
+
+@spells(picked)
+def _picked(s: Speller, call: Call) -> str | None:
+    (kept,), turns = call.operands, call.options["turns"]
+    text = s.text(kept)
+    if len(turns) > 2 and turns[-1] - turns[0] == len(turns) - 1:
+        return f"{text}[{turns[0]}:{turns[-1] + 1}]"
+    return ", ".join([f"{text}[{k}]" for k in turns])
+
+
+@spells(joined)
+def _joined(s: Speller, call: Call) -> str | None:
+    texts = []
+    for x, cut in zip(call.operands, call.options["cuts"], strict=True):
+        if cut is None:
+            texts.append(s.text(x))
+        else:
+            bounds = ["" if n is None else str(n) for n in (cut.start, cut.stop, cut.step)]
+            if bounds[2] == "1":
+                bounds = [bounds[0] if cut.start else "", bounds[1]]
+            texts.append(f"{s.text(x)}[{':'.join(bounds)}]")
+    if len(texts) == 1:
+        return texts[0]
+    cuts = call.options["cuts"]
+    parts = [t if cut is None else f"*{t}" for t, cut in zip(texts, cuts, strict=True)]
+    return f"[{', '.join(parts)}]"
 
 
 @spells(is_finite)

@@ -18,10 +18,13 @@ class Body(NamedTuple):
         Statements of Python; one that finds the program unfit returns ``MISS``.
     outputs : list of str
         The expressions of the program's outputs.
+    program : Program, optional
+        The program as it was written, where the writer has made another of it: a rolled one, say.
     """
 
     lines: list[str]
     outputs: list[str]
+    program: Program | None = None
 
 
 class Writer(Protocol):

@@ -1,0 +1,142 @@
+"""Loops: turns of a program as one function, which a call of another program names.
+
+A rolled program is a `Program` as any other, in which a call of a `Loop` stands for all its turns::
+
+    h, kept = loop(w, h0, xs)  # Call(Loop(body, turns, ...), (w, h0, xs), {}, (h, kept))
+
+Lists (values of the class `list`) have one object for each turn. Beside loops, only two functions
+of this module's take and give them: `picked` and `joined`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, final
+
+from chainrules_py.program import Call, Program, Value
+
+
+@final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Varying:
+    """An option that has one object in each turn, as the places in ``x[0], x[1], x[2]``.
+
+    All are alike in structure: a writer may look at the first.
+    """
+
+    objects: tuple[Any, ...]
+
+    def as_range(self) -> range | None:
+        """Return the objects as a range, where they are integers with equal steps."""
+        return ranged([entry for (entry,) in self.objects if type(entry) is int], len(self.objects))
+
+    def __repr__(self) -> str:
+        return f"{self.objects[0]!r}, ..., {self.objects[-1]!r}"
+
+
+@final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Function that runs a program so many times.
+
+    It takes what is the same in all turns, then the first of each carried value, then sequences of
+    as many objects as there are turns: lists, or tuples of operands. It gives the last of each
+    carried value, then of other values, then lists of what each turn gave.
+
+    Attributes
+    ----------
+    body : Program
+        One turn. Its inputs are in the order of the operands. Its outputs are the next carried
+        values, those of which the last is given, and those that are kept.
+    turns : int
+        How often it runs.
+    same, carried, last : int
+        How many inputs are the same, how many are carried, and how many outputs are given as they
+        were in the last turn.
+    backwards : tuple of bool
+        For each sequence, whether the last object comes first.
+    """
+
+    body: Program
+    turns: int
+    same: int
+    carried: int
+    last: int
+    backwards: tuple[bool, ...]
+
+    @property
+    def __name__(self) -> str:
+        """What it is called in a program."""
+        return f"loop_of_{self.turns}"
+
+    def split(self, xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+        """Return what is the same, what is carried, and the sequences, of inputs or operands."""
+        n = self.same + self.carried
+        return xs[: self.same], xs[self.same : n], xs[n:]
+
+    def outputs(self, xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+        """Return what is carried, what is last, and what is kept, of outputs or results."""
+        n = self.carried + self.last
+        return xs[: self.carried], xs[self.carried : n], xs[n:]
+
+    def __call__(self, *operands: Any) -> Any:
+        """Run all turns, call by call; writers do better."""
+        same, carried, sequences = self.split(operands)
+        ways = zip(sequences, self.backwards, strict=True)
+        rows = [reversed(x) if back else iter(x) for x, back in ways]
+        last: Any = ()
+        kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried + self.last :]]
+        for k, each in enumerate(zip(*rows, strict=True) if rows else [()] * self.turns):
+            found = run(self.body, (*same, *carried, *each), k)
+            carried, last, new = self.outputs(found)
+            for values, x in zip(kept, new, strict=True):
+                values.append(x)
+        results: tuple[Any, ...] = (*carried, *last, *kept)
+        return results[0] if len(results) == 1 else results
+
+
+def run(program: Program, given: tuple[Any, ...], turn: int = 0) -> tuple[Any, ...]:
+    """Run a program call by call, as the turn of a loop; raise for a guard that fails."""
+    found: dict[Value, Any] = dict(zip(program.inputs, given, strict=True))
+    found.update(program.constants)
+    for call in program:
+        operands = call.replaced(found).operands
+        ways = call.options.items()
+        options = {k: x.objects[turn] if type(x) is Varying else x for k, x in ways}
+        y = call.function(*operands, **options)
+        if len(call.results) == 1:
+            found[call.results[0]] = y
+        else:
+            found.update(zip(call.results, y, strict=True) if call.results else ())
+    return Call(None, program.outputs, {}, ()).replaced(found).operands
+
+
+def picked(kept: Any, *, turns: tuple[int, ...]) -> Any:
+    """Return what some turns gave, in a tuple; or the only one."""
+    found = tuple([kept[k] for k in turns])
+    return found if len(found) > 1 else found[0]
+
+
+def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:
+    """Return a list of values, and of parts of lists."""
+    found: list[Any] = []
+    for x, cut in zip(parts, cuts, strict=True):
+        found += [x] if cut is None else x[cut]
+    return found
+
+
+def ranged(xs: Any, n: int) -> range | None:
+    """Return integers as a range, where there are n of them, with equal steps; or None."""
+    if len(xs) != n or n < 2 or not (step := xs[1] - xs[0]):
+        return None
+    found = range(xs[0], xs[0] + n * step, step)
+    return found if all([x == y for x, y in zip(xs, found, strict=True)]) else None
+
+
+def nested(program: Program) -> Iterator[Program]:
+    """Give the program, and those that its loops run, at any depth."""
+    yield program
+    for call in program:
+        if type(call.function) is Loop:
+            yield from nested(call.function.body)

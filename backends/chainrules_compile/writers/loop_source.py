@@ -1,0 +1,197 @@
+"""Loops in source: a `for` statement for a call of a `Loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from chainrules_compile.entry import Scope
+from chainrules_compile.loops import Loop, Varying
+from chainrules_compile.passes.values import is_array, size
+from chainrules_py.program import Call, Program, Value
+
+LARGE = 4096
+"""From how many elements on the name of an array is given back when it is dead."""
+
+
+class Writing(Protocol):
+    """Writer of statements, in whose source a loop stands.
+
+    Attributes
+    ----------
+    lines : list of str
+        The statements so far.
+    names : dict
+        The name that each value has, or had last.
+    free : list of str
+        Names of what is dead.
+    turning : dict
+        The names of what varies from turn to turn, by identity.
+    """
+
+    scope: Scope
+    lines: list[str]
+    names: dict[Value, str]
+    free: list[str]
+    turning: dict[int, str]
+
+    def new(self, x: Value) -> str:
+        """Give a value a name that is free."""
+        ...
+
+    def unused(self, hint: str) -> str:
+        """Return a name that nothing has."""
+        ...
+
+    def text(self, x: Any) -> str:
+        """Return an operand as an expression."""
+        ...
+
+    def statements(
+        self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
+    ) -> None:
+        """Write the calls of a program."""
+        ...
+
+
+def write_loop(writing: Writing, call: Call, dying: list[Value]) -> None:
+    """Write a call of a loop; some of its operands die at it."""
+    _LoopWriting(writing, call, dying).write()
+
+
+class _LoopWriting:
+    def __init__(self, writing: Writing, call: Call, dying: list[Value]) -> None:
+        self.to = writing
+        self.call = call
+        self.dying = set(dying)
+        loop: Loop = call.function
+        self.loop = loop
+        self.same, self.carried, self.each = loop.split(loop.body.inputs)
+        self.next, self.last, self.kept = loop.outputs(loop.body.outputs)
+        self.ends, self.lasts, self.lists = loop.outputs(call.results)
+        self.variables: list[str] = []
+        self.ranges: list[str] = []
+        self.start: list[str] = []
+
+    def write(self) -> None:
+        """Write what comes before the loop, the loop, and give back the names of one turn."""
+        to, names, loop = self.to, self.to.names, self.loop
+        same, firsts, sequences = loop.split(self.call.operands)
+        for x, operand in zip(self.same, same, strict=True):
+            names[x] = names[operand]
+        for x, first in zip(self.carried, firsts, strict=True):
+            self._carry(x, first)
+        for x in self.lists:
+            names[x] = to.unused("kept")
+            to.lines.append(f"{names[x]} = []")
+        for x, operand, back in zip(self.each, sequences, loop.backwards, strict=True):
+            self._sequence(x, operand, back)
+        self._places()
+        outside, to.lines = to.lines, [*self.start]
+        carries = [names[x] for x in self.carried]
+        wishes = {y: x for x, y in zip(self.carried, self.next, strict=True) if type(y) is Value}
+        to.statements(loop.body, {*self.same, *self.carried}, wishes)
+        moved = self._end_of_turn(carries)
+        if not to.lines:
+            to.lines.append("pass")
+        inside, to.lines = to.lines, outside
+        to.lines.append(f"for {self._header()}:")
+        to.lines += ["    " + line.replace("\n", "\n    ") for line in inside]
+        for y, name in zip(self.ends, carries, strict=True):
+            names[y] = name
+        for y, x in zip(self.lasts, self.last, strict=True):
+            names[y] = moved.get(names[x], names[x])
+        self._give_back()
+
+    def _carry(self, x: Value, first: Value) -> None:
+        """Give a carried value its name: that of the first, if nobody else needs it."""
+        to, names = self.to, self.to.names
+        alone = self.call.values.count(first) == 1 and first in self.dying
+        if alone and first.type is not list:
+            names[x] = names[first]
+        else:
+            to.lines.append(f"{to.new(x)} = {names[first]}")
+
+    def _sequence(self, x: Value, operand: Any, back: bool) -> None:
+        """Have a value be each of a sequence in turn; of large arrays none stays for long."""
+        to, name = self.to, self.to.new(x)
+        listed = type(operand) is Value
+        alone = listed and operand in self.dying and self.call.values.count(operand) == 1
+        if alone and is_array(x) and size(x) > LARGE:
+            if not back:
+                to.lines.append(f"{to.names[operand]}.reverse()")
+            self.start.append(f"{name} = {to.names[operand]}.pop()")
+            return
+        text = to.names[operand] if listed else self._tuple(operand)
+        self.variables.append(name)
+        self.ranges.append(f"{self._builtin(reversed)}({text})" if back else text)
+
+    def _tuple(self, operands: tuple[Any, ...]) -> str:
+        if any([type(x) is Value for x in operands]):
+            return self.to.text(operands)
+        return self.to.scope.name(operands, "numbers", ("numbers", tuple(map(repr, operands))))
+
+    def _builtin(self, function: Any) -> str:
+        return self.to.scope.name(function, function.__name__)
+
+    def _places(self) -> None:
+        """Have the places that differ from turn to turn be named."""
+        to, known = self.to, dict[Any, str]()
+        for call in self.loop.body:
+            x = call.options.get("index")
+            if type(x) is not Varying or id(x) in to.turning:
+                continue
+            places = x.as_range()
+            key: Any = places or x.objects
+            if key not in known:
+                known[key] = to.unused("i" if places else "where")
+                self.variables.append(known[key])
+                if places is None:
+                    table = tuple([pattern.join(()) for pattern in x.objects])
+                    self.ranges.append(to.scope.name(table, "places", ("places", x.objects)))
+                else:
+                    first = f"{places.start}, " if places.start or places.step != 1 else ""
+                    step = f", {places.step}" if places.step != 1 else ""
+                    text = f"{first}{places.stop}{step}"
+                    self.ranges.append(f"{self._builtin(range)}({text})")
+            to.turning[id(x)] = known[key]
+
+    def _end_of_turn(self, carries: list[str]) -> dict[str, str]:
+        """Write what a turn leaves for others; return the other names that values got for it."""
+        to, names = self.to, self.to.names
+        for x, y in zip(self.kept, self.lists, strict=True):
+            to.lines.append(f"{names[y]}.append({to.text(x)})")
+        pairs = [(c, to.text(x)) for c, x in zip(carries, self.next, strict=True)]
+        pairs = [(c, text) for c, text in pairs if c != text]
+        written = {c for c, _ in pairs}
+        moved: dict[str, str] = {}
+        for x in self.last:
+            name = names[x]
+            if name in written and name not in moved:
+                moved[name] = to.unused("last")
+                to.lines.append(f"{moved[name]} = {name}")
+        if pairs:
+            left, right = zip(*pairs, strict=True)
+            to.lines.append(f"{', '.join(left)} = {', '.join(right)}")
+        return moved
+
+    def _header(self) -> str:
+        if not self.variables:
+            return f"_ in {self._builtin(range)}({self.loop.turns})"
+        if len(self.variables) == 1:
+            return f"{self.variables[0]} in {self.ranges[0]}"
+        zipped = f"{self._builtin(zip)}({', '.join(self.ranges)})"
+        return f"{', '.join(self.variables)} in {zipped}"
+
+    def _give_back(self) -> None:
+        """Give back the names of one turn that mean nothing any more."""
+        to, names = self.to, self.to.names
+        made = {y for call in self.loop.body for y in call.results}
+        living = {names[y] for y in (*self.ends, *self.lasts)}
+        for x in dict.fromkeys((*self.next, *self.kept)):
+            name = names[x]
+            if x not in made or name in living or name in to.free:
+                continue
+            if is_array(x) and size(x) > LARGE:
+                to.lines.append(f"{name} = None")
+            to.free.append(name)

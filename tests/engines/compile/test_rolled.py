@@ -1,0 +1,247 @@
+"""Rolled form: programs with loops give the bits of the straight line, and read as loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import operator
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+import chainrules_tape as ct
+from chainrules_compile import compile
+from chainrules_compile.loops import Loop, Varying, joined, nested, picked, ranged, run
+from chainrules_compile.passes.repeats import Line, Repeat, repeats
+from chainrules_compile.passes.rolled import rolled
+from chainrules_compile.writers import numpy_source
+from chainrules_py.program import Call, Program, Value
+from tests.engines.compile.random_programs import SAID, check_compiled, check_in_threads
+from tests.engines.compile.random_programs import run as run_random
+
+FEW = 6
+
+
+def loops(program):
+    return [call.function for part in nested(program) for call in part if is_loop(call)]
+
+
+def is_loop(call):
+    return type(call.function) is Loop
+
+
+@pytest.fixture
+def eager_to_roll(monkeypatch):
+    """Have everything that comes three times be a loop."""
+
+    def low(program):
+        found = rolled(program, FEW)
+        dataclasses.replace(found)  # which looks at all values
+        return found
+
+    monkeypatch.setattr(numpy_source, "rolled", low)
+
+
+def recurrent(w, xs, h):
+    for x in xs:
+        h = np.tanh(w @ h + x)
+    return np.sum(h * h)
+
+
+def second_order(x):
+    a, b, total = x, 2.0 * x, 0.0
+    for k in range(12):
+        a, b = b, np.sin(b) * a + x
+        total = total + np.sum(b) * (k + 0.5)
+    return total
+
+
+def slices(x):
+    total = 0.0
+    for k in range(20):
+        part = x[2 * k : 2 * k + 3]
+        total = total + np.sum(part * part)
+    return total
+
+
+def written(x):
+    b = np.zeros(20, like=x)
+    for k in range(20):
+        b[k] = np.sin(x[k]) * x[19 - k]
+    return np.sum(b * b)
+
+
+def neighbours(xs):
+    return sum([(y - x * x) ** 2 + (1.0 - x) ** 2 for x, y in itertools.pairwise(xs)])
+
+
+def within(x):
+    for _ in range(6):
+        for _ in range(8):
+            x = np.sin(x) * x
+        x = np.cos(x) + 1.0
+    return np.sum(x)
+
+
+def guarded(x):
+    total = x[0] * 0.0
+    for k in range(12):
+        total = total + x[k] if x[k] > 0 else total * x[k]
+    return total * total
+
+
+CASES = [
+    (recurrent, (np.eye(3) * 0.5, np.linspace(0, 1, 36).reshape(12, 3), np.ones(3)), (0, 2)),
+    (second_order, (np.linspace(0.1, 0.2, 4),), (0,)),
+    (slices, (np.linspace(0.0, 1.0, 50),), (0,)),
+    (written, (np.linspace(0.0, 1.0, 20),), (0,)),
+    (neighbours, ([0.1 * k for k in range(25)],), (0,)),
+    (within, (np.linspace(0.1, 0.9, 3),), (0,)),
+    (guarded, (np.linspace(0.5, 1.0, 12),), (0,)),
+]
+
+
+@pytest.mark.usefixtures("eager_to_roll")
+@pytest.mark.parametrize("f, xs, places", CASES, ids=[f.__name__ for f, *_ in CASES])
+def test_loops_give_the_bits_of_the_function(f, xs, places):
+    compiled = compile(ct.value_and_grad(f, places))
+    for _ in range(2):
+        found, wanted = compiled(*xs), ct.value_and_grad(f, places)(*xs)
+        np.testing.assert_array_equal(found[0], wanted[0])
+        for x, y in zip(found[1], wanted[1], strict=True):
+            np.testing.assert_array_equal(x, y)
+    (program,) = compiled.programs
+    assert loops(program.program)
+    assert "for " in compiled.source
+    calls = sum([len(part) for part in nested(program.program)])
+    assert calls < len(program.recorded) * 2 / 3
+
+
+@pytest.mark.usefixtures("eager_to_roll")
+def test_guards_in_loops_find_other_branches():
+    x, compiled = np.linspace(0.5, 1.0, 12), compile(ct.grad(guarded))
+    compiled(x)
+    x[7] = -1.0
+    np.testing.assert_array_equal(compiled(x), ct.grad(guarded)(x))
+    assert len(compiled.programs) == 2
+
+
+@pytest.mark.usefixtures("eager_to_roll")
+@pytest.mark.parametrize("check, n", [(check_compiled, 3), (check_in_threads, 1)])
+def test_random_programs_in_loops(check, n):
+    SAID.clear()
+    run_random(lambda program: check(Turns(program)), n, 7)
+    assert check is check_in_threads or SAID["equal"]
+
+
+class Turns:
+    """Random program, run five times on what it has made."""
+
+    def __init__(self, program):
+        self.program = program
+        self.leaves = program.leaves
+
+    def __call__(self, *xs):
+        total = 0.0
+        for _ in range(5):
+            y = self.program(*xs)
+            fits = [
+                np.shape(x) == np.shape(y) and np.result_type(x, y) == np.result_type(x) for x in xs
+            ]
+            xs = tuple([x + y * 0.01 if fit else x for x, fit in zip(xs, fits, strict=True)])
+            total = total + y
+        return total
+
+
+def is_like(y, x):
+    return np.shape(x) == np.shape(y) and np.result_type(x, y) == np.result_type(x)
+
+
+def chain(n):
+    """A program of two calls for each turn."""
+    x = Value("x", float)
+    calls, last = [], x
+    for k in range(n):
+        a, b = Value(f"a{k}", float), Value(f"b{k}", float)
+        calls += [
+            Call(operator.mul, (last, last), {}, (a,)),
+            Call(operator.add, (a, 0.5 * k), {}, (b,)),
+        ]
+        last = b
+    return Program("chain", (x,), tuple(calls), (last, calls[2].results[0]))
+
+
+def test_a_loop_is_a_function_of_its_operands():
+    straight = chain(10)
+    found = rolled(straight, FEW)
+    assert run(found, (0.1,)) == run(straight, (0.1,))
+    (loop,) = loops(found)
+    assert (loop.turns, len(loop.body), loop.same, loop.carried) == (10, 2, 0, 1)
+    assert "loop_of_10" in repr(found)
+
+
+def test_what_does_not_follow_is_left_as_it_is():
+    x, y = Value("x", float), Value("y", float)
+    made, calls = [x, y], []
+    for k in range(30):
+        z = Value(f"z{k}", float)
+        calls.append(Call(operator.add, (made[(k * k * 7) % len(made)], made[-1]), {}, (z,)))
+        made.append(z)
+    straight = Program("mixed", (x, y), tuple(calls), (made[-1],))
+    assert run(rolled(straight, FEW), (0.5, 0.25)) == run(straight, (0.5, 0.25))
+    assert not loops(rolled(straight, 1000))
+
+
+def test_the_shortest_period_is_found():
+    line = Line(chain(50))
+    assert repeats(line, FEW) == [Repeat(0, 2, 50)]
+
+
+def test_lists():
+    assert picked([3, 4, 5], turns=(1,)) == 4
+    assert picked([3, 4, 5], turns=(0, 2)) == (3, 5)
+    assert joined([3, 4, 5], 6, cuts=(slice(2, 0, -1), None)) == [5, 4, 6]
+    assert ranged([3, 5, 7], 3) == range(3, 9, 2)
+    assert ranged([3, 5, 8], 3) is None
+    assert Varying(((1,), (2,))).as_range() == range(1, 3)
+
+
+def test_number_programs_of_short_turns_take_several_at_once():
+    def f(x):
+        y = x
+        for _ in range(2000):
+            y = y * 0.999 + x
+        return y
+
+    compiled = compile(f)
+    assert compiled(0.5) == f(0.5)
+    (loop,) = loops(compiled.programs[0].program)
+    assert 4 < len(loop.body) < 64
+
+
+def test_large_arrays_are_given_back_as_they_are_used():
+    x = np.linspace(0.0, 1.0, 20_000)
+
+    def f(x):
+        for _ in range(60):
+            x = np.sin(x) * x + 0.5
+        return np.sum(x)
+
+    def peak(g):
+        g(x)
+        tracemalloc.start()
+        g(x)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        straight = compile(ct.grad(f))
+        straight._write = lambda p, names, scope: numpy_source.NumpyWriting(p, names, scope).body()
+        looped = compile(ct.grad(f))
+        assert peak(looped) < 1.1 * peak(straight)
+    assert "for " in looped.source
+    assert "for " not in straight.source
