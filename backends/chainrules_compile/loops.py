@@ -29,7 +29,8 @@ class Varying:
 
     def as_range(self) -> range | None:
         """Return the objects as a range, where they are integers with equal steps."""
-        return ranged([entry for (entry,) in self.objects if type(entry) is int], len(self.objects))
+        found = [x[0] for x in self.objects if len(x) == 1 and type(x[0]) is int]
+        return ranged(found, len(self.objects))
 
     def __repr__(self) -> str:
         return f"{self.objects[0]!r}, ..., {self.objects[-1]!r}"
@@ -82,18 +83,19 @@ class Loop:
 
     def __call__(self, *operands: Any) -> Any:
         """Run all turns, call by call; writers do better."""
-        same, carried, sequences = self.split(operands)
+        same, first, sequences = self.split(operands)
+        carried: Any = first
+        last: Any = ()
         ways = zip(sequences, self.backwards, strict=True)
         rows = [reversed(x) if back else iter(x) for x, back in ways]
-        last: Any = ()
         kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried + self.last :]]
         for k, each in enumerate(zip(*rows, strict=True) if rows else [()] * self.turns):
             found = run(self.body, (*same, *carried, *each), k)
             carried, last, new = self.outputs(found)
             for values, x in zip(kept, new, strict=True):
                 values.append(x)
-        results: tuple[Any, ...] = (*carried, *last, *kept)
-        return results[0] if len(results) == 1 else results
+        results: list[Any] = [*carried, *last, *kept]
+        return tuple(results) if len(results) > 1 else results.pop()
 
 
 def run(program: Program, given: tuple[Any, ...], turn: int = 0) -> tuple[Any, ...]:

@@ -420,7 +420,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
-    "tests/engines/compile/test_rolled.py": "loops that are found again: passes and writer together",
+    "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
     "tests/rules/test_constants.py": "one convention for all spreads",
     "tests/rules/test_kinks.py": "one convention for all words",

@@ -66,6 +66,13 @@ def slices(x):
     return total
 
 
+def rows_and_columns(x):
+    total = 0.0
+    for k in range(9):
+        total = total + np.sum(x[k, 1:4] * x[1:4, k + 1]) * x[k, -1] + np.max(x[k])
+    return total
+
+
 def written(x):
     b = np.zeros(20, like=x)
     for k in range(20):
@@ -96,6 +103,7 @@ CASES = [
     (recurrent, (np.eye(3) * 0.5, np.linspace(0, 1, 36).reshape(12, 3), np.ones(3)), (0, 2)),
     (second_order, (np.linspace(0.1, 0.2, 4),), (0,)),
     (slices, (np.linspace(0.0, 1.0, 50),), (0,)),
+    (rows_and_columns, (np.sin(np.arange(100.0)).reshape(10, 10),), (0,)),
     (written, (np.linspace(0.0, 1.0, 20),), (0,)),
     (neighbours, ([0.1 * k for k in range(25)],), (0,)),
     (within, (np.linspace(0.1, 0.9, 3),), (0,)),
