@@ -1,17 +1,18 @@
 """What backends share besides the core: entries of tangents, functions that are run again, rows.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
-`assembled`, `dense`, ...), and what is run again is compared (`check_same`). Bodies that compute
+`assembled`, `dense`, ...), and what is run again is compared (`check_same`), with a guard of what it looks up (`looking_again`). Bodies that compute
 with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
 transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
 library are derived from those of another (`derive`).
 """
 
-from chainrules_bridge.again import check_same, prints, samples
+from chainrules_bridge.again import check_same, looking_again, prints, samples
 from chainrules_bridge.bodies import (
     CalledBackWarning,
     check_promised,
     refuse_buffer,
+    refuse_captured,
     refused_rule,
     tried,
     warn_called_back,
@@ -44,9 +45,11 @@ __all__ = [
     "derive",
     "flat",
     "gathered_windows",
+    "looking_again",
     "nestings",
     "opened",
     "refuse_buffer",
+    "refuse_captured",
     "refused_rule",
     "rows_of",
     "prints",

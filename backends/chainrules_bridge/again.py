@@ -1,4 +1,7 @@
-"""Runs that are compared: a function that is called again gives what it gave the first time."""
+"""Runs that are compared: a function that is called again gives what it gave the first time.
+
+What the rule looks up is watched over where that is run again.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,18 @@ import math
 import sys
 from typing import Any
 
-from chainrules_py import MutationError
+from chainrules_py import MutationError, Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import describe, flatten, kind_of, name_of, plain, type_info
+from chainrules_py.extend import (
+    Guard,
+    describe,
+    flatten,
+    kind_of,
+    lookups,
+    name_of,
+    plain,
+    type_info,
+)
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_py.vocabulary.views import duplicate
 
@@ -31,6 +43,26 @@ def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
             f"outside, and do not write to what it reads"
         )
         raise MutationError(msg)
+
+
+def looking_again(call: Any, word: Primitive[..., Any], functions: Any = ()) -> Guard | None:
+    """Return a guard of what a rule that will be run again looks up; None if that is nothing.
+
+    Parameters
+    ----------
+    call : object
+        What has the rule, whose ``primal`` names it in errors.
+    word : Primitive
+        The function.
+    functions : sequence of callable
+        What is among its operands, and may look up values as well.
+    """
+    stated = lookups(word)
+    if not (stated or functions):
+        return None
+    guard = Guard()
+    guard.hold_reached((call, None), None, (*stated[1:], *functions))
+    return guard
 
 
 def prints(y: Any) -> list[Any]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NoRuleError, NotDifferentiableError, RuleError
-from chainrules_py.extend import describe, flatten, where_defined
+from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, TracerError
+from chainrules_py.extend import captured, describe, flatten, lookups, name_of, where_defined
 
 
 class CalledBackWarning(UserWarning):
@@ -170,6 +170,28 @@ def refused_rule(
         f"number of Python's ({said}): write it in words, or in primitives that {module}.callback "
         f"calls back"
     )
+
+
+def refuse_captured(
+    f: Callable[..., Any], operands: Sequence[Any], is_traced: Callable[[Any], bool], engine: str
+) -> None:
+    """Raise for a function that captured a value of an engine's, which sees operands alone.
+
+    Raises
+    ------
+    TracerError
+        It names what was captured: its derivative would be lost.
+    """
+    functions = [f, *filter(callable, operands)]
+    if isinstance(f, Primitive):
+        functions += lookups(f)
+    names = captured(functions, is_it=is_traced)
+    if names:
+        msg = (
+            f"{name_of(f)} depends on {' and '.join(names)}, which is {engine}'s and no operand: "
+            f"its derivative would be lost; pass it as an operand, or its numbers"
+        )
+        raise TracerError(msg)
 
 
 def refuse_buffer(error: TypeError, library: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_bridge.transform import Transformations
+from chainrules_bridge.transform import Transformations, total_of
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Support, flatten, kind_of, unflatten
 
@@ -23,6 +23,7 @@ def supported(
     options: dict[str, Any],
     transformations: Transformations,
     *,
+    plain: Callable[..., Any] | None = None,
     is_constant: bool = False,
     compiled: tuple[str, ...] = (),
 ) -> Support:
@@ -36,6 +37,8 @@ def supported(
         Of the call: all numbers in the operands are varied that derivatives are known in.
     transformations : Transformations
         Those of the engine.
+    plain : callable, optional
+        Gives for the operands what the exported function gives, where that is nothing to look at.
     is_constant : bool
         Whether nobody states that a derivative flows.
     compiled : tuple of str
@@ -47,7 +50,7 @@ def supported(
         To no order where the value itself is not to be had.
     """
     table = transformations.table
-    z, f = _as_vector(exported, operands, options)
+    z, f = _as_vector(exported, plain or exported, operands, options)
     asarray = transformations.asarray or np.asarray
     at, along = asarray(z), asarray(np.ones_like(z))
 
@@ -75,7 +78,10 @@ def _runs(run: Callable[..., Any], f: Callable[..., Any], *at: Any) -> bool:
 
 
 def _as_vector(
-    exported: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    exported: Callable[..., Any],
+    plain: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> tuple[Any, Callable[[Any], Any]]:
     """Return the numbers of a call as a vector, and the sum of its results as their function."""
     leaves, treedef = flatten(operands)
@@ -84,24 +90,30 @@ def _as_vector(
     z = np.concatenate(parts) if parts else np.zeros(0)
 
     try:
-        kinds = [kind_of(y) for y in flatten(exported(*operands, **options))[0]]
+        kinds = [kind_of(y) for y in flatten(plain(*operands, **options))[0]]
     except Exception:
         kinds = []  # it will be found to support nothing
 
     def of_vector(z: Any) -> Any:
         given, end = list(leaves), 0
         for (i, x), part in zip(moved.items(), parts, strict=True):
-            piece = z[end : (end := end + part.size)].reshape(np.shape(x))
+            piece = z if len(parts) == 1 else z[end : (end := end + part.size)]
+            piece = piece.reshape(np.shape(x))
             piece = piece * (1.0 + 0.0j) if kind_of(x) == "complex" else piece
-            given[i] = v.astype(piece, dtype=x.dtype) if hasattr(x, "dtype") else piece
+            given[i] = _as(piece, x.dtype) if hasattr(x, "dtype") else piece
         total = 0.0 * z.sum()
         ys = flatten(exported(*unflatten(treedef, given), **options))[0]
         for y, kind in zip(ys, kinds, strict=True):
             if kind in ("real", "complex"):
-                total = total + v.sum(v.real(y) if kind == "complex" else y)
+                total = total + total_of(v.real(y) if kind == "complex" else y)
         return total
 
     return z, of_vector
+
+
+def _as(x: Any, dtype: Any) -> Any:
+    """Return numbers of a dtype, by a method of theirs where they have one."""
+    return x.astype(dtype) if hasattr(x, "astype") else v.astype(x, dtype=dtype)
 
 
 def _plain(x: Any) -> Any:

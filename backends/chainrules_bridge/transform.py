@@ -51,7 +51,8 @@ class Transformations(NamedTuple):
     takes_complex: bool = True
 
 
-def _sum(x: Any) -> Any:
+def total_of(x: Any) -> Any:
+    """Return the sum of an array of an engine's."""
     return x.sum() if hasattr(x, "sum") else v.sum(x)  # the strict library's arrays have none
 
 
@@ -68,7 +69,7 @@ def nestings(
     """
 
     def pulled(f: Callable[..., Any], u: Any) -> Callable[..., Any]:
-        return lambda z: _sum(grad(f)(z) * u)
+        return lambda z: total_of(grad(f)(z) * u)
 
     def pushed(f: Callable[..., Any], u: Any) -> Callable[..., Any]:
         return lambda z: push(f, z, u)  # type: ignore[misc]

@@ -9,7 +9,7 @@ import numpy as np
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
-from chainrules_bridge import Transformation, Transformations
+from chainrules_bridge import Transformation, Transformations, refuse_captured, supported
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Support,
@@ -64,7 +64,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
 
     def exported(*operands: Any, **options: Any) -> Any:
-        tensors, layout = partition((operands, options), lambda x: isinstance(x, Tensor))
+        refuse_captured(f, operands, _is_tensor, "MyGrad")
+        tensors, layout = partition((operands, options), _is_tensor)
 
         def call(*arrays: Any) -> Any:
             operands, options = unflatten(layout, arrays)
@@ -73,6 +74,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         return Tensor._op(_Operation, *tensors, op_kwargs={"call": call, "name": name_of(f)})
 
     return made(exported, f, export)  # type: ignore[no-any-return]
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
 
 
 class _Operation(Operation):
@@ -118,7 +123,8 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Support(grad=True, jvp=False, vmap=False, jit=False, order=1)
     """
     said = stated(f, operands, options)
-    return Support(grad=said.grad, jvp=False, vmap=False, jit=False, order=min(said.order, 1))
+    constant = said.order == 0
+    return supported(export(f), operands, options, transformations, plain=f, is_constant=constant)
 
 
 def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:

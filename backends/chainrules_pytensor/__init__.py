@@ -13,7 +13,13 @@ from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
-from chainrules_bridge import Transformation, Transformations, nestings
+from chainrules_bridge import (
+    Transformation,
+    Transformations,
+    nestings,
+    refuse_captured,
+    supported,
+)
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Kernel,
@@ -64,7 +70,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
 
     def exported(*operands: Any, **options: Any) -> Any:
-        given, layout = partition((operands, options), lambda x: isinstance(x, TensorVariable))
+        refuse_captured(f, operands, _is_variable, "PyTensor")
+        given, layout = partition((operands, options), _is_variable)
         variables = list(map(as_tensor_variable, given))
 
         def call(*arrays: Any) -> Any:
@@ -81,6 +88,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         return unflatten(treedef, found)
 
     return made(exported, f, export)  # type: ignore[no-any-return]
+
+
+def _is_variable(x: Any) -> bool:
+    return isinstance(x, TensorVariable)
 
 
 def _numbers(of: Any) -> Any:
@@ -198,7 +209,8 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(np.sin, np.ones(3))
     Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
     """
-    return stated(f, operands, options)
+    constant = stated(f, operands, options).order == 0
+    return supported(export(f), operands, options, transformations, plain=f, is_constant=constant)
 
 
 def _evaluated(of: Transformation) -> Transformation:

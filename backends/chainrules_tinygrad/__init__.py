@@ -11,11 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad.dtype import dtypes
+from tinygrad.engine.jit import TinyJit
 from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_bridge import Transformation, Transformations, nestings
+from chainrules_bridge import (
+    Transformation,
+    Transformations,
+    looking_again,
+    nestings,
+    refuse_captured,
+    supported,
+)
 from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.extend import (
     Library,
@@ -188,6 +196,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             )
             raise NotDifferentiableError(msg)
         operands = call.operands
+        refuse_captured(word, operands, lambda x: isinstance(x, Tensor), "tinygrad")
         places = [i for i, x in enumerate(operands) if isinstance(x, Tensor)]
         # The function gets a tensor once, however often it stands among the operands.
         tensors = list({id(operands[i].uop): operands[i] for i in places}.values())
@@ -195,6 +204,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
         rule = demand_rule(word, classes, None, "reverse")
         bound = bind(rule, classes, tuple([i in which for i in range(len(operands))]), "reverse")
+
+        guard = looking_again(bound, word, list(filter(callable, operands)))
 
         def around(tensors: Sequence[Tensor]) -> list[Any]:
             return [tensors[which[i]] if i in which else x for i, x in enumerate(operands)]
@@ -209,6 +220,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         def gradient(y_bar: UOp, node: UOp) -> tuple[UOp, ...]:
             tensors = list(map(Tensor, node.src[1:]))
             sums: list[Any] = [ZeroTangent()] * len(tensors)
+            if guard is not None:
+                guard.check()
             if bound is not None:
                 _, (pull, _, *saved) = bound.run(None, *around(tensors), **call.options)
                 answer = pull(Tensor(y_bar), *saved)
@@ -245,15 +258,36 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Support(grad=True, jvp=False, vmap=False, jit=True, order=inf)
     """
     said = stated(f, operands, options)
-    return Support(grad=said.grad, jvp=False, vmap=False, jit=True, order=said.order)
+    return supported(
+        export(f),
+        operands,
+        options,
+        transformations,
+        is_constant=said.order == 0,
+        compiled=("jit", "jit of grad"),
+    )
 
 
 def _run(of: Transformation) -> Transformation:
     return Transformation(of.gives, lambda f, z, u: of.run(f, z, u).numpy())
 
 
+def _compiled(f: Callable[..., Any], z: Any) -> Any:
+    """Call what `TinyJit` makes of a function until it plays back what it has recorded."""
+    jitted = TinyJit(lambda z: f(z).realize())
+    return [jitted(z).numpy() for _ in range(4)][-1]
+
+
+def _gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda z: f(z).gradient(z)[0]
+
+
 transformations = Transformations(
-    {name: _run(of) for name, of in nestings(lambda f: lambda z: f(z).gradient(z)[0]).items()},
+    {
+        **{name: _run(of) for name, of in nestings(_gradient).items()},
+        "jit": Transformation("value", lambda f, z, u: _compiled(f, z)),
+        "jit of grad": Transformation("gradient", lambda f, z, u: _compiled(_gradient(f), z)),
+    },
     Tensor,
     takes_complex=False,
 )

@@ -109,8 +109,8 @@ def check(engine, call, f):
         bars = pull([c.astype(np.asarray(y).dtype) for c, y in zip(seeds(ys), ys, strict=True)])
         try:
             n, found = engine.vjp(exported.gauged, xs)
-        except (ChainRulesError, TypeError):
-            assert call.name in REFUSED or "like" in call.sample.options, (str(call), layout)
+        except (ChainRulesError, TypeError) as error:
+            assert call.name in REFUSED or "like" in call.sample.options, (str(call), layout, error)
             continue
         except (RuntimeError, IndexError, NotImplementedError) as error:
             if call.sample.gauge or any(part in str(error) for part in NO_ORDER):

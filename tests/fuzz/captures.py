@@ -472,6 +472,18 @@ def _autograd(f: Any, act: Any, door: str) -> Any:
     return pull(np.ones(3))
 
 
+def _mlx(f: Any, act: Any, door: str) -> Any:
+    mx: Any = importlib.import_module("mlx.core")
+    x = mx.array(X)
+
+    def loss(x: Any) -> Any:
+        y = mx.sum(export(f, to="mlx")(x))
+        act()
+        return y
+
+    return np.asarray(mx.grad(loss)(x) if door == "grad" else mx.vjp(loss, [x], [mx.array(1.0)])[1])
+
+
 DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
     **{("tape", door): run for door, run in TAPE.items()},
     **{
@@ -480,6 +492,7 @@ DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
             ("torch", _torch, ("backward", "create_graph", "vjp")),
             ("jax", _jax, ("vjp", "linearize")),
             ("autograd", _autograd, ("vjp",)),
+            ("mlx", _mlx, ("grad", "vjp")),
         )
         for door in doors
     },
@@ -525,12 +538,24 @@ def _traced_by_autograd(loss: Any, door: str) -> Any:
     return getattr(autograd, door)(loss)(OLD)
 
 
+def _traced_by_mlx(loss: Any, door: str) -> Any:
+    mx: Any = importlib.import_module("mlx.core")
+    w, basis = mx.array(OLD), mx.eye(3)
+    if door == "jvp":
+        return mx.stack([mx.jvp(loss, [w], [v])[1][0] for v in basis])
+    if door == "vmap":
+        return mx.vmap(mx.grad(loss))(mx.stack([w, w]))[1]
+    found = mx.grad(loss)
+    return (mx.compile(found) if door == "compile" else found)(w)
+
+
 TRACING = {
     (engine, door): functools.partial(run, door=door)
     for engine, run, doors in (
         ("torch", _traced_by_torch, "backward grad jacfwd jacrev jvp vmap"),
         ("jax", _traced_by_jax, "grad jacfwd jvp jit vmap"),
         ("autograd", _traced_by_autograd, "grad jvp"),
+        ("mlx", _traced_by_mlx, "grad jvp vmap compile"),
     )
     for door in doors.split()
 }
@@ -545,9 +570,14 @@ def everything_traced() -> list[Any]:
 def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> str:
     """Tell what is given for the gradient in w: "right", "refused", or what is wrong."""
     engine, _ = door
-    asarray = {"torch": "tensor", "jax": "numpy.asarray", "autograd": "numpy.asarray"}[engine]
-    of: Any = importlib.import_module(f"{engine}.numpy" if "." in asarray else engine)
-    make = getattr(of, asarray.rpartition(".")[2])
+    module, asarray = {
+        "torch": ("torch", "tensor"),
+        "jax": ("jax.numpy", "asarray"),
+        "autograd": ("autograd.numpy", "asarray"),
+        "mlx": ("mlx.core", "array"),
+    }[engine]
+    of: Any = importlib.import_module(module)
+    make = getattr(of, asarray)
 
     def loss(w: Any) -> Any:
         f, _ = built(pen, way, w)

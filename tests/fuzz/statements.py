@@ -305,6 +305,17 @@ def _autograd(f: Any, x: Any, door: str) -> Any:
     return autograd.grad(lambda a: importlib.import_module("autograd.numpy").sum(h(a)))(a)
 
 
+def _mlx(f: Any, x: Any, door: str) -> Any:
+    mx: Any = importlib.import_module("mlx.core")
+
+    g, a = export(f, to="mlx"), mx.array(np.asarray(entry(x), np.float32))
+    h: Any = lambda a: g(_like(x, a))
+    push = lambda a: mx.jvp(h, [a], [mx.ones_like(a)])[1][0]
+    pull = mx.grad(lambda a: mx.sum(h(a)))
+    run = push if "jvp" in door else pull
+    return np.asarray((mx.compile(run) if "compile" in door else run)(a))
+
+
 DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
     **{("tape", door): run for door, run in TAPE.items()},
     **{
@@ -313,6 +324,7 @@ DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
             ("torch", _torch, ("grad", "jvp", "dual", "backward")),
             ("jax", _jax, ("grad", "jvp", "jit grad", "jit jvp")),
             ("autograd", _autograd, ("grad", "jvp")),
+            ("mlx", _mlx, ("grad", "jvp", "compile grad", "compile jvp")),
         )
         for door in doors
     },

@@ -1,5 +1,6 @@
 """What a rule looks up is what it was at the call, or there is an error; in every engine."""
 
+import importlib.util
 import random
 
 import numpy as np
@@ -21,6 +22,16 @@ from tests.fuzz.captures import (
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 
 
+INSTALLED = ["torch", "jax", "autograd"]
+if importlib.util.find_spec("mlx"):
+    INSTALLED.append("mlx")
+
+
+def traced():
+    """All draws of what is traced, in the engines that are installed."""
+    return [draw for draw in everything_traced() if draw[3][0] in INSTALLED]
+
+
 def judge(draws, verdict=verdict):
     """Raise on a derivative that is not that of the call, and on an error where nothing changed."""
     wrong = [f"{draw}: {said}" for draw in draws if "wrong" in (said := verdict(*draw))]
@@ -35,8 +46,13 @@ def test_in_other_engines(engines):
     judge(sample(1, 60, ("torch", "jax", "autograd")))
 
 
+def test_in_mlx():
+    pytest.importorskip("mlx.core")
+    judge(sample(3, 200, ("mlx",)))
+
+
 def test_what_another_engine_traces_is_not_captured_in_silence(engines):
-    judge(random.Random(2).sample(everything_traced(), 40), verdict_traced)
+    judge(random.Random(2).sample(traced(), 40), verdict_traced)
 
 
 @pytest.mark.parametrize("door", TAPE)
@@ -58,10 +74,10 @@ def test_all_of_them_on_the_tape(pen):
 @pytest.mark.nightly
 @pytest.mark.parametrize("pen", PENS)
 def test_all_of_them_in_other_engines(engines, pen):
-    judge([draw for draw in everything() if draw[0] == pen and draw[4][0] != "tape"])
+    judge([draw for draw in everything() if draw[0] == pen and draw[4][0] in INSTALLED])
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("pen", PENS)
 def test_all_that_is_captured_while_traced(engines, pen):
-    judge([draw for draw in everything_traced() if draw[0] == pen], verdict_traced)
+    judge([draw for draw in traced() if draw[0] == pen], verdict_traced)

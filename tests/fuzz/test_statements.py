@@ -29,11 +29,17 @@ def test_in_jax():
         judge(sample(2, 25, ("jax",)))
 
 
+def test_in_mlx():
+    pytest.importorskip("mlx.core")
+    judge(sample(3, 100, ("mlx",)))
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("pen", [*PENS, "custom_vjp", "custom_jvp"])
 def test_all_of_them(pen):
     pytest.importorskip("torch")
     pytest.importorskip("autograd")
+    pytest.importorskip("mlx.core")
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
         judge([draw for draw in everything() if draw[0] == pen])

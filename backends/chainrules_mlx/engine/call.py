@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import refused_rule
+from chainrules_bridge import looking_again, refused_rule
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
     as_values,
@@ -29,6 +29,7 @@ from chainrules_py import (
 from chainrules_py.extend import (
     Bound,
     Cache,
+    Guard,
     HigherOrder,
     TreeDef,
     bind,
@@ -60,7 +61,7 @@ class Program:
 
     Attributes
     ----------
-    word : Primitive
+    primal : Primitive
         What is called.
     treedef : TreeDef
         That of the tuple of its operands.
@@ -68,17 +69,20 @@ class Program:
         All of them.
     compute : callable
         What computes the word.
+    guard : Guard or None
+        That of what the rule looks up, which is run when MLX asks for a derivative.
     """
 
-    __slots__ = ("_out", "compute", "options", "treedef", "word")
+    __slots__ = ("_out", "compute", "guard", "options", "primal", "treedef")
 
     def __init__(
         self, word: Word, treedef: TreeDef, options: dict[str, Any], compute: Callable[..., Any]
     ) -> None:
-        self.word = word
+        self.primal = word
         self.treedef = treedef
         self.options = options
         self.compute = compute
+        self.guard: Guard | None = None
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -102,16 +106,16 @@ class Program:
                 nothing: Any = sum([0.0 * x.sum() for x in leaves if is_floating(x)], _mx.zeros(()))
                 return [y + nothing.astype(y.dtype) for y in self._value(some)]
             msg = (
-                f"{self.word.__name__} looks at values, by NumPy or to choose its steps, and of "
+                f"{self.primal.__name__} looks at values, by NumPy or to choose its steps, and of "
                 f"what mx.vmap and mx.compile trace there are none: call it outside of these"
             )
             raise NotDifferentiableError(msg) from error
 
     def _value(self, leaves: Leaves) -> list[Any]:
-        token = computing.set(not isinstance(self.word, HigherOrder))
+        token = computing.set(not isinstance(self.primal, HigherOrder))
         # MLX pushes tangents through a body, too. One that differentiates and looks at values, as
         # solvers do, would have MLX forget what the arrays that it is given are made of.
-        apart = _apart if isinstance(self.word, HigherOrder) else _mx.stop_gradient
+        apart = _apart if isinstance(self.primal, HigherOrder) else _mx.stop_gradient
         leaves = list(map(apart, leaves))
         try:
             y = self._run(self.compute, *self.operands(leaves), **self.options)
@@ -122,21 +126,21 @@ class Program:
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what may need derivatives of functions that it is given: MLX takes them."""
-        if not isinstance(self.word, HigherOrder):
+        if not isinstance(self.primal, HigherOrder):
             return f(*operands, **options)
         with hosted(config):
             return f(*operands, **options)
 
     def _bound(self, leaves: Leaves, wanted: tuple[bool, ...], mode: str) -> Bound | None:
         classes = tuple(map(type, self.operands(leaves)))
-        rule = demand_rule(self.word, classes, config, mode)
+        rule = demand_rule(self.primal, classes, config, mode)
         return bind(rule, classes, wanted, mode, config=config)
 
     def _wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
         rest = iter(leaves)
         each = self.treedef.children
         found = [any([next(rest) for _ in range(of.num_leaves)]) for of in each]
-        return tuple([w and i not in self.word.fixed for i, w in enumerate(found)])
+        return tuple([w and i not in self.primal.fixed for i, w in enumerate(found)])
 
     def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
         """Pull the cotangents of the result's arrays back to the operands'."""
@@ -189,27 +193,29 @@ class Program:
 
     def _halved(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> list[Any]:
         """Run half of a rule; where it asks for values, nothing in it can be differentiated."""
+        if self.guard is not None:
+            self.guard.check()
         try:
-            if isinstance(self.word, HigherOrder) or not self._asks(half, mode, arrays):
+            if isinstance(self.primal, HigherOrder) or not self._asks(half, mode, arrays):
                 return half(*arrays)
-            refusal = _refused(self.word, ValueError("to have a derivative"))
+            refusal = _refused(self.primal, ValueError("to have a derivative"))
             return _once(refusal, half)(*arrays)  # type: ignore[no-any-return]
         except (ValueError, RuntimeError) as error:
             if not leaves_mlx(error):
                 raise
-            raise _refused(self.word, error) from error
+            raise _refused(self.primal, error) from error
 
     def _asks(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> bool:
         """Tell whether half of a rule asks for values of its operands, by trying it without."""
         table = _asking.open()
-        key = (self.word, mode, *[(x.shape, x.dtype) for x in arrays])
+        key = (self.primal, mode, *[(x.shape, x.dtype) for x in arrays])
         found = table.get(key)
         if found is None:
             found = table[key] = asks_for_values(half, arrays)
         return bool(found)
 
     def __repr__(self) -> str:
-        return f"<{self.word.__name__} in MLX>"
+        return f"<{self.primal.__name__} in MLX>"
 
 
 def _apart(x: Any) -> Any:
@@ -361,6 +367,7 @@ def run(
     if lookups(word) and is_captured(word, varies, any(map(varies, leaves))):
         return compute(*operands, **options)
     program = Program(word, treedef, options, compute)
+    program.guard = looking_again(program, word, list(filter(callable, operands)))
     return program.closed(transformed(program, leaves))
 
 

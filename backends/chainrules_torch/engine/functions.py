@@ -32,7 +32,7 @@ from chainrules_torch.engine.config import computing, is_tensor, outside, watchi
 from chainrules_torch.engine.functorch import Half, below, inside, unlost
 from chainrules_torch.engine.kept import PLAIN, SLOT, Again, Constant, Record, holds_nothing
 from chainrules_torch.engine.outputs import owned, split, wrap, written
-from chainrules_torch.engine.vmap import Mapped, looking_again
+from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
 
@@ -262,7 +262,7 @@ class Transformed(Function):
         outputs, treedef = split(output)
         tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
         ctx.record = Again(call, leaves, outputs, treedef)
-        ctx.guard = looking_again(call, leaves)
+        ctx.guard = guard_of(call, leaves)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
         ctx.set_materialize_grads(False)

@@ -25,7 +25,7 @@ from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.outputs import cotangent, written
 from chainrules_torch.engine.solve import pulling, pushing
-from chainrules_torch.engine.vmap import Mapped, looking_again
+from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
 
@@ -179,7 +179,7 @@ class Record:
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         self.guard = looking(bound, self.half, *saved)
-        self.run_again = None if exact else looking_again(call, leaves)
+        self.run_again = None if exact else guard_of(call, leaves)
 
     def _without(self, x: Any) -> tuple[Any, bool]:
         """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import torch
 
+from chainrules_bridge import looking_again
 from chainrules_py.extend import Guard
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
@@ -105,7 +106,7 @@ def _placed(bar: Any, dim: int | None) -> Any:
     return bar.sum(0) if dim is None else torch.movedim(bar, 0, dim)
 
 
-def looking_again(call: AnyCall | Mapped, leaves: Sequence[Any]) -> Guard | None:
+def guard_of(call: AnyCall | Mapped, leaves: Sequence[Any]) -> Guard | None:
     """Return a guard of what a rule that will be run again looks up; None if that is nothing."""
     while isinstance(call, Mapped):
         call = call.call
@@ -113,6 +114,4 @@ def looking_again(call: AnyCall | Mapped, leaves: Sequence[Any]) -> Guard | None
     if not (plan.lookups or plan.takes_functions):
         return None
     given = [x for x in call.operands(leaves) if callable(x)] if plan.takes_functions else []
-    guard = Guard()
-    guard.hold_reached((plan, None), None, (*plan.lookups[1:], *given))
-    return guard
+    return looking_again(plan, plan.primal, given)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from chainrules_py import NoRuleError, NotDifferentiableError, export
+from chainrules_py import (
+    MutationError,
+    NoRuleError,
+    NotDifferentiableError,
+    TracerError,
+    export,
+    primitive,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad
 from tests.engines.battery import CONSTANT, ONE_MODE, points, softplus
@@ -33,6 +41,13 @@ def gives_one(point):
 ONE = [p for p in PLAIN if gives_one(p)]
 
 
+def looking_at(w):
+    """Functions that look up w: one with a rule, and the word itself."""
+    f = primitive(lambda x: v.sin(x) * w[0])
+    scalar_rule(f, lambda _y, x: v.cos(x) * w[0])
+    return f
+
+
 class TestMyGrad:
     @pytest.fixture(autouse=True)
     def library(self):
@@ -47,6 +62,18 @@ class TestMyGrad:
         self.mygrad.sum(y).backward()
         for x, bar in zip(xs, wanted(point), strict=True):
             assert np.allclose(x.grad, bar)
+
+    def test_what_is_captured_is_refused(self):
+        f = self.adapter.export(looking_at([self.mygrad.tensor(2.0)]))
+        with pytest.raises(TracerError, match="depends on w"):
+            f(self.mygrad.tensor(X))
+
+    def test_what_is_looked_up_changes(self):
+        w, x = [2.0], self.mygrad.tensor(X)
+        y = self.adapter.export(looking_at(w))(x).sum()
+        w[0] = 5.0
+        with pytest.raises(MutationError):
+            y.backward()
 
     def test_captured_tensors_are_seen_by_none(self):
         root = self.adapter.export(v.root)
@@ -72,6 +99,8 @@ class TestMyGrad:
             self.adapter.export(np.linalg.slogdet)(self.mygrad.tensor(A))
         said = self.adapter.supports(softplus, X)
         assert (said.grad, said.jvp, said.order) == (True, False, 1)
+        assert not self.adapter.supports(np.linalg.slogdet, A).grad
+        assert not self.adapter.supports(np.abs, X + 1j).grad
 
 
 @pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
@@ -134,6 +163,13 @@ class TestPyTensor:
         y_dot = self.pytensor.gradient.pushforward(y, [x], [x])
         assert np.allclose(y_dot.eval({x: X}), 2 * X * X)  # the engine transposes it
         assert self.adapter.supports(softplus, X).jvp
+        assert self.adapter.supports(v.solve, A, X).order == np.inf
+        assert not self.adapter.supports(np.abs, X + 1j).grad
+
+    def test_what_is_captured_is_refused(self):
+        f = self.adapter.export(looking_at([self.pt.scalar("w")]))
+        with pytest.raises(TracerError, match="depends on w"):
+            f(self.pt.vector("x"))
 
     @pytest.mark.parametrize("f", [np.transpose, np.real, np.positive])
     def test_no_result_is_a_view_of_an_operand(self, f):
@@ -175,8 +211,6 @@ class TestTinygrad:
             assert np.allclose(bar.numpy(), want, rtol=1e-4, atol=1e-5)
 
     def test_it_is_the_rule_that_is_used(self):
-        from chainrules_py import primitive, scalar_rule
-
         @primitive
         def planted(x):
             return x * 1.0
@@ -209,4 +243,20 @@ class TestTinygrad:
             self.adapter.export(lambda x: v.sin(v.cos(x)))(x)
         f = self.adapter.export(CONSTANT.f)
         assert f(x).sum().gradient(x)[0].tolist() == [0.0, 0.0, 0.0]
-        assert self.adapter.supports(v.sin, x).grad
+        said = self.adapter.supports(v.sin, x)
+        assert (said.grad, said.jit, said.order) == (True, True, np.inf)
+        assert not self.adapter.supports(v.gammaln, x).grad
+        assert not self.adapter.supports(ONE_MODE["forward"].f, x).grad
+
+    def test_what_is_captured_is_refused(self):
+        f = self.adapter.export(looking_at([self.tinygrad.Tensor(2.0)]))
+        with pytest.raises(TracerError, match="depends on w"):
+            f(self.tinygrad.Tensor([1.0, 2.0]))
+
+    def test_what_is_looked_up_changes(self):
+        w, x = [2.0], self.tinygrad.Tensor([1.0, 2.0])
+        y = self.adapter.export(looking_at(w))(x).sum()
+        assert np.allclose(y.gradient(x)[0].numpy(), 2 * np.cos([1.0, 2.0]))
+        w[0] = 5.0
+        with pytest.raises(MutationError):
+            y.gradient(x)
