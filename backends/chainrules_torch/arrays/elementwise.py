@@ -11,6 +11,7 @@ import torch
 
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
 from chainrules_torch.tensors import TENSOR, alike, entered, with_numbers
 
 _C: Any = torch._C
@@ -82,6 +83,12 @@ _DOUBLE = {float: torch.float64, complex: torch.complex128}
 
 
 def _ldexp(x: Any, n: Any) -> Any:
+    if kind_of(n) in ("real", "complex"):
+        msg = (
+            "ldexp takes whole numbers for n, as NumPy has it, and has no derivative in them; "
+            "write x * 2.0**n"
+        )
+        raise TypeError(msg)
     if not isinstance(x, torch.Tensor):
         x = torch.asarray(float(x), dtype=torch.float64, device=n.device)
     return torch.ldexp(*torch.broadcast_tensors(x, _tensor(n, x)))

@@ -40,8 +40,8 @@ def matrix_transpose_torch(x: torch.Tensor) -> Any:
 
 @v.broadcast_to.implement
 def broadcast_to_torch(x: torch.Tensor, *, shape: Any) -> Any:
-    """Broadcast to a shape, as a view."""
-    return x.expand(shape)
+    """Broadcast to a shape, as a view; one number with axes of 1 to one without, as a cotangent."""
+    return x.expand(shape) if x.ndim <= len(shape) else x.reshape(shape)
 
 
 @v.expand_dims.implement
