@@ -1,10 +1,11 @@
 """What backends share besides the core: entries of tangents, functions that are run again, rows.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
-`assembled`, `dense`, ...), and what is run again is compared (`check_same`), with a guard of what it looks up (`looking_again`). Bodies that compute
-with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
-transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
-library are derived from those of another (`derive`).
+`assembled`, `dense`, ...). What is run again is compared (`check_same`), with a guard of what it
+looks up (`looking_again`); what an engine cannot see in a function is refused (`refuse_captured`).
+Bodies that compute with NumPy are tried on numbers and called back (`tried`, `check_promised`).
+What an engine transforms is listed as data (`Transformations`), so that it can be tried
+(`supported`). Rows of one library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import check_same, looking_again, prints, samples

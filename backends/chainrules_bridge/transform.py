@@ -43,12 +43,15 @@ class Transformations(NamedTuple):
         Gives a context in which the engine computes in double precision.
     takes_complex : bool
         Whether the engine has derivatives of complex numbers.
+    digits : float
+        How far its numbers may be from the true ones, against the largest.
     """
 
     table: Mapping[str, Transformation]
     asarray: Callable[[Any], Any] | None = None
     context: Callable[[], AbstractContextManager[Any]] = nullcontext
     takes_complex: bool = True
+    digits: float = 2e-5
 
 
 def total_of(x: Any) -> Any:

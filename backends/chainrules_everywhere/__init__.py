@@ -193,7 +193,7 @@ def _run(
             if within in untaken:
                 raise NotJudgedError(f"nor does f itself run there: {within}")
             with engine.context():
-                trial.judge(gives, run(f, z, u))
+                trial.judge(gives, run(f, z, u), engine.digits)
         except WrongError as error:
             verdict, text, pattern = "failed", error.text, error.pattern
         except Exception as error:

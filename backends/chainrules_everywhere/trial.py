@@ -119,7 +119,7 @@ class Trial:
             "third": third,
         }
 
-    def judge(self, name: str, found: Any) -> None:
+    def judge(self, name: str, found: Any, digits: float = 2e-5) -> None:
         """Compare one of the derivatives, as an engine gives it, with differences."""
         (want, error), have = self.truth[name], to_numpy(found)
         shape = self.z.shape if name in ("gradient", "curvature") else ()
@@ -132,7 +132,7 @@ class Trial:
             raise NotJudgedError(msg)
         have, want = np.atleast_2d(self.basis.T @ have if shape else have), np.atleast_2d(want)
         places = [f"z[{i}]" if shape else "u" for i in range(want.size)]
-        limit = 2e-5 * scale + 20 * np.max(error, initial=0.0)
+        limit = digits * scale + 20 * np.max(error, initial=0.0)
         table = Table(have, want, [name], places, limit, ("engine", "differences"))
         if not table.is_within:
             raise WrongError(f"the {name} is wrong\n{table}", f"wrong {name}")

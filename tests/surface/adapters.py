@@ -20,7 +20,7 @@ from chainrules_py.engines.export import exporter
 from chainrules_py.testing.errors import WrongError
 from tests.engines.battery import Point, points
 
-ENGINES = ("torch", "jax", "autograd")
+ENGINES = ("torch", "jax", "autograd", "mlx")
 
 
 def trial_of(point: Point) -> Trial:
@@ -37,13 +37,13 @@ def columns(engine: str) -> Iterator[str]:
 def attempt(trial: Trial, engine: str, transformation: str) -> str:
     """Try one transformation by an engine, and return the cell of the table."""
     adapter = exporter(engine)
-    table, asarray, context, _ = adapter.transformations
+    table, asarray, context, _, digits = adapter.transformations
     with warnings.catch_warnings(), context():
         warnings.simplefilter("ignore")
         f = trial.function(adapter.export(trial.f), asarray or np.asarray)
         try:
             found = table[transformation].run(f, asarray(trial.z), asarray(trial.u))
-            trial.judge(table[transformation].gives, found)
+            trial.judge(table[transformation].gives, found, digits)
         except WrongError:
             return "wrong"
         except Exception as error:

@@ -56,4 +56,6 @@ def _evaluated(of: Transformation) -> Transformation:
     return Transformation(of.gives, run, of.within)
 
 
-transformations = Transformations({name: _evaluated(of) for name, of in _table.items()}, asarray)
+transformations = Transformations(
+    {name: _evaluated(of) for name, of in _table.items()}, asarray, digits=5e-3
+)

@@ -30,6 +30,7 @@ from chainrules_torch.engine.opaque import asked, forget, run_later
 from chainrules_torch.tensors import entered
 
 _C: Any = torch._C
+_compiler: Any = torch.compiler
 _is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 
@@ -99,7 +100,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         return found
 
     def computed(*operands: Any, **options: Any) -> Any:
-        before = asked(operands)
+        before = asked(operands) if _compiler._is_compiling_flag else ()
         try:
             y = body(*operands, **options)
         except Exception as error:

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
+from torch._functorch.autograd_function import custom_function_call
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
@@ -50,6 +51,7 @@ _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 # PyTorch's own method asks for the signature of `setup_context` first, which `Plain` has not.
 _above: Any = super(Function, Plain)
 _plain: Callable[..., Any] = _above.apply
+_transformed: Any = custom_function_call
 _unseen: Any = torch.compiler.disable
 
 
@@ -304,7 +306,9 @@ def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
         return unwrap(call.value(leaves))  # PyTorch differentiates through the body
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
-    if _transforms_active() or forward_ad._current_level >= 0:
+    if _transforms_active():
+        return unwrap(_transformed(Transformed, call, *leaves))
+    if forward_ad._current_level >= 0:
         return unwrap(Transformed.apply(call, *leaves))
     if _grad_enabled():
         for x in leaves:

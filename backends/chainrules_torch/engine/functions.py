@@ -35,6 +35,7 @@ from chainrules_torch.engine.outputs import owned, split, wrap, written
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
+_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
 
 def _short(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
@@ -82,11 +83,14 @@ def _by_maps(plan: Plan, bound: Bound) -> Callable[..., Any]:
         if isinstance(y, Tensor):
             maps = ((record[2], record[3], record[4:]),) if single else record[2:]
             tensors: list[Any] = []
-            kept = [
-                (half, onto, _slots(half, saved, (y, *leaves), tensors))
-                for half, onto, saved in maps
-            ]
-            if all([slots is not None for _, _, slots in kept]):
+            kept: list[Any] = []
+            known = (y, *leaves)
+            for half, onto, saved in maps:
+                slots = _slots(half, saved, known, tensors)
+                if slots is None:
+                    break
+                kept.append((half, onto, slots))
+            else:
                 ctx.half = _pull_maps
                 ctx.statics = kept
                 ctx.save_for_backward(*tensors)
@@ -100,12 +104,15 @@ def _slots(
     half: Any, saved: Sequence[Any], known: Sequence[Any], tensors: list[Any]
 ) -> list[Any] | None:
     """Set a pull's saved tensors apart; None if it saved more than operands, results, constants."""
-    if type(half) is not FunctionType or not holds_nothing(half):
+    if type(half) is not FunctionType or half.__closure__ is not None or not holds_nothing(half):
         return None
     slots: list[Any] = []
     for x in saved:
         if isinstance(x, Tensor):
-            if not any([x is y for y in known]):
+            for y in known:
+                if x is y:
+                    break
+            else:
                 return None
             tensors.append(x)
             slots.append(SLOT)
@@ -208,11 +215,13 @@ class Plain(Function):
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
         saved = ctx.saved_tensors  # once: a checkpoint computes them for each time
-        if torch.is_grad_enabled():
+        if _grad_enabled():
             call = None if ctx.half is not None else ctx.record.call
             with unlost(call, (*saved, *bars)):  # the graph is kept, to differentiate
                 return Plain.pull(ctx, saved, bars)
-        return Plain.pull(ctx, saved, bars)
+        if ctx.half is None or ctx.statics is not None or len(ctx.needs_input_grad) != 2:
+            return Plain.pull(ctx, saved, bars)
+        return None, ctx.half(bars[0], *saved)
 
     @staticmethod
     def pull(ctx: Any, saved: Any, bars: Any) -> Any:
@@ -260,7 +269,7 @@ class Transformed(Function):
         """Keep inputs and outputs."""
         call, *leaves = inputs
         outputs, treedef = split(output)
-        tensors = [x for x in (*leaves, *outputs) if is_tensor(x)]
+        tensors = [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         ctx.record = Again(call, leaves, outputs, treedef)
         ctx.guard = guard_of(call, leaves)
         ctx.save_for_backward(*tensors)

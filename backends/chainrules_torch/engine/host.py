@@ -23,6 +23,8 @@ from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.reuse_value import anything_known, known_value
 from chainrules_torch.tensors import beside_tensors
 
+_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+
 _SMOOTH: frozenset[Any] = frozenset(
     (
         v.add, v.subtract, v.multiply, v.negative, v.positive, v.square,
@@ -64,7 +66,7 @@ def host(
     quick = None if structured or implementation is None else of_body(primitive, implementation)
 
     def call(*operands: Any, **options: Any) -> Any:
-        if quick is not None and is_quiet() and not anything_known():
+        if not (_grad_enabled() or quick is None or anything_known()) and is_quiet():
             return quick(*operands, **options)
         operands, options = primitive.normalise(operands, options)
         found = known_value(primitive, operands, options)

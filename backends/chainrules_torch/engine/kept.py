@@ -62,8 +62,8 @@ class Again:
         treedef: TreeDef | None,
     ) -> None:
         self.call = call
-        self.leaves = [() if is_tensor(x) else (x,) for x in leaves]
-        self.outputs = [() if is_tensor(x) else (x,) for x in outputs]
+        self.leaves = [() if isinstance(x, Tensor) else (x,) for x in leaves]
+        self.outputs = [() if isinstance(x, Tensor) else (x,) for x in outputs]
         self.treedef = treedef
 
     @property

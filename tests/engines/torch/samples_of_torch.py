@@ -89,7 +89,13 @@ SWAPPED = {
     "igamma": (0, 1),
 }  # fmt: skip
 """Functions whose operands stand in another order."""
-HERMITIAN = ("cholesky", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh", "linalg.pinv hermitian")
+HERMITIAN = (
+    "cholesky",
+    "linalg.cholesky",
+    "linalg.eigh",
+    "linalg.eigvalsh",
+    "linalg.pinv hermitian",
+)
 """Functions of one triangle: PyTorch's derivative is that of Hermitian matrices."""
 FIRST = ("max", "min", "sort")
 """Functions that give places as well."""
@@ -113,7 +119,7 @@ def translated(name: str, word: Any, args: list[Any], kw: dict[str, Any]) -> Cal
     f = export(word, to="torch")
     kw = {NAMES.get(key, key): x for key, x in kw.items()}
     if name in ("tril", "triu"):
-        kw = {"k": x for x in kw.values()}
+        kw = dict(zip(("k",), kw.values(), strict=False))
     if name == "einsum":
         subscripts = kw.pop("equation", args[-1])
         if not isinstance(subscripts, str):
@@ -379,4 +385,3 @@ def compared(call: Call, check: str) -> str:
 def key(op: Any) -> str:
     """Name a function and the variant of its samples."""
     return f"{op.name} {op.variant_test_name}".strip()
-
