@@ -9,7 +9,6 @@ line.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -71,16 +70,6 @@ class NotDifferentiableError(ChainRulesError):
     function that was opted out is differentiated. The message names function and argument. State
     the rule, pass the argument as an operand, or treat it as a constant.
     """
-
-
-def too_deep(x: object) -> NotDifferentiableError:
-    """Return the error for a structure that was not gone through before Python's stack ended."""
-    msg = (
-        f"a {type(x).__qualname__} holds itself, or is nested deeper than Python's stack, of which "
-        f"{sys.getrecursionlimit()} frames are allowed; make an array of its numbers, or a flat "
-        f"list of its parts"
-    )
-    return NotDifferentiableError(msg)
 
 
 class UnsupportedKeywordError(ChainRulesError, TypeError):

@@ -12,7 +12,7 @@ import importlib
 from typing import Any
 
 _HOMES: dict[str, str] = {
-    "chainrules_py.errors": "ContractError advisers describe refusers too_deep",
+    "chainrules_py.errors": "ContractError advisers describe refusers",
     "chainrules_py.config": "Capability",
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
@@ -24,7 +24,7 @@ _HOMES: dict[str, str] = {
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),
     "chainrules_py.values.pytree": (
-        "LEAF PLAIN TreeDef exactly flatten map_leaves partition unflatten"
+        "LEAF PLAIN TreeDef exactly flatten map_leaves partition too_deep unflatten"
     ),
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of"

@@ -78,7 +78,6 @@ from chainrules_py.errors import (
     advisers,
     describe,
     refusers,
-    too_deep,
 )
 from chainrules_py.primitives.closures.captured import (
     captured,
@@ -344,6 +343,7 @@ from chainrules_py.values.pytree import (
     flatten,
     map_leaves,
     partition,
+    too_deep,
     unflatten,
 )
 from chainrules_py.values.structure import (

@@ -57,7 +57,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     """Tape: the records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
-    the records at ``links``, an index or a tuple of them.
+    the records at ``links``: an index, or several (`chainrules_tape.core.links`).
 
     Parameters
     ----------

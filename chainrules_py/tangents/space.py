@@ -9,7 +9,7 @@ import contextlib
 from functools import cache
 from typing import Any, NoReturn, final
 
-from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe, too_deep
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
@@ -18,11 +18,8 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.structure import (
-    fields_of,
-    is_structure_type,
-    structure_of,
-)
+from chainrules_py.values.pytree import too_deep
+from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
 from chainrules_py.values.type_info import (
     as_scalar,
     check_served,

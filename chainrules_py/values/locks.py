@@ -53,6 +53,7 @@ class Mode:
     """What holds in a ``with`` block, in its thread or task; False outside.
 
     Blocks in generators end in any order: one that is over counts no more, and changes no other.
+    One that ends in another context than it began in, as in a copy, is over in all of them.
     """
 
     def __init__(self, name: str) -> None:
@@ -70,8 +71,9 @@ class Mode:
         """Have it hold in a block."""
         block = _Block(on, _going_on(self._innermost.get()))
         end = functools.partial(self._innermost.set, block.outer)  # see `at_once`
+        began = None
         try:
-            self._innermost.set(block)
+            began = self._innermost.set(block)
             yield
         finally:
             try:
@@ -82,6 +84,11 @@ class Mode:
             if found is not block:  # of a generator that began later, or of another task
                 block.over = True
                 self._innermost.set(None if found is contextvars.Token.MISSING else found)
+            elif began is not None:
+                try:
+                    self._innermost.reset(began)
+                except ValueError:  # this is a copy of its context, where it goes on as well
+                    block.over = True
 
 
 class _Block:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.errors import too_deep
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.pytree import flatten, map_leaves, too_deep
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 

@@ -59,7 +59,8 @@ def test_generators_end_in_any_order(block, holds, seed):
     for _ in range(200):
         if going_on and rng.random() < 0.5:
             end = going_on.pop(rng.randrange(len(going_on))).close
-            rng.choice((end, functools.partial(contextvars.Context().run, end)))()
+            elsewhere = rng.choice((contextvars.Context, contextvars.copy_context))()
+            rng.choice((end, functools.partial(elsewhere.run, end)))()
         else:
             going_on.append(inside(block))
             next(going_on[-1])

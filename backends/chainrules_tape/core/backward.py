@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py.extend import describe, note_rule
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.links import LEAF, parents
 from chainrules_tape.core.tape import BareTape
 
 
@@ -89,8 +89,9 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
             if y_bar is None:
                 continue
             links = record[1]
+            kind = type(links)
             n = len(record)
-            if type(links) is int:
+            if kind is int:
                 bars[index] = None
                 if n == 3:
                     bar = record[0](y_bar, record[2])
@@ -110,7 +111,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     y_bar = total = None
                     bars.add(links, bar)
                     bar = None
-            elif type(links) is tuple:
+            elif kind is tuple or kind is float:
                 bars[index] = None
                 if n == 4:
                     bar, right = record[0](y_bar, record[2], record[3])
@@ -118,7 +119,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     bar, right = record[0](y_bar)
                 else:
                     bar, right = record[0](y_bar, *record[2:])
-                link, other = links
+                link, other = links if kind is tuple else parents(links)
                 total = bars[link]
                 if total is None:
                     bars[link] = bar

@@ -1,8 +1,9 @@
 """Links of a record: where it sends the cotangents that its pull gives.
 
-The simplest are no objects: an index, or a pair of them. The others see to what the pull gives by
-themselves: ``links.pull(cotangents, index, y_bar, record)``; ``links.parents`` are the records that
-may get something. Rooms above this one have links of their own, for parts of arrays and for writes.
+The simplest are no objects: an index, or a pair of them, which deep programs keep as a number
+(`pair`). The others see to what the pull gives by themselves: ``links.pull(cotangents, index,
+y_bar, record)``; ``links.parents`` are the records that may get something. Rooms above this one
+have links of their own, for parts of arrays and for writes.
 """
 
 from __future__ import annotations
@@ -98,8 +99,25 @@ def _send(bars: Cotangents, link: Any, bar: Any) -> None:
         _send(bars, inner, unthunk(bar[key]))
 
 
+DEEP = 1 << 12
+"""Pairs of links from here on are numbers; before, the time counts for more than the memory."""
+_BITS = 26
+_BASE = 2.0**_BITS
+
+
+def pair(i: int, j: int) -> Any:
+    """Return two links in the 24 bytes of a float, in place of a tuple of 56 and an index of 28.
+
+    A float holds 53 bits, so that of indices below 2**26 none is lost.
+    """
+    return i * _BASE + j if i < _BASE > j else (i, j)
+
+
 def parents(links: Any) -> tuple[int, ...]:
     """Return the indices of the records that links may send cotangents to."""
+    if type(links) is float:
+        both = int(links)
+        return both >> _BITS, both & (1 << _BITS) - 1
     if links is None:
         return ()
     if type(links) is int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from chainrules_py.extend import Site, type_info
+from chainrules_tape.core.links import DEEP, pair
 from chainrules_tape.core.variable import BareVariable
 
 Run: TypeAlias = Callable[..., Any]
@@ -33,7 +34,8 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
         tape = a.tape
         if tape is not b.tape:
             return general(a, b)
-        y, record = run((a.index, b.index), a.payload, b.payload)
+        i, j = a.index, b.index
+        y, record = run((i, j) if i < DEEP > j else pair(i, j), a.payload, b.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)

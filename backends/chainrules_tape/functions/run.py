@@ -251,7 +251,7 @@ class Recorded(Run):
             if record[0] is None:
                 return record
             links = record[1]
-            if type(links) is not int and type(links) is not tuple:  # without buffers
+            if type(links) not in (int, tuple, float):  # without buffers
                 into = links.parents
                 links = Structured(into if type(into) is tuple else (into,))
             return (batched(record[0]), links, *record[2:])
