@@ -117,7 +117,7 @@ def run(program: Program, given: tuple[Any, ...], turn: int = 0) -> tuple[Any, .
 def picked(kept: Any, *, turns: tuple[int, ...]) -> Any:
     """Return what some turns gave, in a tuple; or the only one."""
     found = tuple([kept[k] for k in turns])
-    return found if len(found) > 1 else found[0]
+    return found[0] if len(turns) == 1 else found
 
 
 def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:

@@ -10,6 +10,7 @@ captured, to any order and in both modes, by every engine. On plain values they 
 `linear_solve`      where a linear function, known by its products alone, gives what it has to
 `odeint`            the states of a differential equation
 `map`, `reduce`     the results of a function on slices; what they add up to, one after the other
+`scan`              both: what is carried along slices, and what each step gives besides
 `vectorize`         a function of elements as one of arrays
 `apply_along_axis`  a function of vectors on the slices along an axis
 `apply_over_axes`   a function of an array and an axis, over several axes
@@ -18,7 +19,16 @@ captured, to any order and in both modes, by every engine. On plain values they 
 """
 
 from chainrules_py.composites.mapping import apply_along_axis, apply_over_axes, piecewise, vectorize
-from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, odeint, reduce, root
+from chainrules_py.vocabulary import (
+    fixed_point,
+    linear_solve,
+    map,
+    minimize,
+    odeint,
+    reduce,
+    root,
+    scan,
+)
 
 __all__ = [
     "apply_along_axis",
@@ -31,5 +41,6 @@ __all__ = [
     "piecewise",
     "reduce",
     "root",
+    "scan",
     "vectorize",
 ]

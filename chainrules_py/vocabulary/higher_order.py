@@ -25,6 +25,7 @@ __all__ = [
     "odeint",
     "reduce",
     "root",
+    "scan",
 ]
 
 Function = Callable[..., Any]
@@ -348,6 +349,51 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
     if initial is None:
         return functools.reduce(f, elements)
     return functools.reduce(f, elements, initial)
+
+
+@HigherOrder
+def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) -> Any:
+    """Carry a value along the slices of xs, and stack what each step gives besides.
+
+    Parameters
+    ----------
+    f : callable
+        From what is carried, and the next slice, to what is carried on, and a result: arrays,
+        numbers, structures of them, or None.
+    initial : array, number, or structure of them
+        What to begin with.
+    xs : array, structure of arrays, or None
+        Their leading axes are equally long. With None, f is given None each time.
+    length : int, optional
+        How many steps; needed where xs is None.
+
+    Returns
+    -------
+    carry : structure that f carries
+        What the last step carries on.
+    ys : structure that f gives
+        Each array with a leading axis; None, if f gives None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scan(lambda s, x: (s + x, s * x), 0.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), array([0., 2., 9.]))
+    """
+    steps = [None] * (length or 0) if xs is None else slices_of(xs)
+    if not steps or (length is not None and length != len(steps)):
+        msg = (
+            f"scan() of {len(steps)} slices along the leading axis, with length={length}; there "
+            f"has to be one at least, and length, if it is given, has to be their number"
+        )
+        raise ValueError(msg)
+    carry, results = initial, []
+    for x in steps:
+        carry, y = f(carry, x)
+        results.append(y)
+    if all([y is None for y in results]):
+        return carry, None
+    return carry, stacked(results, flatten((initial, xs))[0][0])
 
 
 # ------------------------------------------------------ asked for rules, of what computes the words

@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, reduce, root
+from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, reduce, root, scan
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -148,6 +148,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "ignore_derivatives of a function": lambda b, s: [ignore_derivatives(lambda x: x)(b)],
     "map": _filled(lambda f, b, s: map(f, b)),
     "reduce": _filled(lambda f, b, s: reduce(f, b, s)),
+    "scan": _filled(lambda f, b, s: scan(lambda a, x: (f(a, x), a), s, b)[0]),
     "reduce of a list": lambda b, s: [reduce(lambda _, x: x, [s, b])],
     "root": _at_start(root, lambda x, p: x - stop_gradient(p)),
     "fixed_point": _at_start(fixed_point, lambda x, p: stop_gradient(p) + 0.0 * x),

@@ -1,5 +1,5 @@
 """Words on JAX's arrays, as JAX computes them."""
 
-from chainrules_jax.arrays import matrices, odes, solve
+from chainrules_jax.arrays import loops, matrices, odes, solve
 
-__all__ = ["matrices", "odes", "solve"]
+__all__ = ["loops", "matrices", "odes", "solve"]

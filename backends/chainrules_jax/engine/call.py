@@ -33,6 +33,7 @@ from chainrules_jax.engine.linear_pairs import (
 from chainrules_jax.engine.mesh_axes import batched_type, element_type, varying_alike
 from chainrules_jax.engine.pytrees import split
 from chainrules_py.extend import Cache, TreeDef, closed, exactly, is_captured, lookups
+from chainrules_py.vocabulary import scan
 
 
 @final
@@ -243,7 +244,7 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     found = known.get()
     if found is not None and found[0] is word and _same(found[1], leaves):
         return found[2]
-    if program.is_looked_into(program.operands(leaves)):
+    if word is scan or program.is_looked_into(program.operands(leaves)):
         return program.closed(program.value(*leaves))  # JAX differentiates through the body
     if lookups(word):
         is_captured(word, is_traced, True)

@@ -237,7 +237,7 @@ _IN_COMPILED = (
     "compiler makes no graph; export one that has it already: export(functools.partial(root, f))"
 )
 
-_PROGRAMS = frozenset((v.map, v.reduce))
+_PROGRAMS = frozenset((v.map, v.reduce, v.scan))
 """Words that call a function several times, and do nothing else: PyTorch sees all they do."""
 
 

@@ -37,7 +37,7 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.matmul, v.tensordot, v.vecdot, v.outer, v.inner, v.dot, v.einsum,
         v.diagonal, v.from_diagonal, v.trace, v.tril, v.triu,
         v.zeros_like, v.ones_like, v.full_like, v.arange_like, v.eye_like,
-        v.map, v.reduce, v.report,
+        v.map, v.reduce, v.report, v.scan,
     )
 )  # fmt: skip
 """Words whose operation PyTorch differentiates as their rules do."""

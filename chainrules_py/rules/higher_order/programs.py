@@ -1,11 +1,12 @@
-"""Rules of `map` and `reduce`: they are programs, which the engine differentiates as a whole."""
+"""Rules of `map`, `reduce` and `scan`: programs, which the engine differentiates as a whole."""
 
+from functools import partial
 from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.tangents.tree import mirrored
-from chainrules_py.vocabulary import map, reduce
+from chainrules_py.vocabulary import map, reduce, scan
 
 
 @register_frule(map, requires=ForwardMode)
@@ -32,3 +33,18 @@ def reduce_rrule(config, f: Any, xs: Any, initial: Any):
     """Send the cotangent back through f from the last element to the first."""
     y, pullback = config.rrule_via_ad(reduce.__wrapped__, f, xs, initial)
     return y, lambda y_bar: mirrored((f, xs, initial), pullback(y_bar))
+
+
+@register_frule(scan, requires=ForwardMode)
+def scan_frule(config, tangents, f: Any, initial: Any, xs: Any, *, length: int | None):
+    """Carry a tangent along with the value, and stack the tangents of the results."""
+    run = partial(scan.__wrapped__, length=length)
+    return config.frule_via_ad(tangents, run, f, initial, xs)
+
+
+@register_rrule(scan, requires=ReverseMode)
+def scan_rrule(config, f: Any, initial: Any, xs: Any, *, length: int | None):
+    """Send the cotangent back through f from the last step to the first."""
+    run = partial(scan.__wrapped__, length=length)
+    y, pullback = config.rrule_via_ad(run, f, initial, xs)
+    return y, lambda y_bar: mirrored((f, initial, xs), pullback(y_bar))

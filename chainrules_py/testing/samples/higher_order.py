@@ -4,7 +4,16 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
-from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, odeint, reduce, root
+from chainrules_py.vocabulary import (
+    fixed_point,
+    linear_solve,
+    map,
+    minimize,
+    odeint,
+    reduce,
+    root,
+    scan,
+)
 
 
 def cubic(x: Any, a: Any, b: Any) -> Any:
@@ -37,6 +46,11 @@ def blend(a: Any, b: Any) -> Any:
     return v.sin(a) * b + a
 
 
+def step(a: Any, b: Any) -> Any:
+    """Carry one combination of two slices on, and give another."""
+    return v.sin(a) * b, a * b
+
+
 POSITIVE = Draw((3,), 1.0, 2.0)
 
 enter_samples(
@@ -55,3 +69,4 @@ enter_samples(
 enter_samples(odeint, Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9))
 enter_samples(map, Sample(blend, Draw((3, 2)), Draw((3, 2))), Sample(v.sin, Draw((3,))))
 enter_samples(reduce, Sample(blend, Draw((3, 2)), Draw((2,))), Sample(blend, Draw((4,)), None))
+enter_samples(scan, Sample(step, Draw((2,)), Draw((3, 2))), Sample(step, 0.5, Draw((4,)), length=4))

@@ -37,8 +37,13 @@ TRUTH = {
     "minimize": (np.log(A), 1 / A, -1 / A**2),
     "map": (3 * np.sin(A), 3 * np.cos(A), -3 * np.sin(A)),
     "reduce": (A**3, 3 * A**2, 6 * A),
+    "scan": (A**3 + A + A**2 + 1, 3 * A**2 + 1 + 2 * A, 6 * A + 2),
     "odeint": (np.exp(-0.5 * A), -0.5 * np.exp(-0.5 * A), 0.25 * np.exp(-0.5 * A)),
 }
+
+
+def total(found):
+    return found[0] + v.sum(found[1])
 
 
 def by_operands(name, sin=v.sin, exp=v.exp):
@@ -50,6 +55,7 @@ def by_operands(name, sin=v.sin, exp=v.exp):
         "minimize": lambda a: v.minimize(lambda x, a: exp(x) - a * x, 0.1 + 0 * a, a),
         "map": lambda a: v.map(lambda x: sin(x), a * ones).sum(),
         "reduce": lambda a: v.reduce(lambda s, x: s * x, a * ones, 1.0 + 0 * a),
+        "scan": lambda a: total(v.scan(lambda s, x: (s * x, s), 1.0 + 0 * a, a * ones)),
         "odeint": lambda a: v.odeint(
             lambda y, t, a: -a * y, 1.0 + 0 * a, np.array([0.0, 0.5]), a, rtol=1e-12, atol=1e-12
         )[1],
@@ -64,6 +70,9 @@ def by_capture(name, sin=v.sin, exp=v.exp):
         "linear_solve": lambda a: v.linear_solve(lambda x: a * x, jnp.asarray(2.0)),
         "minimize": lambda a: v.minimize(lambda x: exp(x) - a * x, jnp.asarray(0.1)),
         "map": lambda a: v.map(lambda x: sin(a * x), ones).sum(),
+        "scan": lambda a: total(
+            v.scan(lambda s, x: (s * x * a, s), jnp.asarray(1.0), jnp.asarray(ones))
+        ),
         "reduce": lambda a: v.reduce(lambda s, x: s * x * a, jnp.asarray(ones), jnp.asarray(1.0)),
         "odeint": lambda a: v.odeint(
             lambda y, t: -a * y, jnp.asarray(1.0), np.array([0.0, 0.5]), rtol=1e-12, atol=1e-12
@@ -184,3 +193,16 @@ def test_nothing_that_is_traced_is_kept(f):
 def test_nothing_that_functions_capture_is_kept(near, name, form):
     with jax.checking_leaks():
         near(jax.jit(jax.grad(export(form(name))))(A), TRUTH[name][1])
+
+
+def test_scan_is_one_loop_of_jax():
+    xs = jnp.ones((100, 3))
+
+    def f(a):
+        return jnp.sum(v.scan(lambda s, x: (v.sin(s * a) + x, s), jnp.zeros(3), xs)[1])
+
+    for g in (f, jax.grad(f), jax.grad(jax.grad(f))):
+        assert len(str(jax.make_jaxpr(g)(2.0))) < 8000
+        assert "scan[" in str(jax.make_jaxpr(g)(2.0))
+    carried = v.scan(lambda s, x: (s + x, s), 0, jnp.ones(3))  # which is no integer afterwards
+    assert carried[0] == 3.0

@@ -1,4 +1,4 @@
-"""Functions applied to elements, slices and axes: NumPy's, and the words `map` and `reduce`."""
+"""Functions applied to elements, slices and axes: NumPy's, and `map`, `reduce` and `scan`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from chainrules_py import TracerError, ZeroTangent, frule, rrule
 from chainrules_py.composites import mapping
 from chainrules_py.composites.mapping import vectorize
-from chainrules_py.vocabulary import map, reduce
+from chainrules_py.vocabulary import map, reduce, scan
 from chainrules_tape import grad, jvp, vjp
 from chainrules_tape.config import config
 
@@ -55,6 +55,15 @@ PROGRAMS = {
         V,
         0.7,
     ),
+    "scan": (lambda x, s: scan(lambda s, a: (np.sin(s * a), s + a), s, x), X[0], V),
+    "scan, captured": (lambda x, c: scan(lambda s, a: (s * c, np.sum(s * a)), x[0], x), X[0], V),
+    "scan of structures": (
+        lambda x, s: scan(lambda s, p: ({"s": s["s"] * p["a"]}, (s["s"], p["b"])), {"s": s}, x),
+        {"a": V, "b": V + 1},
+        0.7,
+    ),
+    "scan without results": (lambda x, s: scan(lambda s, a: (s * a + s, None), s, x)[0], V, 2.0),
+    "scan of nothing": (lambda s: scan(lambda s, _: (s * s, s), s, None, length=3), V),
     "a recurrent layer": (lambda g, x, s: reduce(g, x, s), Gate(V, 0.3), X[0], V),
 }
 
@@ -89,6 +98,20 @@ def test_map_of_nothing_is_refused():
         map(np.sin)
     with pytest.raises(ValueError, match="not of one structure"):
         map(lambda a: a if a > 0 else (a, a), np.array([1.0, -1.0]))
+
+
+def test_scan_is_reduce_and_map():
+    f = lambda s, a: (s * a + 1.0, s - a)
+    carry, ys = scan(f, 2.0, V)
+    assert carry == reduce(lambda s, a: f(s, a)[0], V, 2.0)
+    states = [2.0, *[reduce(lambda s, a: f(s, a)[0], V[:k], 2.0) for k in range(1, 4)]]
+    np.testing.assert_array_equal(ys, np.array(states) - V)
+
+
+@pytest.mark.parametrize("xs, length", [(None, None), (V, 3), (V[:0], None)])
+def test_scan_of_another_length_is_refused(xs, length):
+    with pytest.raises(ValueError, match="slices along the leading axis"):
+        scan(lambda s, a: (s, a), 1.0, xs, length=length)
 
 
 def test_rules_through_the_config():
@@ -132,7 +155,11 @@ def test_hidden_value_is_right():
     assert grad(ruled)(2.0) == pytest.approx(4.0 * np.sum(V) + 4.0)
 
 
-@pytest.mark.parametrize("word", [map, functools.partial(reduce, initial=0.0)])
+def carried(f, xs):
+    return scan(lambda s, a: (f(s, a), None), 0.0, xs)[0]
+
+
+@pytest.mark.parametrize("word", [map, functools.partial(reduce, initial=0.0), carried])
 def test_what_the_function_changes_is_the_callers_own(word):
     def f(x, loop):
         total, seen, buffer = x[0], [], x * 1.0

@@ -1,0 +1,26 @@
+"""`scan` on JAX: one turn is traced, and JAX transforms the loop."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from jax import lax
+
+from chainrules_jax.array_types import JaxArray
+from chainrules_py import vocabulary as v
+
+_OPERANDS: tuple[Any, ...] = (object, object, JaxArray)
+
+
+def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any:
+    """Run the loop as JAX's; step by step where its carried values would change their form."""
+    if length not in (None, len(xs)) or not len(xs):
+        return v.scan.__wrapped__(f, initial, xs, length=length)
+    try:
+        return lax.scan(partial(f), initial, xs)  # JAX refers to what it is given weakly
+    except TypeError:
+        return v.scan.__wrapped__(f, initial, xs, length=length)
+
+
+v.scan.implement(_scanned, types=_OPERANDS)
