@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_bridge.transform import Transformations, total_of
+from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Support, flatten, kind_of, unflatten
 
@@ -112,8 +113,13 @@ def _as_vector(
 
 
 def _as(x: Any, dtype: Any) -> Any:
-    """Return numbers of a dtype, by a method of theirs where they have one."""
-    return x.astype(dtype) if hasattr(x, "astype") else v.astype(x, dtype=dtype)
+    """Return numbers of a dtype, by their method where no word takes them."""
+    if str(x.dtype) == str(dtype):
+        return x
+    try:
+        return v.astype(x, dtype=dtype)
+    except NoRuleError:
+        return x.astype(dtype)
 
 
 def _plain(x: Any) -> Any:
