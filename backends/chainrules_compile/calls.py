@@ -33,6 +33,16 @@ def expect_form(x: Any, form: Any) -> None:
         raise MissError
 
 
+def silence() -> None:
+    """From here on a program says nothing of infinities and NaN: it asks for them at its end."""
+
+
+def expect_finite(*xs: Any) -> None:
+    """Raise a miss unless all elements of all arrays and numbers are finite."""
+    if not all([np.isfinite(x).all() for x in xs]):
+        raise MissError
+
+
 def is_finite(t: Any, *, like: type) -> bool:
     """Tell whether all elements are finite, as the library of a class does; no, if unsure."""
     test = type_info(like).library.finite

@@ -21,7 +21,8 @@ from chainrules_compile.host import listen
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.notes import recordable
-from chainrules_compile.passes import PASSES
+from chainrules_compile.passes import Pass, passes_of
+from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
@@ -33,6 +34,39 @@ R = TypeVar("R")
 
 MOST = 32
 """How many programs a function has at most; what none of them fits runs as it is."""
+
+
+@final
+class Standby:
+    """Program that asks more than another, written when it is called first."""
+
+    __slots__ = ("_lock", "_made", "_passes", "_program", "_written")
+
+    def __init__(
+        self,
+        program: Program,
+        passes: tuple[Pass, ...],
+        written: Callable[[Program], tuple[Any, str, Program]],
+    ) -> None:
+        self._program = program
+        self._passes = passes
+        self._written = written
+        self._made: tuple[Any, str, Program] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the program."""
+        return self.made()[0](*args, **keywords)
+
+    def made(self) -> tuple[Any, str, Program]:
+        """Return what runs, its source, and the program as it was written."""
+        with self._lock:
+            if self._made is None:
+                program = self._program
+                for step in self._passes:
+                    program = step(program)
+                self._made = self._written(program)
+            return self._made
 
 
 @final
@@ -51,11 +85,15 @@ class CompiledProgram:
         How many calls there were after each pass.
     facts : list of (str, str)
         What was assumed of the arguments.
+    standby : Standby or None
+        The program that asks whether each quotient is finite.
     settle : callable
         To be called when the function was called beside the program: what that changes is its own.
     """
 
-    __slots__ = ("facts", "program", "recorded", "run", "scope", "settle", "source", "steps")
+    __slots__ = (
+        *("facts", "program", "recorded", "run", "scope", "settle", "source", "standby", "steps"),
+    )
 
     def __init__(
         self,
@@ -67,6 +105,7 @@ class CompiledProgram:
         facts: list[tuple[str, str]],
         scope: Scope,
         settle: Callable[[], None],
+        standby: Standby | None,
     ) -> None:
         self.run = run
         self.source = source
@@ -76,6 +115,7 @@ class CompiledProgram:
         self.facts = facts
         self.scope = scope
         self.settle = settle
+        self.standby = standby
 
     def __repr__(self) -> str:
         facts = ", ".join([f"{name}: {fact}" for name, fact in self.facts])
@@ -102,6 +142,7 @@ class Compiled(Generic[P, R]):
         self._write = writer_of(target)
         self._target = target
         self._exact = exact
+        self._passes = passes_of(target, exact)
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is = False
@@ -147,7 +188,7 @@ class Compiled(Generic[P, R]):
             raise RecordingError(msg)
         expected = f(*args, **keywords)
         made.settle()
-        if not same(y, expected):
+        if not (same if self._exact else close)(y, expected):
             msg = (
                 f"{self.__name__} gives another result than the program that was recorded of it, "
                 f"so it runs as it is: it computes otherwise each time"
@@ -188,25 +229,35 @@ class Compiled(Generic[P, R]):
         outputs = tuple([recorder.operand(x) for x in leaves])
         recorded = program = recorder.program(self.__name__, outputs)
         steps = [("recorded", len(program))]
-        for title, step in PASSES.items():
-            program = step(program)
-            steps.append((title, len(program)))
         names = entry.names
         for value, array in recorder.captured.items():
             names[value] = scope.name(array, value.name)
-        body = self._write(program, names, scope)
-        if body.program is not None and body.program is not program:
-            program = body.program
-            steps.append(("rolled", sum([len(part) for part in nested(program)])))
-        lines = [*entry.lines, *captures.lines(scope), *body.lines]
-        lines.append(f"return {result_text(tree, body.outputs, scope)}")
+        head = [*entry.lines, *captures.lines(scope)]
         parameters = ", ".join(entry.signature)
-        source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
-        filename = f"<compiled {name} {id(scope):x}>"
-        exec(compile(source, filename, "exec"), scope)  # noqa: S102
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+        def written(program: Program) -> tuple[Any, str, Program]:
+            body = self._write(program, names, scope)
+            lines = [*head, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
+            source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
+            filename = f"<compiled {name} {id(scope):x} {len(source)}>"
+            made: dict[str, Any] = {}
+            exec(compile(source, filename, "exec"), scope, made)  # noqa: S102
+            linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+            return made[name], source, body.program or program
+
+        standby, rest = None, dict(self._passes)
+        for title, step in self._passes.items():
+            del rest[title]
+            before, program = program, step(program)
+            steps.append((title, len(program)))
+            if step is with_one_question and program is not before:
+                standby = Standby(before, tuple(rest.values()), written)
+                scope.again = f"{scope.name(standby, 'asking_each')}({entry.forwarded})"
+        run, source, rolled = written(program)
+        if rolled is not program:
+            steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
         return CompiledProgram(
-            scope[name], source, recorded, program, steps, entry.facts, scope, captures.settle
+            run, source, recorded, rolled, steps, entry.facts, scope, captures.settle, standby
         )
 
     # ------------------------------------------------------------------------ what people look at
@@ -236,7 +287,8 @@ class Compiled(Generic[P, R]):
             If the program uses what cannot be written down.
         """
         program = self._newest()
-        text = module_of(self.__name__, program.source, program.scope)
+        source = program.source if program.standby is None else program.standby.made()[1]
+        text = module_of(self.__name__, source, program.scope)
         Path(path).write_text(text, encoding="utf-8")
 
     def _newest(self) -> CompiledProgram:
@@ -271,6 +323,27 @@ def same(y: Any, expected: Any) -> bool:
             continue
         x, want = np.asarray(x), np.asarray(want)
         if x.dtype != want.dtype or not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
+            return False
+    return True
+
+
+def close(y: Any, expected: Any) -> bool:
+    """Tell whether a program gave what the function gives, but for its rounding."""
+    (xs, tree), (wanted, of) = flatten(y), flatten(expected)
+    if tree != of:
+        return False
+    for x, want in zip(xs, wanted, strict=True):
+        if not isinstance(want, np.ndarray | np.generic | float | int | complex):
+            continue
+        x, want = np.asarray(x), np.asarray(want)
+        if x.dtype != want.dtype or x.shape != want.shape:
+            return False
+        if x.dtype.kind in "fc":
+            step = float(np.finfo(x.dtype).eps) ** 0.5
+            scale = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
+            if not np.allclose(x, want, rtol=step, atol=step * scale, equal_nan=True):
+                return False
+        elif not np.array_equal(x, want):
             return False
     return True
 
@@ -319,7 +392,11 @@ def compile_(
     target : str
         What the program is written for.
     exact : bool
-        Whether results have the bits that the function gives without it.
+        Whether results have the bits that the function gives without it. Otherwise whole powers
+        are products, a quotient by a number is a product, numbers that are multiplied meet, sums
+        of products and products of matrices with vectors are BLAS's, and what is solved with a
+        factor of Cholesky's is solved as a triangle: some units in the last place of what is
+        added up.
 
     Returns
     -------

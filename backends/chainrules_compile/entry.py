@@ -17,7 +17,15 @@ from chainrules_py.program import Value
 
 
 class Scope(dict[str, Any]):
-    """Names that a source sees, each with an object; what a name was asked for is remembered."""
+    """Names that a source sees, each with an object; what a name was asked for is remembered.
+
+    Attributes
+    ----------
+    recipes : dict
+        By a name how its object is made, where that was said.
+    again : str
+        What a program returns where its results are not finite, as an expression.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,6 +33,7 @@ class Scope(dict[str, Any]):
         self._kept: list[Any] = []
         self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+        self.again = "MISS"
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""
@@ -106,6 +115,12 @@ class Entry:
         n = len(self.args)
         positional, named = self.parameters[:n], self.parameters[n:]
         return [*positional, *(["/"] if positional else []), *(["*", *named] if named else [])]
+
+    @property
+    def forwarded(self) -> str:
+        """The arguments, as they are passed on to another function of the same parameters."""
+        n = len(self.args)
+        return ", ".join([*self.parameters[:n], *[f"{k}={k}" for k in self.parameters[n:]]])
 
     @property
     def names(self) -> dict[Value, str]:

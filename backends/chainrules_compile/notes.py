@@ -308,7 +308,8 @@ class Notes:
             self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
             return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
-        if masked or not (function is read or is_settled(function)):
+        chosen = function is np.where and len(operands) == 3
+        if masked or not (function is read or chosen or is_settled(function)):
             form = (value.shape, value.dtype)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 

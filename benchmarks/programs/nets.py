@@ -140,7 +140,8 @@ def hand_by_hand(
     surface = joints @ weights
     off = surface[:, near] - seen
     surface_bar = np.zeros_like(surface)
-    np.add.at(surface_bar, (slice(None), near), 2.0 * off)
+    at: Any = (slice(None), near)
+    np.add.at(surface_bar, at, 2.0 * off)
     x_bar, y_bar, up_bar = (surface_bar @ weights.T).reshape(3, 5, 3)
     out_bar = x_bar * c + y_bar * s
     ahead_bar = np.cumsum(out_bar[:, ::-1], 1)[:, ::-1]

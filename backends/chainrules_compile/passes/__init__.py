@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chainrules_compile.passes.blocks import with_blocks
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.elements import with_elements
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
+from chainrules_compile.passes.loose import loosened
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_py.program import Program
@@ -24,7 +27,29 @@ PASSES: dict[str, Pass] = {
     "parts": with_parts,
     "filled": with_filled,
     "dead parts": without_dead_code,
+    "one question": with_one_question,
+    "blocks": with_blocks,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
 }
-"""What a program goes through, in this order."""
+"""What a program goes through, in this order.
+
+After "one question" the program that it was before has to stand by.
+"""
+
+LOOSE: dict[str, Pass] = {
+    "simplify": simplified,
+    "looser": loosened,
+    "simplify again": simplified,
+    **{title: step for title, step in PASSES.items() if title != "simplify"},
+}
+"""The same, for programs that need not have the bits."""
+
+FOR_NUMPY = ("one question", "blocks")
+"""Those that other targets do without: their programs ask each, and pass through arrays at once."""
+
+
+def passes_of(target: str, exact: bool) -> dict[str, Pass]:
+    """Return what a program for a target goes through."""
+    passes = PASSES if exact else LOOSE
+    return {t: step for t, step in passes.items() if target == "numpy" or t not in FOR_NUMPY}

@@ -43,6 +43,7 @@ UFUNCS = {
 }
 """What Python's operators are on arrays. The power is another function for some exponents."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
+_EITHER_WAY = (np.multiply, np.add)
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
 _MAYBE_SAME = frozenset(
     (
@@ -59,6 +60,7 @@ _MAYBE_SAME = frozenset(
         astype,
     )
 )
+_OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _LOOPS = 32
 """How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
 _ASKED = 2000
@@ -140,6 +142,8 @@ class _Walk:
             )
             if is_real and _stays(xs[0], result):
                 return xs[0]
+        elif f is reshape and result.memory is not None and _stays(xs[0], result):
+            return xs[0]
         elif f in (reshape, astype) and _stays(xs[0], result):
             return xs[0] if is_array(xs[0]) and is_contiguous(xs[0]) else None
         return None
@@ -150,7 +154,21 @@ class _Walk:
             call = self._unspread(call) if is_array(call.results[0]) else call
         if call.function is divide and is_array(call.results[0]):
             return self._divided(call)
+        if getattr(call.function, "__name__", None) in _OF_VECTORS:
+            return self._scaled(call)
         return call
+
+    def _scaled(self, call: Call) -> Call:
+        """Return the product of a number and a vector that the adjoint of their product is."""
+        y_bar, a, b = call.operands
+        left, result = call.function.__name__ == _OF_VECTORS[0], call.results[0]
+        if not (is_array(a) and is_array(b) and len(a.shape or ()) == len(b.shape or ()) == 1):
+            return call
+        other = b if left else a
+        if not (a.dtype == b.dtype == result.dtype and a.dtype.kind == "f" and is_array(result)):
+            return call
+        xs = (y_bar, other) if left else (other, y_bar)
+        return Call(np.multiply, xs, {}, call.results)
 
     def _divided(self, call: Call) -> Call:
         """Return NumPy's division where the word asks whether a divisor is zero, and none is."""
@@ -271,7 +289,8 @@ def key_of(call: Call) -> Any:
     """Return what calls that give the same have in common."""
     options = call.options
     if not options and call.values == call.operands:
-        return (id(call.function), *map(id, call.operands))
+        places = map(id, call.operands)
+        return (id(call.function), *(sorted(places) if call.function in _EITHER_WAY else places))
     return (
         id(call.function),
         *map(static_key, call.operands),

@@ -14,18 +14,23 @@ from chainrules_compile.calls import (
     Through,
     Written,
     expect,
+    expect_finite,
     expect_form,
+    is_finite,
     minus_at,
     name_of,
     plus_at,
+    silence,
     subtract_at,
 )
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop, Varying
+from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
@@ -36,6 +41,12 @@ from chainrules_py.vocabulary.views import store
 
 _TERMS = 8
 """How many operators on numbers one expression has at most."""
+
+_ASKING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+_COMPARISONS = frozenset(
+    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+)
 
 _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
@@ -68,14 +79,18 @@ class NumpyWriting(Speller):
         self._inside: dict[Value, Call] = {}
         self._bound: dict[int, str] = {}
         self._count = 0
+        self._silent: int | None = None
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
-        self._taken = {*self.names.values(), "part"}
+        self._taken = {*self.names.values(), "part", "i", "j"}
 
     def body(self) -> Body:
         """Write all calls."""
         self.statements(self.program, self._given, {})
+        if self._silent is not None:
+            said = [f"    {line}".replace("\n", "\n    ") for line in self.lines[self._silent :]]
+            self.lines[self._silent :] = said
         outputs = [self.text(x) for x in self.program.outputs]
         return Body(self.lines, outputs, self.program)
 
@@ -112,6 +127,8 @@ class NumpyWriting(Speller):
             write_loop(self, call, dying)
         elif not call.results:
             self._guard(call)
+        elif type(call.function) is Blocked:
+            self.lines += block_lines(self, call, [self.new(x) for x in call.results])
         elif len(call.results) > 1:
             targets = [self.new(x) if uses[x] else "_" for x in call.results]
             self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
@@ -184,6 +201,11 @@ class NumpyWriting(Speller):
         return name
 
     def _guard(self, call: Call) -> None:
+        if call.function is silence:
+            state = self.scope.name(np.errstate, "errstate")
+            self.lines.append(f'with {state}(divide="ignore", invalid="ignore"):')
+            self._silent = len(self.lines)
+            return
         miss = self.scope.name(MISS, "MISS")
         if call.function is expect:
             x, answer = call.operands
@@ -198,6 +220,10 @@ class NumpyWriting(Speller):
             x, (shape, dtype) = call.operands
             text = self.text(x)
             test = f"{text}.shape != {shape!r} or {text}.dtype != {self.constant(dtype)}"
+        elif call.function is expect_finite:
+            tests = [self.call(Call(is_finite, (x,), {"like": x.type}, ())) for x in call.values]
+            self.lines.append(f"if not ({' and '.join(tests)}): return {self.scope.again}")
+            return
         else:
             error = self.scope.name(MissError, "MissError")
             self.lines.append(f"try: {self.call(call)}\n    except {error}: return {miss}")
@@ -258,7 +284,7 @@ class NumpyWriting(Speller):
             word = add_at if word is scatter_add else word
             rest = [self.text(y), *map(self.text, arrays)]
             rest += [f"{k}={self.text(o)}" for k, o in call.options.items()]
-            function = self._implementation(word, (result, y, *arrays))
+            function = self.implementation(word, (result, y, *arrays))
             self.lines.append(f"{self.bound(function)}({', '.join([name, *rest])})")
 
     def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any) -> None:
@@ -300,14 +326,17 @@ class NumpyWriting(Speller):
                 return text
         if ufunc:
             result = call.results[0] if len(call.results) == 1 else None
+            if function in _ASKING and len(xs) == 2:
+                result = next((x for x in xs if is_array(x)), None)
             given = [self.operand(x, result) for x in xs]
         else:
             given = [self.text(x) for x in xs]
         if call.options:
             given += [f"{k}={self.text(o)}" for k, o in call.options.items()]
-        return f"{self.bound(self._implementation(function, xs))}({', '.join(given)})"
+        return f"{self.bound(self.implementation(function, xs))}({', '.join(given)})"
 
-    def _implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
+    def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
+        """Return what computes a word for operands."""
         if not isinstance(function, Primitive):
             return function
         types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])
@@ -425,7 +454,11 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
     """
     calls = program.calls
     terms: dict[Value, int] = {}
-    for call in calls:
+    for i, call in enumerate(calls):
+        if call.function is is_finite or call.function in _COMPARISONS:
+            if asked_at_once(call, i, calls, uses):
+                terms[call.results[0]] = 1 + sum([terms.get(x, 0) for x in call.values])
+            continue
         if call.function not in OPERATORS or not all(map(_is_number, call.results + call.operands)):
             continue
         (result,) = call.results
@@ -438,6 +471,17 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
         if len(call.results) == 1 and call.results[0] in terms:
             where[i] = where[uses[call.results[0]][0]]
     return set(terms), where
+
+
+def asked_at_once(
+    call: Call, i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
+) -> bool:
+    """Tell whether a question is answered by the next call alone, a guard."""
+    if call.function is not is_finite and not all(map(_is_number, call.operands)):
+        return False
+    if uses[call.results[0]] != [i + 1] or i + 1 == len(calls):
+        return False
+    return calls[i + 1].function is expect and calls[i + 1].options["kind"] is bool
 
 
 def _is_number(x: Any) -> bool:

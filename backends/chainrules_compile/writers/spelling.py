@@ -30,8 +30,16 @@ class Speller(Protocol):
         """Return the name of an object."""
         ...
 
+    def operand(self, x: Any, result: Value | None) -> str:
+        """Return an operand of a ufunc."""
+        ...
+
     def bound(self, function: Any) -> str:
         """Return the name of a function."""
+        ...
+
+    def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
+        """Return what computes a word for operands."""
         ...
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
@@ -100,6 +108,53 @@ SPELLINGS |= {
     v.nanmax: _reduction(np.fmax),
     v.nanmin: _reduction(np.fmin),
 }
+
+
+def _accumulation(ufunc: np.ufunc) -> Spelling:
+    accumulate = ufunc.accumulate
+
+    def spell(s: Speller, call: Call) -> str | None:
+        (x,), axis = call.operands, call.options["axis"]
+        if not is_array(x) or x.dtype not in _FLOATS or call.options["include_initial"]:
+            return None
+        if axis is None and len(x.shape) != 1:
+            return None
+        name = s.scope.name(accumulate, f"{ufunc.__name__}_accumulate", ("accumulate", ufunc))
+        return f"{name}({s.text(x)}, {0 if axis is None else axis})"
+
+    return spell
+
+
+SPELLINGS |= {
+    v.cumulative_sum: _accumulation(np.add),
+    v.cumulative_prod: _accumulation(np.multiply),
+}
+
+
+@spells(v.flip)
+def _flip(s: Speller, call: Call) -> str | None:
+    (x,), axis = call.operands, call.options["axis"]
+    if not is_array(x):
+        return None
+    n = len(x.shape)
+    axes = range(n) if axis is None else [axis] if type(axis) is int else axis
+    turned = [i % n for i in axes]
+    return f"{s.text(x)}[{', '.join(['::-1' if i in turned else ':' for i in range(n)])}]"
+
+
+@spells(v.divide)
+def _divide(s: Speller, call: Call) -> str | None:
+    """Write the quotient of two numbers as Python's, which NumPy has nothing to say about."""
+    x, y = call.operands
+    if not (is_double(x) and is_double(y)) or type(y) is not Value or y.type is float:
+        return None
+    below, otherwise = s.text(y), s.bound(s.implementation(call.function, call.operands))
+    return f"{s.text(x)} / {below} if {below} else {otherwise}({s.text(x)}, {below})"
+
+
+def is_double(x: Any) -> bool:
+    """Tell whether an operand is a number of double precision, and no array."""
+    return (x.type if type(x) is Value else type(x)) in (float, np.float64)
 
 
 @spells(v.reshape)
@@ -267,6 +322,8 @@ def is_matrix(x: Value) -> bool:
 def _matmul_left(s: Speller, call: Call) -> str | None:
     y_bar, a, b = call.operands
     if b.dtype.kind == "c" or len(a.shape) > 2 or not is_array(y_bar):
+        return None
+    if len(a.shape) == len(b.shape) == 1:
         return None
     if len(b.shape) == 1 and len(a.shape) == 2:
         return f"{s.text(y_bar)}[..., None] * {s.text(b)}"

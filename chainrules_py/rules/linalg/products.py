@@ -42,14 +42,12 @@ def matmul_right(y_bar, a, b):
         return conj(a) * expand_dims(y_bar, axis=-1)
     if a.ndim == 1:
         return expand_dims(conj(a), axis=-1) * expand_dims(y_bar, axis=-2)
-    if b.ndim == 1 and a.ndim == 2:
-        return matmul(y_bar, conj(a))
-    if b.ndim == 1:
-        return sum(conj(a) * expand_dims(y_bar, axis=-1), axis=-2)
-    if b.ndim == 2 and a.ndim > 2:
-        rows, lead = _product(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim]
+    if b.ndim < 3 and a.ndim > 2:
+        rows, lead = _product(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim + 2 - b.ndim]
         a = reshape(a, shape=(rows, a.shape[-1]))
-        y_bar = reshape(y_bar, shape=(*lead, rows, y_bar.shape[-1]))
+        y_bar = reshape(y_bar, shape=(*lead, rows, *b.shape[1:]))
+    if b.ndim == 1:
+        return matmul(y_bar, conj(a))
     return matmul(adjoint(a), y_bar)
 
 

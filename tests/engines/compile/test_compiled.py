@@ -20,7 +20,12 @@ from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_py import RuleError, Tangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
-from tests.engines.compile.random_programs import check_compiled, check_in_threads, run
+from tests.engines.compile.random_programs import (
+    check_compiled,
+    check_in_threads,
+    check_loose,
+    run,
+)
 from tests.engines.compile.shadow import same
 
 RNG = np.random.default_rng(0)
@@ -458,6 +463,10 @@ def test_source_before_the_first_call():
 
 def test_random_programs():
     run(check_compiled, 2)
+
+
+def test_random_programs_that_need_not_have_the_bits():
+    run(check_loose, 4)
 
 
 def test_random_programs_in_threads():

@@ -12,7 +12,7 @@ import pytest
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
 from chainrules_compile.calls import minus_at, plus_at, subtract_at
-from chainrules_compile.passes import PASSES
+from chainrules_compile.passes import PASSES, blocks, passes_of
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.elements import with_elements
@@ -20,13 +20,16 @@ from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.writers.spelling import is_matrix
+from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, store
 from chainrules_tape import value_and_grad
+from tests.engines.compile.random_programs import check_compiled, run
 
 F8 = np.dtype(float)
 
@@ -430,9 +433,187 @@ def test_nothing_is_written_into_what_lives_or_lies_otherwise():
     assert functions(with_buffers(program([X], calls, [w]))) == [np.exp, np.multiply]
 
 
+# ------------------------------------------------------------------- where bits do not matter
+
+
+def loose_source(f, *args):
+    """The source of a program that need not have the bits; its result is compared."""
+    compiled = compile(f, exact=False)
+    for found, wanted in zip(flatten(compiled(*args))[0], flatten(f(*args))[0], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    return compiled.source
+
+
+@pytest.mark.parametrize("p", [*range(2, 17), *range(-16, -1), 3.0])
+def test_whole_powers_are_products(p):
+    x = np.array([1.5, -0.7, 2.0])
+    assert "pow" not in loose_source(lambda x: x**p, x)
+    assert "power" not in loose_source(lambda x: np.power(x, p), x)
+
+
+def test_powers_of_numbers_are_products():
+    assert "**" not in loose_source(value_and_grad(lambda x: x**3 + x**2.0), 1.7)
+    assert "**" in loose_source(lambda x: x**-1.5 + x**0.5, 1.7)
+
+
+def test_quotients_by_numbers_are_products_and_numbers_meet():
+    x = np.arange(1.0, 4.0)
+    assert loose_source(lambda x: 3.0 * (x / 7.0), x).count("multiply") == 1
+    assert loose_source(lambda x: np.exp(x) + np.exp(x), x).count("add(") == 0
+
+
+def test_sums_of_products_are_of_blas():
+    x = np.arange(1.0, 4.0)
+    assert "vdot(x, x)" in loose_source(lambda x: np.sum(x * x), x)
+    assert "vdot" not in loose_source(lambda x: np.sum(x * x, axis=0, keepdims=True), x)
+    assert "dot(" in loose_source(lambda a, x: a @ x, np.eye(3), x)
+
+
+def test_what_is_solved_with_a_factor_is_a_triangle():
+    a, x = np.eye(3) + 0.1, np.arange(3.0)
+    assert "triangular" in loose_source(
+        lambda a, x: np.linalg.solve(np.linalg.cholesky(a), x), a, x
+    )
+
+
+# ------------------------------------------------------------------------------------ blocks
+
+
+def waves(x, y):
+    for _ in range(4):
+        x = np.sin(x) * y + x / (1.0 + y * y)
+    return np.sum(x * 2.0)
+
+
+@pytest.mark.parametrize("shape", [(131_072,), (131_073,), (400, 331), (1, 140_000)])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_large_arrays_are_gone_through_in_pieces(shape, dtype):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, *shape)).astype(dtype)
+    f = value_and_grad(waves, (0, 1))
+    compiled = compile(f)
+    for found, wanted in zip(flatten(compiled(x, y))[0], flatten(f(x, y))[0], strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+    assert "for i in range(0, " in compiled.source
+    assert len(compiled.programs[0].program) < 20
+
+
+def test_small_arrays_and_few_calls_are_no_blocks():
+    for f, n in ((waves, 1000), (lambda x, y: np.sum(np.sin(x) * y), 200_000)):
+        compiled = compile(f)
+        compiled(np.ones(n), np.ones(n))
+        assert "for i in" not in compiled.source
+
+
+def test_random_programs_in_small_blocks(monkeypatch):
+    """Pieces of four elements, of any arrays that there are two calls of."""
+    monkeypatch.setattr(blocks, "LEAST", 1)
+    monkeypatch.setattr(blocks, "FEWEST", 2)
+    monkeypatch.setattr(blocks, "PIECES", (4, 4))
+    run(check_compiled, 2, 77)
+    compiled = compile(value_and_grad(waves, (0, 1)))
+    x = np.linspace(0.0, 1.0, 7)
+    compiled(x, x)
+    assert "for i in range(0, 7, 4)" in compiled.source
+
+
+# ---------------------------------------------------------------------- one question for many
+
+
+def slopes(x, y):
+    """Several quotients, each of which is asked about."""
+    for _ in range(3):
+        x = x / np.sqrt(np.sum(x * x))
+    return np.sum(x * y)
+
+
+def test_one_question_stands_for_many_and_the_program_that_asks_each_stands_by():
+    f = value_and_grad(slopes)
+    compiled = compile(f)
+    x, y = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    for given in (x, -x, np.zeros(2), x * 1e-200, np.array([np.inf, 1.0]), x):
+        with np.errstate(all="ignore"):
+            for found, wanted in zip(compiled(given, y), f(given, y), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+    first = compiled.programs[-1]
+    assert first.source.count("isfinite") == 1
+    assert "asking_each(x, y)" in first.source
+    assert first.standby.made()[1].count("isfinite") > 3
+
+
+def test_infinite_partials_are_right_behind_one_question():
+    """Products with zero are zero; the results are finite, and so the question has to be asked."""
+
+    def f(x, y):
+        a, b = np.sqrt(x), x / y
+        return np.sum(a * 0.0) + np.sum(b / y) + np.sum(b * b / y)
+
+    g = value_and_grad(f, (0, 1))
+    compiled = compile(g)
+    for x in (np.ones(3), np.zeros(3), np.array([0.0, 1.0, 4.0])):
+        for y in (np.ones(3), np.array([0.0, 1.0, np.inf])):
+            with np.errstate(all="ignore"):
+                flat = lambda z: [z[0], *z[1]]
+                for found, wanted in zip(flat(compiled(x, y)), flat(g(x, y)), strict=True):
+                    np.testing.assert_array_equal(found, wanted)
+
+
+def test_nothing_is_said_behind_one_question_that_the_function_does_not_say():
+    f = value_and_grad(lambda x, y: np.sum(np.sqrt(np.sqrt(x / y) / y) / y * 0.0))
+    compiled = compile(f)
+    y = np.ones(3)
+    for x in (np.ones(3), np.zeros(3), np.array([0.0, 1.0, 2.0])):
+        with np.errstate(all="raise"):
+            for found, wanted in zip(compiled(x, y), f(x, y), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+    assert "errstate" in compiled.programs[-1].source
+
+
+def test_what_drops_elements_asks_each():
+    def f(x, y):
+        return np.sum((x / np.sqrt(y))[1:] / y[1:]) + np.max(x / y)
+
+    x, y = np.arange(1.0, 5.0), np.array([1.0, 2.0, 3.0, 4.0])
+    compiled, g = compile(value_and_grad(f)), value_and_grad(f)
+    for at in (y, np.array([0.0, 1.0, 2.0, 3.0]), y):
+        with np.errstate(all="ignore"):
+            for found, wanted in zip(compiled(x, at), g(x, at), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_program_without_questions_is_the_same():
+    p = program([X], [Call(np.sin, (X,), {}, (A,))], [A])
+    assert with_one_question(p) is p
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (7, 5), (64, 64), (200, 33)])
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_products_of_matrices_keep_what_is_not_finite(shape, odd):
+    """Which is what one question relies on: BLAS leaves no products with zeros out."""
+    rng, (n, m) = np.random.default_rng(0), shape
+    for i, j in ((0, 0), (n - 1, m - 1), (n // 2, m // 3)):
+        a = rng.normal(size=shape)
+        a[i, j] = odd
+        with np.errstate(invalid="ignore"):
+            for b in (np.zeros((m, 4)), np.zeros((4, m)).T, np.zeros(m)):
+                assert not np.isfinite(a @ b).all()
+                assert not np.isfinite(a.dot(b)).all()
+                assert not np.isfinite(b.T.dot(a.T)).all()
+            assert not np.isfinite(np.ones(n).dot(a)).all()
+            assert not np.isfinite(np.vdot(a, np.zeros(shape)))
+
+
+def test_other_targets_ask_each():
+    assert [*PASSES.keys() - passes_of("other", True).keys()] != []
+    assert with_one_question not in passes_of("other", False).values()
+    assert passes_of("numpy", True) == PASSES
+
+
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify elements signs dead code parts filled dead parts own outputs lifetimes"
+        "simplify elements signs dead code parts filled dead parts one question blocks own "
+        "outputs lifetimes"
     )
 
 

@@ -1,0 +1,135 @@
+"""One question for many: whether what is computed of quotients is finite, and not each quotient.
+
+A quotient that is not finite makes what is computed of it infinite or NaN, as far as that is sums,
+products and views of all of it. So where results are finite, all those quotients were, and a
+program need not ask each. Where they are not, the program that asks each has to run: it stands by.
+What NumPy says meanwhile, of zeros and of what is not defined, is not to be seen.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import (
+    dot_to,
+    expect,
+    expect_finite,
+    is_finite,
+    laid_out,
+    minus_at,
+    plus_at,
+    silence,
+    subtract_at,
+    sum_to,
+)
+from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.values import changed, is_array, size
+from chainrules_py import vocabulary as v
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import duplicate
+
+_PASSING = frozenset(
+    (
+        *(np.add, np.subtract, np.multiply, np.negative, np.positive, np.square),
+        *(operator.add, operator.sub, operator.mul, operator.neg, operator.pos),
+        *(np.matmul, operator.matmul, v.matmul, v.sum, v.mean, np.sum, np.mean, sum_to, dot_to),
+        *(np.ndarray.reshape, np.reshape, np.ravel, np.transpose, np.stack, np.concatenate),
+        *(v.reshape, v.expand_dims, v.squeeze, v.matrix_transpose, v.permute_dims, v.flip),
+        *(v.broadcast_to, v.copy, duplicate, laid_out, v.cumulative_sum, v.stack, v.concat),
+        *(v.add_at, v.scatter_add, subtract_at, v.add_along_axis, plus_at, minus_at),
+    )
+)
+"""What gives something that is not finite for any operand that has such an element.
+
+What `plus_at` and `minus_at` write over was never written to: these come of the pass before.
+"""
+_ADJOINTS = ("matmul_left_numpy", "matmul_right_numpy", "sum_transpose_numpy")
+_FIRST = frozenset((np.divide, operator.truediv, v.divide, v.strong_multiply))
+"""What does so for its first operand."""
+_SILENCE = 0.8
+"""How many microseconds `np.errstate` takes."""
+
+
+def with_one_question(program: Program) -> Program:
+    """Return the program with one question at its end; the same, where that pays nothing."""
+    made = program.definitions()
+    asked: dict[int, Value] = {}
+    for i, call in enumerate(program.calls):
+        if call.function is expect and call.options["kind"] is bool:
+            question = made.get(call.operands[0])
+            if question is not None and question.function is is_finite:
+                if not call.operands[1] or type(question.operands[0]) is not Value:
+                    return program
+                asked[i] = question.operands[0]
+    if not asked:
+        return program
+    kept = keeping(program)
+    left = {i: x for i, x in asked.items() if x in kept}
+    last = reached(program, set(left.values()))
+    if price(left.values()) <= price(last) + _SILENCE:
+        return program
+    calls = [call for i, call in enumerate(program.calls) if i not in left]
+    first = min(left)
+    calls.insert(first, Call(silence, (), {}, ()))
+    found = without_dead_code(changed(program, calls=tuple(calls)))
+    defined = {*found.inputs, *found.constants, *[y for call in found for y in call.results]}
+    ending = Call(expect_finite, tuple([x for x in last if x in defined]), {}, ())
+    return changed(found, calls=(*found.calls, ending))
+
+
+def keeping(program: Program) -> set[Value]:
+    """Return the values of which no result is finite that are not."""
+    dropped: set[Value] = set()
+    for call in reversed(program.calls):
+        if call.function is is_finite:
+            continue
+        lost = not dropped.isdisjoint(call.results) or not call.results
+        safe = () if lost else passing(call)
+        dropped.update([x for x in call.values if not any([x is y for y in safe])])
+        if len(safe) < len(call.values):  # an operand that stands twice is lost where one is
+            dropped.update([x for x in call.values if count(safe, x) < count(call.values, x)])
+    floats = [y for call in program for y in call.results if is_real(y)]
+    return {x for x in floats if x not in dropped}
+
+
+def passing(call: Call) -> tuple[Any, ...]:
+    """Return the operands whose infinities and NaNs the result of a call has, if it is real."""
+    f = call.function
+    if len(call.results) != 1 or not is_real(call.results[0]):
+        return ()
+    if f in _PASSING or getattr(f, "__name__", None) in _ADJOINTS:
+        return call.values
+    if f in _FIRST:
+        return call.operands[:1]
+    if f is v.put_at and len(call.operands) == 2:
+        return call.operands[1:]
+    return ()
+
+
+def count(xs: Iterable[Any], x: Value) -> int:
+    """Count how often a value stands among others."""
+    return len([y for y in xs if y is x])
+
+
+def is_real(x: Value) -> bool:
+    """Tell whether a value is a real floating number, or an array of such."""
+    return x.type is float or x.type is np.float64 or (is_array(x) and x.dtype.kind == "f")
+
+
+def reached(program: Program, start: set[Value]) -> list[Value]:
+    """Return the outputs that hang on some values."""
+    found = set(start)
+    for call in program.calls:
+        if not found.isdisjoint(call.values):
+            found.update(call.results)
+    outputs = Call(None, program.outputs, {}, ()).values
+    return list(dict.fromkeys([x for x in outputs if x in found]))
+
+
+def price(xs: Iterable[Value]) -> float:
+    """Estimate how many microseconds it takes to ask whether arrays are finite."""
+    return sum([0.6 + 2e-4 * size(x) if is_array(x) else 0.07 for x in xs])
