@@ -1,11 +1,15 @@
 """Compiled programs beside those written by hand and the tape: each call, and the first.
 
-``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean.
+``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean; with
+``--keep`` it is kept in ``benchmarks/results/compile.csv``, with words only of programs whose names
+hold one of them. ``--jit`` adds how long the first call takes beside that of `jax.jit`.
 """
 
 from __future__ import annotations
 
+import csv
 import math
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -13,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import ROOT
 from benchmarks.peers import HAND, differs
 from benchmarks.programs import OURS, PROGRAMS, Program, engine, leaves
 from benchmarks.timing import medians, ratio
@@ -111,28 +116,99 @@ class Compiling:
     track_first_call.unit = "us for each noted call"  # type: ignore[attr-defined]
 
 
-def main() -> None:
+COLUMNS = (
+    "program",
+    "by hand",
+    "exact=False, by hand",
+    "the tape, by hand",
+    "first call, us for each noted call",
+    "calls to break even",
+    "memory, by hand",
+)
+KEPT = ROOT / "benchmarks" / "results" / "compile.csv"
+
+
+def row(program: Program) -> list[str]:
+    """Measure a program: a row of the table."""
+    arguments = program.inputs()
+    places = tuple(range(program.moving))
+    f, loose = compiled(program), value_and_grad(program.loss(np), argnums=places)
+    begun = time.process_time()
+    f(*arguments)
+    first = time.process_time() - begun
+    g = compile(loose, exact=False)
+    wanted = leaves(engine(HAND, program, arguments)())
+    for name, found in (("compiled", f(*arguments)), ("looser", g(*arguments))):
+        if off := differs(program, wanted, found):
+            msg = f"{name} {program.name} is another gradient: {off}"
+            raise AssertionError(msg)
+    runs = {
+        "hand": engine(HAND, program, arguments),
+        "exact": lambda: f(*arguments),
+        "loose": lambda: g(*arguments),
+        "tape": engine(OURS, program, arguments),
+    }
+    times = medians(runs, rounds=15, limit=15.0, pick=min, clock=time.process_time)
+    hand, saved = times["hand"], times["tape"] - times["exact"]
+    even = 1 + (first - times["tape"]) / saved if saved > 0 else math.inf
+    size = peak(runs["exact"]) / peak(runs["hand"])
+    noted = 1e6 * first / len(f.programs[0].recorded)
+    ratios = [f"{times[name] / hand:.2f}" for name in ("exact", "loose", "tape")]
+    return [program.name, *ratios, f"{noted:.0f}", f"{even:.0f}", f"{size:.2f}"]
+
+
+def mean(rows: list[list[str]], column: int) -> str:
+    """Return the geometric mean of a column."""
+    logs = [math.log(float(row[column])) for row in rows]
+    return f"{math.exp(sum(logs) / len(logs)):.2f}"
+
+
+def table(rows: list[list[str]]) -> str:
+    """Write the table, with the means of what has a mean."""
+    means = [mean(rows, k) if k in (1, 2, 3, 6) else "" for k in range(1, len(COLUMNS))]
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *rows, ["geometric mean", *means]]
+    return "\n".join([f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines])
+
+
+def beside_jit(program: Program) -> str:
+    """Measure the first calls of ours and of `jax.jit`, imports and inputs not counted."""
+    times = {}
+    for name in ("ours", "JAX, jit"):
+        arguments = program.inputs()
+        run = compiled(program) if name == "ours" else engine(name, program, arguments)
+        begun = time.process_time()
+        if name == "ours":
+            run(*arguments)
+        else:
+            run()
+        times[name] = time.process_time() - begun
+    share = times["ours"] / times["JAX, jit"]
+    return f"{program.name}: {times['ours']:.3f} s, {times['JAX, jit']:.3f} s, {share:.2f}"
+
+
+def main(words: list[str]) -> None:
     """Print the table."""
-    print(
-        "| program | by hand | the tape | first call, us for each noted call | "
-        "calls to break even | memory, by hand |\n|---|---|---|---|---|---|"
-    )
-    logs, sizes = [], []
-    for name, program in PROGRAMS.items():
-        suite = Compiling()
-        suite.setup(name)
-        hand, tape = suite.track_ratio_to_numpy_by_hand(name), suite.track_ratio_to_the_tape(name)
-        first = first_call(program, suite.arguments)
-        even, size = suite.track_break_even(name), suite.track_memory_to_numpy_by_hand(name)
-        logs.append(math.log(hand))
-        sizes.append(math.log(size))
-        print(
-            f"| {name} | {hand:.2f} | {tape:.2f} | {first:.0f} | {even:.0f} | {size:.2f} |",
-            flush=True,
-        )
-    mean, memory = (math.exp(sum(each) / len(each)) for each in (logs, sizes))
-    print(f"| geometric mean | {mean:.2f} | | | | {memory:.2f} |")
+    chosen = [w for w in words if not w.startswith("--")]
+    programs = [p for n, p in PROGRAMS.items() if not chosen or any(w in n for w in chosen)]
+    if "--jit" in words:
+        engine("JAX, jit", PROGRAMS["Poisson regression 500 x 8"], _inputs())()
+        for program in programs:
+            if "JAX, jit" not in program.without:
+                print(beside_jit(program), flush=True)
+        return
+    rows = []
+    for program in programs:
+        rows.append(row(program))
+        print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+    print(table(rows))
+    if "--keep" in words:
+        with KEPT.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+
+
+def _inputs() -> tuple[Any, ...]:
+    return PROGRAMS["Poisson regression 500 x 8"].inputs()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
