@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import sys
 import xml.etree.ElementTree as ET
@@ -13,7 +14,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import first, flames, keeping, machine, peers, pictures, readme, scaling, timing
+    from benchmarks import (
+        bench_compile,
+        first,
+        flames,
+        keeping,
+        machine,
+        peers,
+        pictures,
+        readme,
+        scaling,
+        timing,
+    )
     from benchmarks.programs import ENGINES, OURS, PROGRAMS, program
 finally:
     sys.path.remove(str(ROOT))
@@ -237,3 +249,19 @@ def test_flames_join_the_lines_of_a_function():
 def test_what_is_profiled_runs():
     for _, build in flames.PATHS.values():
         build()()
+
+
+def test_the_table_of_compiled_programs_is_what_was_measured():
+    with bench_compile.KEPT.open(encoding="utf-8") as file:
+        columns, *rows = csv.reader(file)
+    assert tuple(columns) == bench_compile.COLUMNS
+    assert [row[0] for row in rows] == [*PROGRAMS]
+    page = (ROOT / "docs" / "design" / "compile.md").read_text(encoding="utf-8")
+    assert bench_compile.table(rows) in page
+
+
+def test_a_row_of_the_table_of_compiled_programs():
+    name, *figures = bench_compile.row(PROGRAMS["Poisson regression 500 x 8"])
+    assert name == "Poisson regression 500 x 8"
+    assert len(figures) == len(bench_compile.COLUMNS) - 1
+    assert all([float(x) > 0 for x in figures])

@@ -81,7 +81,7 @@ class Blocked:
             xs = [env[x] if type(x) is Value else x for x in call.operands]
             env[result_of(call)] = call.function(*xs)
         found = tuple([env[x] for x in self.outputs])
-        return found if len(found) > 1 else found[0]
+        return found[0] if len(found) == 1 else found
 
 
 def with_blocks(program: Program) -> Program:
