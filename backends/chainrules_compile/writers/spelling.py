@@ -142,6 +142,20 @@ def _flip(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}[{', '.join(['::-1' if i in turned else ':' for i in range(n)])}]"
 
 
+@spells(v.roll)
+def _roll(s: Speller, call: Call) -> str | None:
+    (x,), shift, axis = call.operands, call.options["shift"], call.options["axis"]
+    if not is_array(x) or not is_contiguous(x) or not size(x) or type(shift) is not int:
+        return None
+    n = len(x.shape)
+    if type(axis) is not int and (axis is not None or n != 1):
+        return None
+    k = 0 if axis is None else axis % n
+    lead, first = ":, " * k, x.shape[k] - shift % x.shape[k]
+    text = s.text(x)
+    return f"{s.bound(np.concatenate)}(({text}[{lead}{first}:], {text}[{lead}:{first}]), {k})"
+
+
 @spells(v.divide)
 def _divide(s: Speller, call: Call) -> str | None:
     """Write the quotient of two numbers as Python's, which NumPy has nothing to say about."""

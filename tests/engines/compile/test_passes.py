@@ -433,6 +433,22 @@ def test_nothing_is_written_into_what_lives_or_lies_otherwise():
     assert functions(with_buffers(program([X], calls, [w]))) == [np.exp, np.multiply]
 
 
+def test_rolls_flips_and_cumulative_sums_are_written_out():
+    def f(x):
+        y = np.roll(x, 1, axis=1) + np.roll(x, -5, axis=0) + np.flip(x, 0)
+        return np.sum(np.cumsum(y, axis=1) * y) + np.sum(np.roll(y[0], 2) * np.cumsum(y[1]))
+
+    x, g = np.random.default_rng(0).normal(size=(3, 4)), value_and_grad(f)
+    compiled = compile(g)
+    for given in (x, x * 2.0, np.asfortranarray(x), x[::-1]):
+        for found, wanted in zip(compiled(given), g(given), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    source = compiled.programs[-1].source
+    assert "roll(" not in source
+    assert "flip(" not in source
+    assert "cumulative" not in source
+
+
 # ------------------------------------------------------------------- where bits do not matter
 
 

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
+from chainrules_py import vocabulary as v
 from chainrules_tape import vjp
 
 
@@ -144,3 +145,22 @@ def test_what_is_in_fortran_order_stays_so(f):
     seen = []
     vjp(lambda x: seen.append(f(x).value) or np.sum(x), x)
     assert seen[0].strides == f(x).strides
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4), (1,), (0,), (3, 0), ()])
+def test_arrays_are_rolled_and_flipped_as_numpy_does(shape):
+    x = np.random.default_rng(0).normal(size=shape)
+    for a in (x, np.asfortranarray(x), x[..., ::-1] if shape else x[()], x.astype("f4")):
+        for axis in (None, *range(-x.ndim, x.ndim)):
+            flipped = v.flip(a, axis=axis)
+            np.testing.assert_array_equal(flipped, np.flip(a, axis))
+            assert np.shares_memory(flipped, a) == np.shares_memory(np.flip(a, axis), a)
+            for shift in (-7, -1, 0, 1, 2, 9):
+                wanted, found = np.roll(a, shift, axis), v.roll(a, shift=shift, axis=axis)
+                np.testing.assert_array_equal(found, wanted)
+                assert (found.dtype, found.strides) == (wanted.dtype, wanted.strides)
+                assert not np.shares_memory(found, a)
+    with pytest.raises(np.exceptions.AxisError):
+        v.roll(x, shift=1, axis=4)
+    with pytest.raises(np.exceptions.AxisError):
+        v.flip(x, axis=4)
