@@ -40,6 +40,7 @@ OPEN = (
     "chainrules_py.composites.functional",
     "chainrules_compat",
     "chainrules_compile",
+    "chainrules_native",
     "chainrules_py.extend",
     "chainrules_py.program",
     "chainrules_py.testing",

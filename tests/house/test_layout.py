@@ -123,7 +123,7 @@ def test_plum_2_10_0_is_excluded():
 def test_extras_never_name_the_cupy_source_package():
     extras = SETTINGS["project"]["optional-dependencies"]
     libraries = {"scipy", "dask", "torch", "jax", "autograd"}
-    others = {"mlx", "mygrad", "pytensor", "thunder", "tinygrad"}
+    others = {"mlx", "mygrad", "native", "pytensor", "thunder", "tinygrad"}
     assert set(extras) == {"cuda12", "cuda13"} | libraries | others
     assert "cupy" not in {d for extra in extras.values() for d in extra}
 
@@ -138,7 +138,7 @@ def test_entry_points_name_modules_that_exist():
     folders = {Path(p).name: ROOT / p for p in PACKAGES}
     for group in SETTINGS["project"]["entry-points"].values():
         for module in group.values():
-            top, *rest = module.split(".")
+            top, *rest = module.partition(":")[0].split(".")
             place = folders[top].joinpath(*rest)
             assert place.with_suffix(".py").exists() or (place / "__init__.py").exists(), module
 

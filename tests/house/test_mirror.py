@@ -28,6 +28,7 @@ PLACES = {
     "backends/chainrules_jax": "tests/engines/jax",
     "backends/chainrules_mlx": "tests/libraries/mlx",
     "backends/chainrules_mygrad": "tests/engines/thin",
+    "backends/chainrules_native": "tests/engines/native",
     "backends/chainrules_numpy": "tests/libraries/numpy",
     "backends/chainrules_pytensor": "tests/engines/thin",
     "backends/chainrules_pytest": "tests/testing",
@@ -122,6 +123,7 @@ ELSEWHERE = (
     ("backends/chainrules_compat/*", "tests/engines/compat/test_compat.py", ROOM),
     ("backends/chainrules_compile/passes/*", "tests/engines/compile/test_passes.py", ROOM),
     ("backends/chainrules_compile/*", "tests/engines/compile/test_compiled.py", ROOM),
+    ("backends/chainrules_native/*", "tests/engines/native/test_native.py", ROOM),
     (
         "chainrules_py/registry/*",
         "tests/core/registry/test_table.py",

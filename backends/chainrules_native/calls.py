@@ -1,0 +1,100 @@
+"""Calls: programs of C as Python calls them, and the addresses of NumPy's own loops.
+
+A ufunc is a table of functions in C, one for each combination of types. A program calls these
+where C has no operator of the same bits; so they are NumPy's by construction, at NumPy's speed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.machinery
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_native.cache import library
+from chainrules_native.compilers import headers
+
+RUNTIME = Path(__file__).parent / "runtime"
+_loaded: list[Any] = []
+
+
+class Spec(NamedTuple):
+    """Input or output of a native program, as `native.c` reads it."""
+
+    kind: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: int
+    span: int
+
+
+ARRAY, SCALAR, FLOAT, BOOL = range(4)
+"""Kinds of operands: an array, a number of NumPy's, a float and a bool of Python's."""
+
+
+@functools.cache
+def driver() -> Any:
+    """Return the module that calls programs; it is compiled when it is first needed.
+
+    Raises
+    ------
+    CompilerError
+        If it cannot be.
+    """
+    text = (RUNTIME / "native.c").read_text(encoding="utf-8")
+    path = library(text, *[f"-I{where}" for where in headers()])
+    name = "chainrules_native_calls"
+    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader, origin=str(path))
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@functools.cache
+def head() -> str:
+    """Return the text that programs begin with."""
+    return (RUNTIME / "kernels.h").read_text(encoding="utf-8")
+
+
+@functools.cache
+def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
+    """Return the addresses of a ufunc's loop for types, and of its data; None if it has none."""
+    try:
+        i = ufunc.types.index(types)
+    except ValueError:
+        return None
+    found: tuple[int, int] | None = driver().loop_of(ufunc, i)
+    return found
+
+
+def program(
+    text: str,
+    name: str,
+    inputs: Sequence[Spec],
+    outputs: Sequence[Spec],
+    loops: Sequence[tuple[int, int]],
+    work: int,
+    guarded: bool,
+    large: bool,
+) -> Any:
+    """Compile a text, and return one of its functions as a callable.
+
+    Raises
+    ------
+    CompilerError
+        If it cannot be compiled.
+    """
+    loaded = ctypes.CDLL(str(library(text)))
+    _loaded.append(loaded)
+    address = ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value
+    table = [address for loop in loops for address in loop]
+    given = [tuple(spec) for spec in inputs], [tuple(spec) for spec in outputs]
+    return driver().Native(address, *given, table, work, guarded, large, loaded)

@@ -1,0 +1,309 @@
+"""Emission: a lowered program as one function of C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_native.groups import GroupWriter, converted
+from chainrules_native.items import (
+    RAISES,
+    Argument,
+    Copy,
+    Finite,
+    Gather,
+    Group,
+    Guard,
+    Item,
+    Literal,
+    Operation,
+    Product,
+    Reduction,
+)
+from chainrules_native.kernels import Kernels, at, nest
+from chainrules_native.lowering import SLOT
+from chainrules_native.memory import Shape, View, axes_in_order
+from chainrules_native.storage import Storage
+from chainrules_native.text import c_type, raw_type
+
+
+def emit(items: list[Item], outputs: list[View], name: str) -> tuple[str, int]:
+    """Return the text of a program, and how many bytes it works in.
+
+    Parameters
+    ----------
+    items : list of Item
+        What it does.
+    outputs : list of View
+        What it gives: each all of a buffer of its own.
+    name : str
+        What the function is called.
+    """
+    for i, view in enumerate(outputs):
+        view.version.buffer.place = f"O[{i}]"
+    kernels = Kernels(name)
+    storage = Storage(items, outputs, scratch_of(items))
+    for item in items:
+        writer = _WRITERS[type(item)]
+        writer(kernels, storage, item)
+    return kernels.text(), storage.size
+
+
+def scratch_of(items: list[Item]) -> int:
+    """Return how many bytes of scratch memory the groups of a program may need."""
+    most = 0
+    for item in items:
+        if isinstance(item, Group) and item.size > 1:
+            arrays = sum([1 + len(op.operands) for op in item.operations])
+            most = max(most, arrays)
+    return max(most * SLOT, 64)
+
+
+def address(view: View) -> str:
+    """Return where an array begins."""
+    place = view.version.buffer.place
+    assert place is not None
+    return f"({place} + {view.offset})" if view.offset else place
+
+
+def number(x: Any) -> str:
+    """Return a number in memory, or a literal."""
+    if isinstance(x, Literal):
+        return x.text
+    view = x.view if isinstance(x, Argument) else x
+    return f"AT({c_type(view.dtype)}, {address(view)})"
+
+
+def _group(kernels: Kernels, storage: Storage, group: Group) -> None:
+    if group.size == 1:
+        kernels.statements += [_statement(op) for op in group.operations]
+    elif group.size:
+        GroupWriter(group, storage, kernels).write()
+
+
+def _statement(op: Operation) -> str:
+    """Write an operation on numbers."""
+    kind = c_type(op.out.dtype) if op.expression is not None else ""
+    if op.expression is None:
+        given = []
+        heads = ""
+        for k, x in enumerate(op.operands):
+            if isinstance(x, Literal):
+                heads += f"const {c_type(x.dtype)} q{k} = {x.text}; "
+                given.append(f"(char*)&q{k}, 0")
+            else:
+                given.append(f"{address(x.view)}, 0")
+        given.append(f"{address(op.out)}, 0")
+        return f"{{ {heads}call{len(op.operands)}(L, {op.loop}, {', '.join(given)}, 1); }}"
+    given = [number(x) for x in op.operands]
+    text = f"AT({kind}, {address(op.out)}) = {converted(op, given)};"
+    if op.check is None or op.expression is None:
+        return text
+    if op.check == RAISES:
+        return f"if (raises({', '.join(given)}, &{number(op.out)})) return 1;"
+    test = op.check.format(*[f"({x})" for x in given])
+    return f"if ({test}) return 1; {text}"
+
+
+def _copy(kernels: Kernels, _: Storage, item: Copy) -> None:
+    target, source = item.target, item.source
+    axes = axes_in_order(target.shape, target.strides)
+    dims = tuple([target.shape[d] for d in axes])
+    if not target.size:
+        return
+    steps = [tuple([target.strides[d] for d in axes])]
+    pointers = [address(target)]
+    numbers: list[str] = []
+    if isinstance(source, View):
+        spread = source.broadcast(target.shape)
+        steps.append(tuple([spread.strides[d] for d in axes]))
+        pointers.append(address(source))
+    dims, steps = together(dims, steps)
+    plain = item.expression == "{1}"
+    kind = raw_type(target.dtype) if plain and isinstance(source, View) else c_type(target.dtype)
+    if isinstance(source, View):
+        given = f"AT(const {kind}, {at('a1', steps[1])})"
+    elif kind == "double":
+        numbers.append(source.text)
+        given = "z0"
+    else:
+        given = source.text
+    there = f"AT({kind}, {at('a0', steps[0])})"
+    text = f"{there} = {item.expression.format(there, given)};"
+    kernels.call(f"  {vectorised(dims)}{text}\n", pointers, numbers)
+
+
+def vectorised(dims: Shape) -> str:
+    """Return the heads of loops over dims, of which the last does not depend on its turns."""
+    if not dims:
+        return ""
+    last = len(dims) - 1
+    return f"{nest(dims[:-1])}\n  IVDEP {nest(dims[-1:], last)}"
+
+
+def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:
+    """Collapse dims along which all arrays go on as they did."""
+    found: list[int] = []
+    strides: list[list[int]] = [[] for _ in steps]
+    for d, n in enumerate(dims):
+        if n == 1:
+            continue
+        if found and all([s[-1] == step[d] * n for s, step in zip(strides, steps, strict=True)]):
+            found[-1] *= n
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step[d]
+        else:
+            found.append(n)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step[d])
+    return tuple(found), [tuple(s) for s in strides]
+
+
+def _reduction(kernels: Kernels, _: Storage, item: Reduction) -> None:
+    """Write a reduction: NumPy runs over the axes by their steps, the shortest innermost."""
+    source, out = item.source, item.out
+    kept = _kept_strides(item)
+    kind, step = c_type(out.dtype), out.dtype.itemsize
+    axes = numpy_order(source.shape, source.strides)
+    dims, (steps, into) = together(
+        tuple([source.shape[d] for d in axes]),
+        [tuple([source.strides[d] for d in axes]), tuple([kept[d] for d in axes])],
+    )
+    pointers = [address(out), address(source)]
+    size = max(out.size, 0)
+    lines = []
+    if item.start is not None:
+        lines.append(f"  for (I i = 0; i < {size}; i++) (({kind}*)a0)[i] = {item.start};\n")
+    else:
+        lines.append(_first(item, kept, kind))
+    if source.size:
+        lines.append(_reduce(item, dims, steps, into, kind, step))
+    kernels.call("".join(lines), pointers)
+
+
+def _kept_strides(item: Reduction) -> Shape:
+    """Return the steps in the result for each axis of what is reduced."""
+    source, out = item.source, item.out
+    if len(out.shape) == len(source.shape):
+        return tuple([0 if d in item.axes else s for d, s in enumerate(out.strides)])
+    rest = iter(out.strides)
+    return tuple([0 if d in item.axes else next(rest) for d in range(len(source.shape))])
+
+
+def _first(item: Reduction, kept: Shape, kind: str) -> str:
+    """Begin with the first element along the axes that go."""
+    axes = [d for d in range(len(kept)) if d not in item.axes]
+    dims = tuple([item.source.shape[d] for d in axes])
+    to = at("a0", tuple([kept[d] for d in axes]))
+    given = at("a1", tuple([item.source.strides[d] for d in axes]))
+    return f"  {nest(dims)}AT({kind}, {to}) = AT({kind}, {given});\n"
+
+
+def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, step: int) -> str:
+    if not dims:
+        dims, steps, into = (1,), (step,), (0,)
+    *outer, n = dims
+    to, given = at("a0", into[:-1]), at("a1", steps[:-1])
+    s, t = steps[-1], into[-1]
+    is_sum = (
+        item.start is not None and kind in ("double", "float") and item.start.startswith("(0x0")
+    )
+    if is_sum and t == 0:
+        text = f"AT({kind}, {to}) += pairwise{step}({given}, {n}L, {s});"
+    elif is_sum:
+        j = len(outer)
+        text = f"for (I i{j} = 0; i{j} < {n}; i{j}++) "
+        text += f"AT({kind}, {to} + i{j} * {t}) += AT({kind}, {given} + i{j} * {s});"
+    else:
+        text = f"call2(L, {item.loop}, {to}, {t}, {given}, {s}, {to}, {t}, {n}L);"
+    return f"  {nest(tuple(outer))}{text}\n"
+
+
+def numpy_order(shape: Shape, strides: Shape) -> list[int]:
+    """Return the axes as NumPy's iterator orders them, the innermost last."""
+    order: list[int] = []
+    for d in range(len(shape)):
+        if shape[d] == 1:
+            continue
+        place = len(order)
+        while place and strides[d] and strides[order[place - 1]]:
+            if abs(strides[order[place - 1]]) >= abs(strides[d]):
+                break
+            place -= 1
+        order.insert(place, d)
+    return order
+
+
+def _product(kernels: Kernels, _: Storage, item: Product) -> None:
+    a, b, out = item.a, item.b, item.out
+    (m, n), q = a.shape[-2:], b.shape[-1]
+    stack = out.shape[:-2]
+    steps = [stacked(x, stack) for x in (a, b, out)]
+    given = [at(f"a{i}", s) for i, s in enumerate(steps)]
+    ends = [
+        f"{x}, {v.strides[-2]}, {v.strides[-1]}" for x, v in zip(given, (a, b, out), strict=True)
+    ]
+    text = f"  {nest(stack)}matmul(L, {item.loop}, {', '.join(ends)}, {m}, {n}, {q});\n"
+    kernels.call(text, [address(x) for x in (a, b, out)])
+
+
+def stacked(x: View, stack: Shape) -> Shape:
+    """Return the steps of a stack of matrices along the axes of another stack."""
+    own = x._replace(shape=x.shape[:-2], strides=x.strides[:-2])
+    return own.broadcast(stack).strides
+
+
+def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
+    out, source, index, axis = item.out, item.source, item.index, item.axis
+    if not out.size:
+        return
+    n, k = source.shape[axis], len(index.shape)
+    dims = out.shape
+    place = "".join([f" + i{axis + d} * {s}" for d, s in enumerate(index.strides) if s])
+    before = "".join([f" + i{d} * {s}" for d, s in enumerate(source.strides[:axis]) if s])
+    rest = enumerate(source.strides[axis + 1 :], axis + k)
+    after = "".join([f" + i{d} * {s}" for d, s in rest if s])
+    kind = raw_type(out.dtype) if item.write in (None, "{1}") else c_type(out.dtype)
+    there = f"AT({kind}, a1 + j * {source.strides[axis]}{before}{after})"
+    here = f"AT({kind}, {at('a0', out.strides)})"
+    text = f"{here} = {there};"
+    if item.write is not None:
+        text = f"{there} = {item.write.format(there, here)};"
+    check = f"I j = AT(int64_t, a2{place}); j += j < 0 ? {n} : 0; "
+    check += f"if (j < 0 || j >= {n}) {{ *s = 1; return; }}"
+    inner = nest(dims[axis + k :], axis + k)
+    body = f"  *s = 0;\n  {nest(dims[: axis + k])}{{ {check} {inner}{text} }}\n"
+    kernels.call(body, [address(out), address(source), address(index)])
+    kernels.statements.append("if (*w) return 1;")
+
+
+def _finite(kernels: Kernels, _: Storage, item: Finite) -> None:
+    source = item.source
+    n, step, kind = source.size, source.dtype.itemsize, c_type(source.dtype)
+    where = address(source)
+    text = "fabs" if kind == "double" else "fabsf"
+    if not source.shape:
+        test = f"{text}({number(source)}) < INFINITY"
+        kernels.statements.append(f"AT(uint8_t, {address(item.out)}) = {test};")
+        return
+    steps = f"{n * step}, {step}"
+    given = f"{where}, {steps}, {where}, {step}, {step}, (char*)&r, {step}, {step}, 1, {n}, 1"
+    call = f"matmul(L, {item.loop}, {given});"
+    kernels.statements.append(
+        f"{{ {kind} r = 0; {call} AT(uint8_t, {address(item.out)}) = {text}(r) < INFINITY; }}"
+    )
+
+
+def _guard(kernels: Kernels, _: Storage, item: Guard) -> None:
+    kernels.statements.append(f"if ({'!' if item.answer else ''}{number(item.view)}) return 1;")
+
+
+_WRITERS: dict[type[Item], Callable[[Kernels, Storage, Any], None]] = {
+    Group: _group,
+    Copy: _copy,
+    Reduction: _reduction,
+    Product: _product,
+    Gather: _gather,
+    Finite: _finite,
+    Guard: _guard,
+}

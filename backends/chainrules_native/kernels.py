@@ -1,0 +1,80 @@
+"""Kernels: functions of C, one for each text; programs repeat themselves, compilers need not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chainrules_native.memory import Shape
+
+_CHUNK = 300
+"""How many statements a function of the driver has: long ones cost compilers more than that."""
+
+
+class Kernels:
+    """Functions that a program calls, and the statements that call them.
+
+    Attributes
+    ----------
+    statements : list of str
+        What the program does, in order.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.statements: list[str] = []
+        self._texts: dict[tuple[str, str], str] = {}
+        self._functions: dict[tuple[str, str], str] = {}
+
+    def call(self, body: str, pointers: Iterable[str], numbers: Iterable[str] = ()) -> None:
+        """Call a kernel of this text, whose pointers are ``a0``, ... and numbers ``z0``, ..."""
+        pointers, numbers = list(pointers), list(numbers)
+        parameters = ["void** L", "char* s"]
+        parameters += [f"char* a{i}" for i in range(len(pointers))]
+        parameters += [f"const double z{i}" for i in range(len(numbers))]
+        self.call_text(", ".join(parameters), body, ["L", "w", *pointers, *numbers])
+
+    def function(self, parameters: str, body: str) -> str:
+        """Return the name of a function that kernels call."""
+        key = parameters, body
+        return self._functions.setdefault(key, f"{self._name}_loop{len(self._functions)}")
+
+    def call_text(self, parameters: str, body: str, given: list[str]) -> None:
+        """Call a kernel."""
+        name = self._texts.setdefault((parameters, body), f"{self._name}_{len(self._texts)}")
+        self.statements.append(f"{name}({', '.join(given)});")
+
+    def text(self) -> str:
+        """Return all kernels, and the function that calls them."""
+        lines, name = [], self._name
+        for (parameters, body), function in self._functions.items():
+            lines.append(f"NOINLINE void {function}({parameters}) {{\n{body}}}")
+        for (parameters, body), kernel in self._texts.items():
+            before, _, inside = body.rpartition("/*BODY*/")
+            lines.append(before.replace("KERNEL", kernel))
+            lines.append(
+                f"NOINLINE void {kernel}({parameters}) {{\n{inside.replace('KERNEL', kernel)}}}"
+            )
+        chunks = [self.statements[i : i + _CHUNK] for i in range(0, len(self.statements), _CHUNK)]
+        for i, chunk in enumerate(chunks):
+            head = (
+                "NOINLINE int"
+                if len(chunks) == 1
+                else 'NOINLINE __attribute__((optimize("O1"))) int'
+            )
+            lines.append(f"{head} {name}_part{i}(char** I, char** O, char* w, void** L) {{")
+            lines += [f"  {statement}" for statement in chunk]
+            lines.append("  return 0;\n}")
+        calls = " || ".join([f"{name}_part{i}(I, O, w, L)" for i in range(len(chunks))]) or "0"
+        lines.append(f"int {name}(char** I, char** O, char* w, void** L) {{ return {calls}; }}")
+        return "\n".join(lines)
+
+
+def nest(dims: Shape, first: int = 0) -> str:
+    """Return the heads of loops over dims."""
+    return "".join([f"for (I i{d} = 0; i{d} < {n}; i{d}++) " for d, n in enumerate(dims, first)])
+
+
+def at(pointer: str, strides: Shape) -> str:
+    """Return an address in such loops."""
+    steps = "".join([f" + i{d} * {step}" for d, step in enumerate(strides) if step])
+    return pointer + steps

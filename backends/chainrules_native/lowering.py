@@ -1,0 +1,314 @@
+"""Lowering: calls of a program become items on memory."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrules_native.calls import loop_of
+from chainrules_native.items import Argument, Copy, Group, Item, Literal, Operand, Operation
+from chainrules_native.memory import (
+    Buffer,
+    Shape,
+    UnwritableError,
+    Version,
+    View,
+    axes_in_order,
+    collapsed,
+    contiguous,
+    span_of,
+    strides_of,
+)
+from chainrules_native.text import c_type, expression, literal, raw_type
+from chainrules_py.program import Value
+
+BLOCK = 512
+"""How many elements of each array a group works on at once, `W` in C."""
+
+SLOT = BLOCK * 16 + 64
+"""Bytes of scratch memory for a block; a power of two would put all blocks into the same lines."""
+
+_LARGEST_GROUP = 400
+_LARGEST_SMALL_GROUP = 24
+"""How many operations a group has at most: in blocks, and where all is one block."""
+
+
+class Lowering:
+    """Items of the calls that were lowered so far.
+
+    Attributes
+    ----------
+    items : list of Item
+        What is done, in order.
+    inputs : list of Value
+        The values that come from elsewhere.
+    views : dict
+        Where each value is.
+    loops : dict
+        The number of each loop of NumPy's, by ufunc and types.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.inputs: list[Value] = []
+        self.views: dict[Value, View] = {}
+        self.loops: dict[tuple[np.ufunc, str], int] = {}
+        self._groups: dict[int, int] = {}
+
+    # ------------------------------------------------------------------------------- values
+
+    def view(self, x: Value) -> View:
+        """Return where a value is: an input, where nothing here has computed it."""
+        found = self.views.get(x)
+        return self._input(x) if found is None else found
+
+    def _input(self, x: Value) -> View:
+        shape, dtype = form(x)
+        strides = strides_of(shape, x.layout, dtype) if shape else ()
+        low, span = span_of(shape, strides, dtype)
+        buffer = Buffer(span, low, f"I[{len(self.inputs)}]")
+        self.inputs.append(x)
+        made = self.views[x] = View(Version(buffer, -1), 0, shape, strides, dtype)
+        return made
+
+    def result(self, y: Value) -> View:
+        """Return new memory for the result of a call, with the layout that NumPy gave it."""
+        shape, dtype = form(y)
+        strides = strides_of(shape, y.layout, dtype) if shape else ()
+        if not dense(shape, strides, dtype):
+            raise UnwritableError
+        return self.new(shape, dtype, strides)
+
+    def new(self, shape: Shape, dtype: np.dtype[Any], strides: Shape | None = None) -> View:
+        """Return new memory."""
+        raw_type(dtype)
+        if strides is None:
+            strides = contiguous(shape, dtype.itemsize)
+        buffer = Buffer(math.prod(shape) * dtype.itemsize)
+        return View(Version(buffer, len(self.items)), 0, shape, strides, dtype)
+
+    def add(self, item: Item) -> None:
+        """Append an item, which is the last."""
+        self.items.append(item)
+
+    def written(self, view: View) -> View:
+        """Return a view as it is after the next item has written to its buffer."""
+        view.version.is_written_over = True
+        return view._replace(version=Version(view.version.buffer, len(self.items)))
+
+    def copy(self, view: View) -> View:
+        """Copy a view, to C order."""
+        made = self.new(view.shape, view.dtype)
+        self.add(Copy(made, view))
+        return made
+
+    def loop(self, ufunc: np.ufunc, types: str) -> int:
+        """Return the number of a loop of NumPy's.
+
+        Raises
+        ------
+        UnwritableError
+            If there is none for these types.
+        """
+        if loop_of(ufunc, types) is None:
+            raise UnwritableError
+        return self.loops.setdefault((ufunc, types), len(self.loops))
+
+    # -------------------------------------------------------------------------- elementwise
+
+    def elementwise(self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...]) -> View:
+        """Lower a call of a ufunc."""
+        _, dtype = form(y)
+        *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
+        if given != dtype:
+            raise UnwritableError
+        text = expression(ufunc, tuple(wanted))
+        if text is not None:
+            c_type(given)
+            return self.computed(y, xs, text, wanted)
+        if any([d.kind == "c" for d in (*wanted, given)]):
+            raise UnwritableError  # of complex numbers NumPy computes blocks otherwise than gaps
+        types = "".join([d.char for d in wanted]) + "->" + given.char
+        loop = self.loop(ufunc, types)
+        if len(xs) > 4:
+            raise UnwritableError
+        if ufunc is np.power and any([form(x)[0] != form(y)[0] for x in xs if is_array(x)]):
+            raise UnwritableError  # the loop asks whether an exponent is the same for all
+        return self.computed(y, xs, None, wanted, loop)
+
+    def computed(
+        self,
+        y: Value,
+        xs: tuple[Any, ...],
+        text: str | None,
+        dtypes: list[np.dtype[Any]],
+        loop: int = -1,
+        check: str | None = None,
+    ) -> View:
+        """Lower an operation on each element: an expression, or a loop."""
+        out = self.result(y)
+        axes = axes_in_order(out.shape, out.strides)
+        operands = []
+        for x, dtype in zip(xs, dtypes, strict=True):
+            operand = self.operand(x, dtype, out.shape, axes)
+            if text is None and operand.dtype != dtype:
+                operand = self._cast(operand, dtype, out)
+            operands.append(operand)
+        types = () if text is None else tuple(map(c_type, dtypes))
+        self.operate(Operation(out, operands, text, loop, types=types, check=check), out.size)
+        return out
+
+    def element(self, y: Value, view: View) -> View:
+        """Lower the reading of a number from memory."""
+        out = self.result(y)
+        self.operate(
+            Operation(out, [Argument(view, (1,), (0,))], "{0}", types=(c_type(view.dtype),)), 1
+        )
+        return out
+
+    def operand(self, x: Any, dtype: np.dtype[Any], shape: Shape, axes: list[int]) -> Operand:
+        """Return an operand, spread over the shape of a group, its axes in an order."""
+        if type(x) is not Value:
+            return Literal(literal(x, dtype), dtype)
+        view = self.view(x)
+        c_or_raw(view.dtype, dtype)
+        view = view.broadcast(shape)
+        return argument(view, axes)
+
+    def _cast(self, given: Operand, dtype: np.dtype[Any], like: View) -> Operand:
+        """Write an operand in the dtype that a loop wants."""
+        out = self.new(like.shape, dtype, strides_like(like, dtype.itemsize))
+        self.operate(Operation(out, [given], "{0}", types=(c_type(dtype),)), out.size)
+        return argument(out, axes_in_order(out.shape, out.strides))
+
+    def operate(self, operation: Operation, size: int) -> None:
+        """Put an operation into the last group of this size, or a new one."""
+        at = self._groups.get(size, -1)
+        if at < 0 or not self._fits(operation, size, at):
+            at = self._groups[size] = len(self.items)
+            self.items.append(Group(size))
+        group: Any = self.items[at]
+        group.operations.append(operation)
+        operation.out.version.item = at
+
+    def _fits(self, operation: Operation, size: int, at: int) -> bool:
+        group: Any = self.items[at]
+        last: Operation = group.operations[-1]
+        if size == 1:
+            # One statement after the other: where each stands is where it is in the order.
+            return at == len(self.items) - 1 and len(group.operations) < _LARGEST_GROUP
+        if size <= BLOCK:
+            whole = len(group.operations) < _LARGEST_SMALL_GROUP
+            both = operation.expression is not None and last.expression is not None
+            if not (whole and both):
+                return False
+        elif len(group.operations) >= _LARGEST_GROUP:
+            return False
+        for x in operation.operands:
+            if isinstance(x, Literal):
+                continue
+            item = x.view.version.item
+            if item > at or (item == at and not (x.is_flat and x.view.is_whole)):
+                return False
+        return True
+
+
+def argument(view: View, axes: list[int]) -> Argument:
+    """Return a view as a group reads it whose elements run along axes, the first the slowest."""
+    dims = tuple([view.shape[d] for d in axes])
+    dims, strides = collapsed(dims, tuple([view.strides[d] for d in axes]))
+    return Argument(view, dims, strides) if dims else Argument(view, (1,), (0,))
+
+
+def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Raise unless a dtype can be read as another."""
+    if given == wanted:
+        raw_type(given)
+        return
+    c_type(given)
+    c_type(wanted)
+    if wanted.kind == "b" or (given.kind == "f" and wanted.kind in "iu"):
+        raise UnwritableError  # what does not fit is for NumPy to say
+
+
+def strides_like(view: View, step: int) -> Shape:
+    """Return strides without gaps in the order of another array."""
+    strides = [step] * len(view.shape)
+    for d in reversed(axes_in_order(view.shape, view.strides)):
+        strides[d] = step
+        step *= view.shape[d]
+    return tuple(strides)
+
+
+def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
+    """Tell whether an array has all of its memory, from its first element on."""
+    if any([s < 0 for n, s in zip(shape, strides, strict=True) if n != 1]):
+        return False
+    axes = axes_in_order(shape, strides)
+    step = dtype.itemsize
+    for d in reversed(axes):
+        if shape[d] and strides[d] != step:
+            return 0 in shape
+        step *= shape[d]
+    return True
+
+
+def is_array(x: Any) -> bool:
+    """Tell whether an operand is a value with axes."""
+    return type(x) is Value and bool(x.shape)
+
+
+def form(x: Value) -> tuple[Shape, np.dtype[Any]]:
+    """Return the shape and dtype of a value; a number of Python's is one of NumPy's.
+
+    Raises
+    ------
+    UnwritableError
+        If it is no array, and no floating number or bool.
+    """
+    if x.type is float:
+        return (), np.dtype(np.float64)
+    if x.type is bool:
+        return (), np.dtype(np.bool_)
+    plain = x.type is np.ndarray or (x.type is not None and issubclass(x.type, np.generic))
+    if not plain or x.shape is None or x.dtype.fields is not None:
+        raise UnwritableError
+    raw_type(x.dtype)
+    return x.shape, x.dtype
+
+
+def kind_of(x: Any) -> Any:
+    """Return what NumPy decides types by: a dtype, or a type of Python's numbers."""
+    if type(x) is Value:
+        return x.type if x.type in (float, bool) else form(x)[1]
+    if type(x) in (int, float):
+        return type(x)
+    if type(x) is bool:
+        return np.dtype(np.bool_)
+    if isinstance(x, np.generic) and x.dtype.kind in "fiub":
+        return x.dtype
+    raise UnwritableError
+
+
+@functools.lru_cache(maxsize=4096)
+def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes that a ufunc computes with, and gives.
+
+    Raises
+    ------
+    UnwritableError
+        If it cannot, or gives several results.
+    """
+    if ufunc.nout != 1 or ufunc.nin != len(kinds) or ufunc.signature is not None:
+        raise UnwritableError
+    kinds = tuple([np.dtype(np.bool_) if kind is bool else kind for kind in kinds])
+    if all([kind in (int, float) for kind in kinds]):
+        kinds = tuple([np.dtype(kind) for kind in kinds])
+    try:
+        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*kinds, None))
+    except (TypeError, ValueError) as error:
+        raise UnwritableError from error
+    return found

@@ -1,0 +1,85 @@
+"""Storage: where each buffer of a program is, by when it is written first and read last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chainrules_native.items import Argument, Group, Item, views_of
+from chainrules_native.memory import Buffer, Version, View
+
+_LINE = 64
+
+
+class Storage:
+    """Places of buffers in the memory that a program works in.
+
+    Attributes
+    ----------
+    size : int
+        How much of it there is.
+    outside : set of Version
+        What lives on when the group that computed it is done.
+    """
+
+    def __init__(self, items: list[Item], outputs: Iterable[View], start: int) -> None:
+        self.size = start
+        self.outside: set[Version] = {view.version for view in outputs}
+        self._free: dict[int, list[int]] = {}
+        first: dict[Buffer, int] = {}
+        last: dict[Buffer, int] = {}
+        for i, item in enumerate(items):
+            read, written = views_of(item)
+            inside = {view.version for view in written} if isinstance(item, Group) else set()
+            for view in read:
+                if view.version not in inside:
+                    self.outside.add(view.version)
+            if not isinstance(item, Group):
+                self.outside |= {view.version for view in written}
+            for view in (*read, *written):
+                first.setdefault(view.version.buffer, i)
+                last[view.version.buffer] = i
+            if isinstance(item, Group):
+                self._numbers(item)
+        self._place(items, first, last)
+
+    def _numbers(self, group: Group) -> None:
+        """Note what has a place: sums of all elements, numbers, and what is written over."""
+        for op in group.operations:
+            if op.is_total or group.size == 1 or op.out.version.is_written_over:
+                self.outside.add(op.out.version)
+            for x in op.operands:
+                if isinstance(x, Argument) and not (x.is_flat and x.view.is_whole):
+                    self.outside.add(x.view.version)
+
+    def _place(self, items: list[Item], first: dict[Buffer, int], last: dict[Buffer, int]) -> None:
+        kept = {version.buffer for version in self.outside}
+        begins: dict[int, list[Buffer]] = {}
+        ends: dict[int, list[Buffer]] = {}
+        for buffer, i in first.items():
+            if buffer.place is None and buffer in kept:
+                begins.setdefault(i, []).append(buffer)
+                ends.setdefault(last[buffer], []).append(buffer)
+        where: dict[Buffer, tuple[int, int]] = {}
+        for i in range(len(items)):
+            for buffer in begins.get(i, ()):
+                size = _rounded(buffer.nbytes)
+                spare = self._free.get(size)
+                at = spare.pop() if spare else self._more(size)
+                where[buffer] = at, size
+                buffer.place = f"(w + {at})"
+            for buffer in ends.get(i, ()):
+                at, size = where[buffer]
+                self._free.setdefault(size, []).append(at)
+
+    def _more(self, size: int) -> int:
+        if size >= _LINE:
+            self.size = -(-self.size // _LINE) * _LINE
+        at = self.size
+        self.size += size
+        return at
+
+
+def _rounded(size: int) -> int:
+    if size > 16:
+        return -(-size // _LINE) * _LINE
+    return 16 if size > 8 else 8

@@ -1,0 +1,230 @@
+"""Sums and products of matrices, added in the order in which NumPy adds them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
+from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array
+from chainrules_native.memory import UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.text import c_type, literal
+from chainrules_py.program import Call, Value
+
+_LONG = 4096
+"""Up to so many numbers are summed as a product with ones: `chainrules_numpy.broadcasting`."""
+
+_STARTS = {np.add: 0, np.multiply: 1}
+
+
+def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
+    """Return how a reduction by a ufunc is lowered."""
+
+    def lower(s: Lowering, call: Call) -> View:
+        (x,), (y,) = call.operands, call.results
+        axis = call.options.get("axis")
+        if set(call.options) - {"axis", "keepdims"} or not is_array(x):
+            raise UnwritableError
+        n = len(form(x)[0])
+        given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
+        return reduce(s, ufunc, s.view(x), y, tuple([a % n for a in given]))
+
+    return lower
+
+
+def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
+    """Lower a reduction along axes."""
+    _, dtype = form(y)
+    if dtype != view.dtype or dtype.char not in "fdlq":
+        raise UnwritableError
+    start = None if ufunc not in _STARTS else literal(_STARTS[ufunc], dtype)
+    if start is None and view.size == 0:
+        raise UnwritableError
+    loop = s.loop(ufunc, f"{dtype.char}{dtype.char}->{dtype.char}")
+    out = s.result(y)
+    everything = len(set(axes)) == len(view.shape)
+    if ufunc is np.add and dtype.kind == "f" and everything and view.size > BLOCK:
+        order = axes_in_order(view.shape, view.strides)
+        given = argument(view, order)
+        if given.is_flat:
+            total = Operation(out, [given], is_total=True)
+            s.operate(total, view.size)
+            return out
+    s.add(Reduction(out, view, axes, loop, start))
+    return out
+
+
+def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
+    """Return how a sum over broadcast axes is lowered, of an array or of a product of two."""
+
+    def lower(s: Lowering, call: Call) -> View:
+        (y,), (t, *rest) = call.results, call.operands
+        result, shape = call.options["result"], call.options["shape"]
+        if not all([is_array(x) and form(x) == (result, form(y)[1]) for x in (t, *rest)]):
+            raise UnwritableError
+        dtype = form(y)[1]
+        if dtype.char not in "fd":
+            raise UnwritableError
+        loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
+        if of_product:
+            small = math.prod(shape) == 1 and math.prod(result) <= _LONG
+            if small:
+                return _dot(s, y, s.view(t), s.view(rest[0]), loop)
+            view = _times(s, s.view(t), s.view(rest[0]))
+        else:
+            view = s.view(t)
+        return _sum(s, y, view, result, shape, loop)
+
+    return lower
+
+
+def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
+    """Sum a product by BLAS, in C order, as ``np.vdot`` does."""
+    n, step = a.size, a.dtype.itemsize
+    a, b = [x if x.strides == contiguous(x.shape, step) else s.copy(x) for x in (a, b)]
+    out = s.result(y)
+    row = a._replace(shape=(1, n), strides=(n * step, step))
+    column = b._replace(shape=(n, 1), strides=(step, step))
+    s.add(Product(out._replace(shape=(1, 1), strides=(step, step)), row, column, loop))
+    return out
+
+
+def _times(s: Lowering, a: View, b: View) -> View:
+    out = s.new(a.shape, a.dtype)
+    axes = axes_in_order(out.shape, out.strides)
+    s.operate(
+        Operation(
+            out, [argument(a, axes), argument(b, axes)], "{0} * {1}", types=(c_type(a.dtype),) * 2
+        ),
+        out.size,
+    )
+    return out
+
+
+def _sum(s: Lowering, y: Value, view: View, result: Any, shape: Any, loop: int) -> View:
+    """Sum as `chainrules_numpy.broadcasting` does: by a product with ones, where it is short."""
+    extra = len(result) - len(shape)
+    kept = (*(1,) * extra, *shape)
+    axes = tuple([i for i, n in enumerate(result) if i < extra or n != kept[i]])
+    rows, dtype = math.prod([result[i] for i in axes]), view.dtype
+    step = dtype.itemsize
+    c_order = view.strides == contiguous(view.shape, step)
+    leading = axes == tuple(range(len(axes))) and len(axes) < len(result)
+    columns = math.prod(result[len(axes) :])
+    by_ones = rows <= _LONG or (leading and c_order)
+    two = len(result) == 2
+    if not by_ones or not view.size:
+        return reduce(s, np.add, view, y, axes)
+    if axes == (len(result) - 2,) and not extra and len(result) > 2 and c_order:
+        out = s.result(y)
+        ones = _ones(s, rows, dtype)._replace(shape=(1, rows), strides=(rows * step, step))
+        s.add(Product(out, ones, view, loop))
+        return out
+    if axes == (1,) and two:
+        out = s.result(y)
+        target = View(out.version, 0, (result[0], 1), (step, step), dtype)
+        s.add(
+            Product(
+                target,
+                view,
+                _ones(s, rows, dtype)._replace(shape=(rows, 1), strides=(step, step)),
+                loop,
+            )
+        )
+        return out
+    if axes == (0,) and len(result) < 3 and rows <= _LONG:
+        matrix = view if two else view._replace(shape=(rows, 1), strides=(view.strides[0], step))
+    elif leading and c_order:
+        matrix = view._replace(shape=(rows, columns), strides=(columns * step, step))
+    elif len(axes) == len(result) and c_order:
+        matrix = view._replace(shape=(rows, 1), strides=(step, step))
+    else:
+        return reduce(s, np.add, view, y, axes)
+    out = s.result(y)
+    target = View(out.version, 0, (1, matrix.shape[1]), (matrix.shape[1] * step, step), dtype)
+    ones = _ones(s, rows, dtype)._replace(shape=(1, rows), strides=(rows * step, step))
+    s.add(Product(target, ones, matrix, loop))
+    return out
+
+
+def _ones(s: Lowering, n: int, dtype: np.dtype[Any]) -> View:
+    out = s.new((n,), dtype)
+    s.add(Copy(out, Literal(literal(1, dtype), dtype)))
+    return out
+
+
+# ----------------------------------------------------------------------- products of matrices
+
+
+def _product(s: Lowering, y: Value, a: View, b: View) -> View:
+    """Lower a product as ``np.matmul`` computes it."""
+    shape, dtype = form(y)
+    if not (a.dtype == b.dtype == dtype) or dtype.char not in "fd":
+        raise UnwritableError
+    loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
+    out = s.result(y)
+    step = dtype.itemsize
+    target = out
+    if len(a.shape) == 1:
+        a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
+        at = len(shape) - (len(b.shape) > 1)
+        target = target._replace(
+            shape=(*shape[:at], 1, *shape[at:]), strides=(*out.strides[:at], 0, *out.strides[at:])
+        )
+    if len(b.shape) == 1:
+        b = b._replace(shape=(*b.shape, 1), strides=(*b.strides, 0))
+        target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
+    if not target.size:
+        return out
+    s.add(Product(target, a, b, loop))
+    return out
+
+
+def _transposed(x: View) -> View:
+    shape, strides = x.shape, x.strides
+    return x._replace(
+        shape=(*shape[:-2], shape[-1], shape[-2]), strides=(*strides[:-2], strides[-1], strides[-2])
+    )
+
+
+def _operands(s: Lowering, call: Call) -> list[View]:
+    if call.options or not all([is_array(x) for x in call.operands]):
+        raise UnwritableError
+    return [s.view(x) for x in call.operands]
+
+
+def _matmul(s: Lowering, call: Call) -> View:
+    a, b = _operands(s, call)
+    return _product(s, call.results[0], a, b)
+
+
+def _left(s: Lowering, call: Call) -> View:
+    """Lower Ȳ Bᵀ."""
+    y_bar, a, b = call.operands
+    n, m = len(getattr(a, "shape", None) or ()), len(getattr(b, "shape", None) or ())
+    if not is_array(y_bar) or type(b) is not Value or n < 2 or m < 2:
+        raise UnwritableError
+    return _product(s, call.results[0], s.view(y_bar), _transposed(s.view(b)))
+
+
+def _right(s: Lowering, call: Call) -> View:
+    """Lower Aᵀ Ȳ."""
+    y_bar, a, b = call.operands
+    n, m = len(getattr(a, "shape", None) or ()), len(getattr(b, "shape", None) or ())
+    if not is_array(y_bar) or type(a) is not Value or n < 2 or m == 0 or (n > 2 and m < 3):
+        raise UnwritableError
+    if m == 1:
+        return _product(s, call.results[0], s.view(y_bar), s.view(a))
+    return _product(s, call.results[0], _transposed(s.view(a)), s.view(y_bar))
+
+
+products: dict[Any, Callable[[Lowering, Call], View]] = {
+    np.matmul: _matmul,
+    operator.matmul: _matmul,
+    "matmul_left_numpy": _left,
+    "matmul_right_numpy": _right,
+}

@@ -1,0 +1,480 @@
+"""Words: how each function that a program may call is lowered."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import (
+    dot_to,
+    expect,
+    is_finite,
+    minus_at,
+    plus_at,
+    subtract_at,
+    sum_to,
+)
+from chainrules_compile.passes.lifetimes import Into
+from chainrules_native.items import RAISES, Copy, Finite, Gather, Guard, Literal
+from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
+from chainrules_native.memory import UnwritableError, View, strides_of
+from chainrules_native.sums import products, reduced, spread_sum
+from chainrules_native.text import c_type, expression, literal, raw_type
+from chainrules_py import Primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.program import Call, Value
+from chainrules_py.vocabulary.views import duplicate, read, store
+
+Lower = Callable[[Lowering, Call], View]
+WORDS: dict[Any, Lower] = {}
+VIEWS: set[Any] = set()
+"""Functions that give a view where NumPy can."""
+
+
+def lowers(*functions: Any) -> Callable[[Lower], Lower]:
+    """Enter how functions are lowered."""
+
+    def enter(lower: Lower) -> Lower:
+        WORDS.update(dict.fromkeys(functions, lower))
+        return lower
+
+    return enter
+
+
+def function_of(call: Call) -> Any:
+    """Return the function of a call, wherever its result is written."""
+    function: Any = call.function
+    return function.function if type(function) is Into else function
+
+
+def lower(lowering: Lowering, call: Call) -> None:
+    """Lower a call.
+
+    Raises
+    ------
+    UnwritableError
+        If it has to stay one of NumPy's.
+    """
+    function = function_of(call)
+    if function is expect:
+        _expect(lowering, call)
+        return
+    if len(call.results) != 1:
+        raise UnwritableError
+    (y,) = call.results
+    found = WORDS.get(function)
+    if found is None:
+        found = WORDS.get(getattr(function, "__qualname__", None))
+    if found is not None:
+        lowering.views[y] = found(lowering, call)
+    elif isinstance(function, np.ufunc) and not call.options:
+        lowering.views[y] = lowering.elementwise(y, function, call.operands)
+    else:
+        raise UnwritableError
+
+
+def _expect(s: Lowering, call: Call) -> None:
+    x, answer = call.operands
+    if call.options["kind"] is not bool or type(x) is not Value or form(x)[0]:
+        raise UnwritableError
+    c_type(form(x)[1])
+    s.add(Guard(s.view(x), answer))
+
+
+# ------------------------------------------------------------------------------------ numbers
+
+_UFUNCS = {
+    operator.add: np.add,
+    operator.sub: np.subtract,
+    operator.mul: np.multiply,
+    operator.truediv: np.divide,
+    operator.neg: np.negative,
+    operator.pos: np.positive,
+    operator.lt: np.less,
+    operator.le: np.less_equal,
+    operator.gt: np.greater,
+    operator.ge: np.greater_equal,
+    operator.eq: np.equal,
+    operator.ne: np.not_equal,
+}
+
+
+@lowers(*_UFUNCS)
+def _operator(s: Lowering, call: Call) -> View:
+    (y,), ufunc, xs = call.results, _UFUNCS[call.function], call.operands
+    plain = all([(x.type if type(x) is Value else type(x)) in (float, int) for x in xs])
+    *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
+    if given != form(y)[1]:
+        raise UnwritableError
+    text = expression(ufunc, tuple(wanted))
+    if text is None:
+        raise UnwritableError
+    # Python's division by zero raises: the function itself will.
+    check = "{1} == 0" if plain and ufunc is np.divide else None
+    return s.computed(y, xs, text, wanted, check=check)
+
+
+@lowers(operator.pow)
+def _power(s: Lowering, call: Call) -> View:
+    (y,), xs = call.results, call.operands
+    if not all([(x.type if type(x) is Value else type(x)) in (float, int, np.float64) for x in xs]):
+        raise UnwritableError
+    if form(y) != ((), np.dtype(np.float64)):
+        raise UnwritableError
+    double = np.dtype(np.float64)
+    plain = all([(x.type if type(x) is Value else type(x)) in (float, int) for x in xs])
+    check = RAISES if plain else None
+    return s.computed(y, xs, "power({0}, {1})", [double, double], check=check)
+
+
+# -------------------------------------------------------------------------------------- views
+
+
+def views(*functions: Any) -> None:
+    """Enter functions that give views."""
+    VIEWS.update(functions)
+    WORDS.update(dict.fromkeys(functions, _view))
+
+
+def _view(s: Lowering, call: Call) -> View:
+    x, *rest = call.operands
+    (y,) = call.results
+    if not is_array(x) or any([type(value) is Value for value in call.values[1:]]):
+        raise UnwritableError
+    view = s.view(x)
+    made = _through(view, call, rest)
+    if made is None:
+        made = _through(s.copy(view), call, rest)
+    if made is None or (made.shape, made.dtype) != form(y):
+        raise UnwritableError
+    return made
+
+
+def _through(view: View, call: Call, rest: list[Any]) -> View | None:
+    """Return what a function gives of a view, if that is a view of it."""
+    if view.size == 0:
+        raise UnwritableError
+    array, memory = view.shadow()
+    function = function_of(call)
+    if isinstance(function, Primitive):
+        function = function.implementation((np.ndarray,)) or function
+    found = function(array, *rest, **call.options)
+    if type(found) is not np.ndarray:
+        return None
+    made = view.part(found, memory)
+    inside = 0 <= made.offset - view.version.buffer.low < view.version.buffer.nbytes
+    return made if inside and np.shares_memory(found, memory) else None
+
+
+views(
+    v.reshape,
+    v.expand_dims,
+    v.squeeze,
+    v.permute_dims,
+    v.matrix_transpose,
+    v.flip,
+    v.broadcast_to,
+    v.diagonal,
+    np.ndarray.reshape,
+    np.ndarray.transpose,
+    np.reshape,
+    np.transpose,
+    np.broadcast_to,
+    np.expand_dims,
+    np.squeeze,
+    np.swapaxes,
+    np.moveaxis,
+)
+
+
+@lowers(read)
+def _read(s: Lowering, call: Call) -> View:
+    x, *arrays = call.operands
+    (y,) = call.results
+    if not arrays:
+        if y.shape == () and y.type is not np.ndarray:
+            return _element(s, call)
+        return _view(s, call)
+    source, index, axis = _rows(s, x, call.options["index"], arrays)
+    out = s.result(y)
+    s.add(Gather(out, source, index, axis, None))
+    return out
+
+
+def _element(s: Lowering, call: Call) -> View:
+    """Read a number."""
+    (x,), (y,) = call.operands, call.results
+    view = s.view(x)
+    if view.size == 0 or not is_array(x):
+        raise UnwritableError
+    array, memory = view.shadow()
+    entries = call.options["index"].join(())
+    entries = entries if type(entries) is tuple else (entries,)
+    if not all([type(entry) is int for entry in entries]) or len(entries) != len(view.shape):
+        raise UnwritableError
+    where = tuple([i % n for i, n in zip(entries, view.shape, strict=True)])
+    part = view.part(array[tuple([slice(i, i + 1) for i in where])], memory)
+    return s.element(y, part._replace(shape=(), strides=()))
+
+
+def _rows(s: Lowering, x: Any, pattern: Any, arrays: list[Any]) -> tuple[View, View, int]:
+    """Return an array, the places that an index of one array says, and the axis along which."""
+    whole = (slice, None, None, None)
+    axis = next((i for i, entry in enumerate(pattern) if entry != whole), 0)
+    if len(arrays) != 1 or not is_array(x) or any([e != whole for e in pattern[axis + 1 :]]):
+        raise UnwritableError
+    (index,) = arrays
+    if type(index) is not Value or form(index)[1] != np.int64 or not form(index)[0]:
+        raise UnwritableError
+    raw_type(form(x)[1])
+    return s.view(x), s.view(index), axis
+
+
+# -------------------------------------------------------------------------- writes to arrays
+
+
+def _target(s: Lowering, call: Call) -> View:
+    """Return memory that may be written to, in which the first operand stands."""
+    x, (y,) = call.operands[0], call.results
+    view = s.view(x)
+    if form(y) != form(x):
+        raise UnwritableError
+    own = view.version.buffer.place is None and view.is_whole
+    if type(call.function) is Into and own:
+        return view
+    out = s.result(y)
+    s.add(Copy(out, view))
+    return out
+
+
+def _part(s: Lowering, view: View, pattern: Any) -> View:
+    array, memory = view.shadow()
+    if not pattern.is_basic or view.size == 0:
+        raise UnwritableError
+    entries = pattern.join(())
+    entries = entries if type(entries) is tuple else (entries,)
+    found = array[(*entries, ...)] if ... not in entries else array[entries]
+    if found.size == 0:
+        raise UnwritableError
+    return view.part(found, memory)
+
+
+def _writes(expression: str) -> Lower:
+    def lower(s: Lowering, call: Call) -> View:
+        x, y, *arrays = call.operands
+        pattern = call.options["index"]
+        shape, dtype = form(x)
+        c_type(dtype)
+        source: View | Literal
+        if type(y) is not Value:
+            source = Literal(literal(y, dtype), dtype)
+        else:
+            source = s.view(y)
+            if form(y)[1] != dtype:
+                raise UnwritableError
+        if arrays:
+            _, index, axis = _rows(s, x, pattern, arrays)
+            if isinstance(source, Literal):
+                raise UnwritableError
+            source = source.broadcast((*shape[:axis], *index.shape, *shape[axis + 1 :]))
+            target = _target(s, call)
+            made = s.written(target)
+            s.add(Gather(source, made, index, axis, expression))
+            return made
+        _part(s, s.view(x), pattern)  # before anything is copied
+        target = _target(s, call)
+        made = s.written(target)
+        part = _part(s, made, pattern)
+        if isinstance(source, View):
+            source = _without_ones(source, part)
+        s.add(Copy(part, source, expression))
+        return made
+
+    return lower
+
+
+def _without_ones(source: View, part: View) -> View:
+    """Spread what is written over a part; NumPy drops leading axes of one."""
+    while len(source.shape) > len(part.shape) and source.shape[0] == 1:
+        source = source._replace(shape=source.shape[1:], strides=source.strides[1:])
+    return source.broadcast(part.shape)
+
+
+lowers(store)(_writes("{1}"))
+lowers(v.add_at, v.scatter_add)(_writes("{0} + {1}"))
+lowers(subtract_at)(_writes("{0} - {1}"))
+lowers(plus_at)(_writes("0 + {1}"))
+lowers(minus_at)(_writes("0 - {1}"))
+
+
+# ------------------------------------------------------------------------------------- others
+
+
+@lowers(duplicate, v.copy)
+def _duplicate(s: Lowering, call: Call) -> View:
+    (x,), (y,) = call.operands, call.results
+    if not is_array(x):
+        raise UnwritableError
+    view, out = s.view(x), s.result(y)
+    s.add(Copy(out, view))
+    return out
+
+
+@lowers(v.where, np.where)
+def _where(s: Lowering, call: Call) -> View:
+    (y,), (c, a, b) = call.results, call.operands
+    if form(y)[0] == () or type(c) is not Value or form(c)[1] != np.bool_:
+        raise UnwritableError
+    dtype = form(y)[1]
+    if any([kind_of(x) not in (int, float, dtype) for x in (a, b)]):
+        raise UnwritableError
+    return s.computed(y, (c, a, b), "{0} ? {1} : {2}", [np.dtype(np.bool_), dtype, dtype])
+
+
+@lowers(np.zeros)
+def _zeros(s: Lowering, call: Call) -> View:
+    (y,) = call.results
+    _, dtype = form(y)
+    out = s.result(y)
+    s.add(Copy(out, Literal(literal(0, dtype), dtype)))
+    return out
+
+
+@lowers(np.empty)
+def _empty(s: Lowering, call: Call) -> View:
+    """Take memory that is written to, in all its parts, before it is read."""
+    return s.result(call.results[0])
+
+
+@lowers(v.full_like, v.zeros_like)
+def _full(s: Lowering, call: Call) -> View:
+    (y,) = call.results
+    _, dtype = form(y)
+    fill = call.options.get("fill", 0)
+    if type(fill) not in (int, float, bool):
+        raise UnwritableError
+    text = Literal(literal(fill, dtype), dtype)
+    out = s.result(y)
+    s.add(Copy(out, text))
+    return out
+
+
+@lowers(v.strong_multiply)
+def _strong(s: Lowering, call: Call) -> View:
+    (y,), xs = call.results, call.operands
+    *wanted, given = resolved(np.multiply, tuple([kind_of(x) for x in xs]))
+    if given != form(y)[1] or given.kind != "f":
+        raise UnwritableError
+    text = "{0} == 0 && !(FABS({1}) < INFINITY) ? 0 : {0} * {1}"
+    text = text.replace("FABS", "fabs" if given.itemsize == 8 else "fabsf")
+    return s.computed(y, xs, text, wanted)
+
+
+@lowers(v.divide)
+def _divide(s: Lowering, call: Call) -> View:
+    return s.elementwise(call.results[0], np.divide, call.operands)
+
+
+@lowers(v.tie_share)
+def _tie_share(s: Lowering, call: Call) -> View:
+    (y,), (z, x, other) = call.results, call.operands
+    dtype = form(y)[1]
+    if dtype.kind != "f" or any([kind_of(each) not in (float, dtype) for each in (z, x, other)]):
+        raise UnwritableError
+    text = "{0} == {1} ? ({2} == {0} ? 0.5 : 1.0) : 0.0"
+    return s.computed(y, (z, x, other), text, [dtype] * 3)
+
+
+@lowers(is_finite)
+def _finite(s: Lowering, call: Call) -> View:
+    (x,), (y,) = call.operands, call.results
+    _, dtype = form(x)
+    if dtype.kind != "f" or dtype.itemsize not in (4, 8):
+        raise UnwritableError
+    source = s.view(x)
+    if source.shape and not source.is_whole:
+        source = s.copy(source)
+    char = dtype.char
+    out = s.result(y)
+    s.add(Finite(out, source, s.loop(np.matmul, f"{char}{char}->{char}")))
+    return out
+
+
+@lowers(np.concatenate, v.concat)
+def _joined(s: Lowering, call: Call) -> View:
+    parts, *rest = call.operands
+    (y,) = call.results
+    axis = rest[0] if rest else call.options.get("axis", 0)
+    shape, dtype = form(y)
+    one = type(parts) in (tuple, list) and type(axis) is int
+    if not one or not all([is_array(x) and form(x)[1] == dtype for x in parts]):
+        raise UnwritableError
+    axis %= len(shape)
+    found, out, at = [s.view(x) for x in parts], s.result(y), 0
+    for part in found:
+        if not part.size:
+            continue
+        offset = at * out.strides[axis]
+        s.add(Copy(out._replace(offset=offset, shape=part.shape), part))
+        at += part.shape[axis]
+    return out
+
+
+@lowers(np.stack, v.stack)
+def _stacked(s: Lowering, call: Call) -> View:
+    parts, *rest = call.operands
+    (y,) = call.results
+    axis = rest[0] if rest else call.options.get("axis", 0)
+    shape, dtype = form(y)
+    one = type(parts) in (tuple, list) and type(axis) is int
+    if not one or not all([type(x) is Value and form(x)[1] == dtype for x in parts]):
+        raise UnwritableError
+    axis %= len(shape)
+    found, out = [s.view(x) for x in parts], s.result(y)
+    rest_of = (*shape[:axis], *shape[axis + 1 :])
+    steps = (*out.strides[:axis], *out.strides[axis + 1 :])
+    for i, part in enumerate(found):
+        target = out._replace(offset=i * out.strides[axis], shape=rest_of, strides=steps)
+        s.add(Copy(target, part))
+    return out
+
+
+@lowers("sum_transpose_numpy")
+def _spread(s: Lowering, call: Call) -> View:
+    y_bar, _ = call.operands
+    (y,) = call.results
+    axis, keepdims = call.options["axis"], call.options["keepdims"]
+    if type(y_bar) is not Value:
+        raise UnwritableError
+    view, (shape, dtype) = s.view(y_bar), form(y)
+    n = len(shape)
+    if axis is not None and not keepdims:
+        axes = {a % n for a in (axis if type(axis) is tuple else (axis,))}
+        strides = iter(view.strides)
+        steps = tuple([0 if d in axes else next(strides) for d in range(n)])
+        kept = tuple([1 if d in axes else m for d, m in enumerate(shape)])
+        view = view._replace(shape=kept, strides=steps)
+    if view.dtype != dtype:
+        raise UnwritableError
+    view = view.broadcast(shape)
+    if not dense(shape, strides_of(shape, y.layout, dtype), dtype):
+        return view  # as NumPy spreads it
+    out = s.result(y)
+    s.add(Copy(out, view))
+    return out
+
+
+_REDUCTIONS = {
+    np.add: (v.sum, np.sum),
+    np.maximum: (v.max, np.max),
+    np.minimum: (v.min, np.min),
+    np.multiply: (v.prod, np.prod),
+}
+for _ufunc, _functions in _REDUCTIONS.items():
+    WORDS.update(dict.fromkeys(_functions, reduced(_ufunc)))
+WORDS[sum_to] = spread_sum(False)
+WORDS[dot_to] = spread_sum(True)
+WORDS |= products

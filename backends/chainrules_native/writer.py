@@ -1,0 +1,209 @@
+"""Writer of native programs: runs of calls become functions of C, the others stay NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from chainrules_compile.calls import expect
+from chainrules_compile.entry import Scope
+from chainrules_compile.errors import RecordingWarning
+from chainrules_compile.passes.values import changed
+from chainrules_compile.writers.numpy_source import write as write_numpy
+from chainrules_compile.writers.writer import Body
+from chainrules_native import calls
+from chainrules_native.compilers import CompilerError
+from chainrules_native.emit import emit
+from chainrules_native.items import Copy, Group, Item, Product, views_of
+from chainrules_native.lowering import Lowering, form
+from chainrules_native.memory import Buffer, UnwritableError, View
+from chainrules_native.words import VIEWS, function_of, lower
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import read
+
+_FEWEST = 2
+"""So many calls that are no views a function of C has at least."""
+
+_LARGE = 20_000
+"""From how many elements on, of all items, other threads may run meanwhile."""
+
+MOST_CALLS = 20_000
+"""Longer programs stay NumPy's: a compiler would take too long for them."""
+
+
+def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
+    """Write a program in C; see `chainrules_compile.writers.writer.Writer`.
+
+    Without a compiler it is written for NumPy, with a warning.
+    """
+    try:
+        if len(program) > MOST_CALLS:
+            msg = f"a program of {len(program)} calls is too long for a compiler of C"
+            raise CompilerError(msg)
+        calls.driver()
+        program = _native(program)
+    except CompilerError as error:
+        warnings.warn(f"written for NumPy instead of C: {error}", RecordingWarning, stacklevel=2)
+    return write_numpy(program, names, scope)
+
+
+class Segment:
+    """Calls, one after the other, that become one function of C."""
+
+    def __init__(self) -> None:
+        self.lowering = Lowering()
+        self.calls: list[Call] = []
+
+    def take(self, call: Call) -> bool:
+        """Lower a call; return False if it has to stay NumPy's."""
+        lowering = self.lowering
+        known = len(lowering.inputs)
+        try:
+            lower(lowering, call)
+        except UnwritableError:
+            for x in lowering.inputs[known:]:
+                del lowering.views[x]
+            del lowering.inputs[known:]
+            return False
+        self.calls.append(call)
+        return True
+
+
+def _native(program: Program) -> Program:
+    """Return the program with functions of C for the calls that can be written in it."""
+    done: list[Segment | Call] = []
+    segment = Segment()
+    for call in program.calls:
+        if segment.take(call):
+            continue
+        done += [segment, call]
+        segment = Segment()
+    done.append(segment)
+    users = _users(program, done)
+    found: list[Call] = []
+    texts: list[str] = []
+    made: list[tuple[int, _Made]] = []
+    for i, piece in enumerate(done):
+        if isinstance(piece, Call):
+            found.append(piece)
+        elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
+            found += piece.calls
+        else:
+            one = _Made(piece, {x for x in users if _outside(users[x], i)}, f"run{len(made)}")
+            texts.append(one.text)
+            made.append((len(found), one))
+            found.append(piece.calls[0])
+            found += one.after
+    text = calls.head() + "\n" + "\n".join(texts)
+    for i, one in made:
+        found[i] = one.call(text)
+    guards = dict(made)
+    whole: list[Call] = []
+    for i, call in enumerate(found):
+        whole.append(call)
+        if i in guards and guards[i].guarded:
+            ok = call.results[-1]
+            whole.append(Call(expect, (ok, True), {"kind": bool}, ()))
+    return changed(program, calls=tuple(whole))
+
+
+def is_view(call: Call) -> bool:
+    """Tell whether a call gives a view, which costs nothing in C and little in NumPy."""
+    function = function_of(call)
+    basic = function is read and len(call.operands) == 1
+    return (basic or function in VIEWS) and len(call.results) == 1
+
+
+def _users(program: Program, done: list[Segment | Call]) -> dict[Value, set[int]]:
+    """Return, for each value, the pieces that use it; -1 is for the outputs."""
+    users: dict[Value, set[int]] = {}
+    for i, piece in enumerate(done):
+        for call in [piece] if isinstance(piece, Call) else piece.calls:
+            for x in call.values:
+                users.setdefault(x, set()).add(i)
+    for x in Call(None, program.outputs, {}, ()).values:
+        users.setdefault(x, set()).add(-1)
+    return users
+
+
+def _outside(users: set[int], i: int) -> bool:
+    return any([j != i for j in users])
+
+
+class _Made:
+    """Function of C for a segment, and the views that are taken of its results afterwards."""
+
+    def __init__(self, segment: Segment, wanted: set[Value], name: str) -> None:
+        self.name = name
+        self.lowering = segment.lowering
+        self.after: list[Call] = []
+        outputs: list[Value] = []
+        needed = set(wanted)
+        for call in reversed(segment.calls):
+            if not call.results or call.results[0] not in needed:
+                continue
+            view = self.lowering.views[call.results[0]]
+            if is_view(call) and not isinstance(view, float) and call.results[0].shape:
+                self.after.append(call)
+                needed.update(call.values)
+            else:
+                outputs.append(call.results[0])
+        self.after.reverse()
+        self.outputs = outputs[::-1]
+        views, buffers = [], set()
+        for x in self.outputs:
+            view = self.lowering.views[x]
+            buffer: Buffer = view.version.buffer
+            if buffer.place is not None or buffer in buffers or not view.is_whole:
+                own = self.lowering.new(view.shape, view.dtype)
+                self.lowering.add(Copy(own, view))
+                view = own
+                buffer = own.version.buffer
+            buffers.add(buffer)
+            views.append(view)
+        self.views: list[View] = views
+        self.items: list[Item] = self.lowering.items
+        loops = ", ".join([f"{ufunc.__name__} {types}" for ufunc, types in self.lowering.loops])
+        text, self.work = emit(self.items, views, name)
+        self.text = f"/* {name}, loops: {loops} */\n{text}\n"
+        self.guarded = "return 1;" in text
+
+    def call(self, text: str) -> Call:
+        """Return the call that takes the place of the segment's."""
+        lowering = self.lowering
+        inputs = [_spec(x, lowering.views[x]) for x in lowering.inputs]
+        outputs = [_spec(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
+        loops = [calls.loop_of(*key) for key in lowering.loops]
+        found = [loop for loop in loops if loop is not None]
+        large = sum(map(_elements, self.items)) > _LARGE
+        native = calls.program(
+            text, self.name, inputs, outputs, found, self.work, self.guarded, large
+        )
+        results = tuple(self.outputs)
+        if self.guarded:
+            results = (*results, Value(f"{self.name}_fits", bool))
+        return Call(native, tuple(lowering.inputs), {}, results)
+
+
+def _elements(item: Item) -> int:
+    if isinstance(item, Group):
+        return item.size * len(item.operations)
+    if isinstance(item, Product):
+        return item.a.size * item.out.shape[-1]
+    return sum([view.size for views in views_of(item) for view in views])
+
+
+def _spec(x: Value, view: View) -> calls.Spec:
+    shape, dtype = form(x)
+    buffer = view.version.buffer
+    if x.type is np.ndarray:
+        kind = calls.ARRAY
+    elif x.type is float:
+        kind = calls.FLOAT
+    elif x.type is bool:
+        kind = calls.BOOL
+    else:
+        kind = calls.SCALAR
+    return calls.Spec(kind, dtype, shape, view.strides, buffer.low, buffer.nbytes)

@@ -1,0 +1,79 @@
+"""Compiled programs in C beside those written by hand, the NumPy target, and JAX's compiler.
+
+``python -m benchmarks.native`` prints a table of all programs; words name some of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.programs import PROGRAMS, Program, engine
+from benchmarks.timing import medians
+from chainrules_compile import Compiled, compile
+from chainrules_tape import value_and_grad
+
+HEAD = "| program | C | NumPy source | `jax.jit` | first call, C | first call, `jax.jit` |"
+Times = dict[str, float]
+
+
+def compiled(program: Program, target: str) -> Compiled[..., Any]:
+    """Compile the value and gradients of a program for a target; nothing is recorded yet."""
+    places = tuple(range(program.moving))
+    both = value_and_grad(program.loss(np), argnums=places)
+    found: Compiled[..., Any] = compile(both, target=target)
+    return found
+
+
+def first(run: Callable[[], Any]) -> float:
+    """Measure the seconds of a first call."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measured(program: Program, rounds: int = 15, limit: float = 10.0) -> tuple[Times, Times]:
+    """Return the least time of a call of each, and that of its first call."""
+    arguments = program.inputs()
+    by_c, by_numpy = compiled(program, "c"), compiled(program, "numpy")
+    runs: dict[str, Callable[[], Any]] = {
+        "C": lambda: by_c(*arguments),
+        "NumPy source": lambda: by_numpy(*arguments),
+        "by hand": engine("NumPy by hand", program, arguments),
+    }
+    with contextlib.suppress(ImportError, NotImplementedError):
+        runs["jax.jit"] = engine("JAX, jit", program, arguments)
+    firsts = {name: first(run) for name, run in runs.items()}
+    return medians(runs, rounds=rounds, limit=limit, pick=min), firsts
+
+
+def rows(names: Iterable[str]) -> Iterable[str]:
+    """Yield the lines of the table, and of its means."""
+    yield HEAD
+    yield "|---|---|---|---|---|---|"
+    logs: dict[str, list[float]] = {}
+    for name in names:
+        times, firsts = measured(PROGRAMS[name])
+        ratios = {key: times[key] / times["by hand"] for key in times if key != "by hand"}
+        for key, ratio in ratios.items():
+            logs.setdefault(key, []).append(math.log(ratio))
+        cells = [
+            f"{ratios[k]:.3f}" if k in ratios else "" for k in ("C", "NumPy source", "jax.jit")
+        ]
+        cells += [f"{firsts[k]:.2f} s" if k in firsts else "" for k in ("C", "jax.jit")]
+        yield f"| {name} | {' | '.join(cells)} |"
+    for key, found in logs.items():
+        mean = math.exp(sum(found) / len(found))
+        yield f"geometric mean, {key}: {mean:.3f} of {len(found)}"
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    for line in rows([n for n in PROGRAMS if not words or any([word in n for word in words])]):
+        print(line, flush=True)

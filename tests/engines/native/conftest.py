@@ -1,0 +1,14 @@
+"""Without a C compiler there is nothing to test here but that programs run all the same."""
+
+import pytest
+
+from chainrules_native import calls
+from chainrules_native.compilers import CompilerError
+
+
+@pytest.fixture(scope="session")
+def native():
+    try:
+        return calls.driver()
+    except CompilerError as error:
+        pytest.skip(str(error))

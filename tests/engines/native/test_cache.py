@@ -1,0 +1,129 @@
+"""The cache on disk, and what can go wrong with it: right results, a warning at most."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_native import cache, cache_info, calls, compilers
+
+pytestmark = pytest.mark.usefixtures("native")
+X = np.linspace(0.0, 1.0, 7)
+
+
+def f(x):
+    return np.sin(x) * x + 1.5
+
+
+def once():
+    """Compile anew; the bits are those of the function."""
+    g = compile(f, target="c")
+    assert np.array_equal(g(X), f(X))
+    return g
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    calls.driver()
+    where = tmp_path / "cache"
+    where.mkdir(mode=0o700)
+    monkeypatch.setattr(cache, "folder", lambda: where)
+    return where
+
+
+def test_an_entry_is_found_again(empty):
+    before = cache_info()
+    once()
+    once()
+    after = cache_info()
+    assert (after.misses, after.hits) == (before.misses + 1, before.hits + 1)
+    assert after.entries == 1
+    assert [p.suffix for p in empty.iterdir()] == [".so"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "link", "empty"])
+def test_a_damaged_entry_is_made_again(empty, damage, tmp_path):
+    once()
+    (entry,) = empty.glob("*.so")
+    data = bytearray(entry.read_bytes())
+    os.unlink(entry)  # what is loaded keeps its memory
+    if damage == "link":
+        (tmp_path / "other.so").write_bytes(data)
+        entry.symlink_to(tmp_path / "other.so")
+    else:
+        data[200] ^= 1
+        entry.write_bytes({"cut": data[:500], "changed": data, "empty": b""}[damage])
+    misses = cache_info().misses
+    once()
+    assert cache_info().misses == misses + 1
+
+
+@pytest.mark.parametrize("way", ["killed", "missing", "full", "nonsense"])
+def test_without_what_the_compiler_makes_there_is_a_warning(empty, monkeypatch, way, tmp_path):
+    script = {
+        "killed": "kill -9 $$",
+        "full": "echo no space left >&2; exit 1",
+        "nonsense": "exit 0",
+    }
+    path = tmp_path / "cc"
+    if way != "missing":
+        path.write_text(f"#!/bin/sh\n{script[way]}\n")
+        path.chmod(0o700)
+    monkeypatch.setattr(cache, "compiler", lambda: compilers.Compiler(str(path), way))
+    with pytest.warns(RecordingWarning, match="written for NumPy instead of C"):
+        g = once()
+    assert "native" not in g.source
+    assert not list(empty.iterdir())
+
+
+def test_a_full_disk_is_a_warning(empty, monkeypatch):
+    def full(*args, **keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache.os, "replace", full)
+    with pytest.warns(RecordingWarning, match="No space left"):
+        once()
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
+    where = tmp_path / "shared"
+    where.mkdir()
+    where.chmod(0o777)
+    monkeypatch.setenv("CHAINRULES_NATIVE_CACHE", str(where))
+    assert not cache.is_ours(where)
+    found = cache.folder.__wrapped__()
+    assert found != where
+    assert cache.is_ours(found)
+    where.chmod(0o700)
+    assert cache.is_ours(where)
+    assert cache.folder.__wrapped__() == where
+
+
+def test_what_was_not_used_for_longest_goes(empty, monkeypatch):
+    monkeypatch.setattr(cache, "MOST_ENTRIES", 2)
+    for i in range(4):
+        path = cache.library(f"int program_{i}(void) {{ return {i}; }}")
+        os.utime(path, (i, i))
+    cache.library("int program_4(void) { return 4; }")
+    assert cache_info().entries == 2
+
+
+@pytest.mark.slow
+def test_three_processes_make_the_same_entry(empty):
+    text = (
+        "import numpy as np; from tests.engines.native.test_cache import once; once();"
+        "from chainrules_native import cache_info; print(cache_info().folder)"
+    )
+    env = {**os.environ, "CHAINRULES_NATIVE_CACHE": str(empty)}
+    runs = [
+        subprocess.Popen([sys.executable, "-c", text], env=env, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for run in runs:
+        assert run.communicate(timeout=120)[0].decode().strip() == str(empty)
+        assert run.returncode == 0
+    assert all([path.suffix == ".so" for path in empty.iterdir()])
+    assert 2 <= cache_info().entries <= 6  # what calls programs, and the program

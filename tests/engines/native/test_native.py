@@ -1,0 +1,273 @@
+"""Native programs give the bits that the function gives, whatever they are called with."""
+
+import concurrent.futures
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_native import writer
+from chainrules_tape import grad, hvp, value_and_grad
+from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
+from tests.engines.compile.shadow import same
+
+pytestmark = pytest.mark.usefixtures("native")
+RNG = np.random.default_rng(5)
+_INF, _TINY = np.inf, 5e-324
+SPECIAL = np.array([0.0, 1.0, _INF, _TINY, 1e-310, 1e308, 0.3, 7.0])
+SPECIAL = np.concatenate([SPECIAL, -SPECIAL[:6], [np.nan]])
+LEFT, RIGHT = (x.ravel() for x in np.meshgrid(SPECIAL, SPECIAL))
+UNARY = """
+    negative absolute square sqrt reciprocal sign exp exp2 expm1 log log1p log2 sin cos tan arcsin
+    arctan sinh cosh tanh arcsinh cbrt floor ceil rint trunc isnan isinf isfinite signbit degrees
+"""
+BINARY = """
+    add subtract multiply divide maximum minimum fmax fmin power hypot arctan2 copysign logaddexp
+    less less_equal greater greater_equal equal not_equal floor_divide remainder nextafter
+"""
+UNARY, BINARY = ([getattr(np, name) for name in names.split()] for names in (UNARY, BINARY))
+
+
+def compiled(f):
+    """Compile for C, where nothing may be left to NumPy in silence."""
+    return compile(f, target="c")
+
+
+def check(f, *args, whole=True):
+    """Compare a function with its native program, at all kinds of arguments."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        g = compiled(f)
+        for xs in arguments(args):
+            kept = [np.array(x) for x in xs]
+            wanted = f(*xs)
+            for _ in range(2):
+                found = g(*xs)
+                assert same(found, wanted), f"{found} for {wanted}\n{g.source}"
+            assert all(map(same, kept, map(np.array, xs))), "an argument was written to"
+    if whole:
+        lines = [line for line in g.source.splitlines() if "native" in line]
+        assert len(lines) == 1, g.source
+    return g
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_each_function_of_special_numbers(dtype):
+    # One block of elements, and three.
+    for n in (1, 6):
+        with np.errstate(all="ignore"):
+            x, y = (np.tile(v, n).astype(dtype) for v in (LEFT, RIGHT))
+        g = compiled(lambda x, y: (*(f(x) for f in UNARY), *(f(x, y) for f in BINARY)))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", RecordingWarning)
+            wanted = (*(f(x) for f in UNARY), *(f(x, y) for f in BINARY))
+            names = [f.__name__ for f in (*UNARY, *BINARY)]
+            for name, found, want in zip(names, g(x, y), wanted, strict=True):
+                assert same(found, want), name
+        assert "native" in g.source
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.bool_])
+def test_whole_numbers_overflow_as_numpy_s(dtype):
+    info = (0, 1) if dtype is np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    edge = np.array([*info, 0, 1, 1, *info])
+    a, b = (x.ravel().astype(dtype) for x in np.meshgrid(edge, edge))
+    z = np.ones(len(a))
+
+    def f(z):
+        sums = (a + b, a * b, np.maximum(a, b), a & b, a ^ b, ~a, a == b, a < b, np.divide(a, b))
+        return (
+            *sums,
+            a * z,
+            np.logical_and(a, z),
+            *(() if dtype is np.bool_ else (a - b, -a, a // b)),
+        )
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        g = compiled(f)
+        assert same(g(z), f(z))
+
+
+def net(X, A, b):
+    h = np.tanh(X @ A + b)
+    m = np.max(h, axis=1, keepdims=True)
+    e = np.exp(h - m)
+    q = e / np.sum(e, axis=1, keepdims=True)
+    return np.sum(np.log(q[:, 1])) + np.sum(h[2:, ::2] ** 2)
+
+
+def test_a_network_with_its_derivatives():
+    xs = RNG.standard_normal((12, 5)), RNG.standard_normal((5, 7)), RNG.standard_normal(7)
+    f = value_and_grad(net, (0, 1, 2))
+    assert same(compiled(f)(*xs), f(*xs))
+
+
+@pytest.mark.slow
+def test_a_network_at_all_kinds_of_arguments():
+    xs = RNG.standard_normal((12, 5)), RNG.standard_normal((5, 7)), RNG.standard_normal(7)
+    check(value_and_grad(net, (0, 1, 2)), *xs, whole=False)
+    wide = RNG.standard_normal((300, 5)), *xs[1:]
+    check(value_and_grad(net, (0, 1, 2)), *wide, whole=False)
+
+
+SHAPES = [(9,), (5, 40, 6), (3000,), (7, 300), (300, 7), (1, 600), (600, 1), (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize(
+    "shape", [*SHAPES[:2], *[pytest.param(s, marks=pytest.mark.slow) for s in SHAPES[2:]]]
+)
+def test_sums_are_added_in_the_order_of_numpy_s(shape):
+    x = RNG.standard_normal(shape)
+    axes = [None, *range(len(shape)), *[(0, d) for d in range(1, len(shape))]]
+    check(lambda x: tuple([np.sum(x * x, axis=a) for a in axes]), x)
+
+
+def test_sums_inside_the_blocks():
+    x, y = RNG.standard_normal((2, 100_003))
+    check(lambda x, y: (np.sum(x * y), np.sum(np.sin(x)), np.sum(x), np.sum(x[1:] * y[:-1])), x, y)
+
+
+def test_extremes_and_products_along_axes():
+    x = RNG.standard_normal((30, 20))
+    x[3, 4] = np.nan
+    check(lambda x: (np.max(x * 1.0, axis=0), np.min(x * 1.0), np.prod(x * 1.0, axis=1)), x)
+
+
+def test_parts_gathers_and_scatters():
+    index = np.array([3, 0, 3, -1])
+
+    def f(x, y):
+        z = x.copy()
+        z[1:3] = y[:2] * 2.0
+        z[index] += 1.0
+        return (
+            np.sum(x[index] * y[:4, None, 0]) + np.sum(z[::2] * z[1::2]) + np.sum(x[:, index] ** 2)
+        )
+
+    check(
+        value_and_grad(f, (0, 1)),
+        RNG.standard_normal((6, 6)),
+        RNG.standard_normal((6, 6)),
+        whole=False,
+    )
+
+
+def test_an_index_outside_raises_as_numpy_does():
+    g = compiled(lambda x, i: x[i] * 2.0 + x[i])
+    x = np.arange(5.0)
+    assert same(g(x, np.array([1, -5])), np.array([3.0, 0.0]))
+    with pytest.raises(IndexError):
+        g(x, np.array([1, 5]))
+
+
+def test_numbers_of_python_s_and_their_errors():
+    def f(x, y):
+        return (x * y + 2.0) / (x + y) + x**3 - y
+
+    g = check(f, 1.5, 0.25)
+    with pytest.raises(ZeroDivisionError):
+        g(2.0, -2.0)
+    with pytest.raises(OverflowError):
+        compiled(lambda x, y: x**y + x * y)(1e200, 3.0)
+    power = compiled(lambda x, y: x**y + x * y)
+    with np.errstate(over="ignore"):
+        for _ in range(2):
+            assert power(np.float64(1e200), 3.0) == np.inf
+    check(lambda x: np.sin(x) * x + 2.0, np.float64(0.3))
+    check(lambda x: np.sin(x) * x + np.float32(2.0), np.float32(0.3))
+
+
+def test_answers_are_guards():
+    def f(x):
+        return x * 2.0 + 1.0 if np.sum(x) > 0 else x * 3.0 - 1.0
+
+    g = compiled(f)
+    x = RNG.standard_normal(9) + 3
+    for y in (x, -x, x, moved(x, 2.0)):
+        assert same(g(y), f(y))
+    assert len(g.programs) == 2
+
+
+def test_arrays_without_elements_and_without_axes():
+    g = compiled(lambda x: (x * 2.0 + x, np.sum(x * x), x.T + 1.0))
+    assert same(g(np.zeros((0, 3))), (np.zeros((0, 3)), np.float64(0.0), np.ones((3, 0))))
+    check(lambda x: (x * 2.0 + x, x * x + np.sin(x)), np.array(0.5))
+
+
+def test_arguments_that_are_not_aligned_or_read_only():
+    raw = np.zeros(8 * 20 + 1, np.uint8)
+    x = raw[1:].view(np.float64)
+    x[:] = np.arange(20.0)
+    g = compiled(lambda x: np.sum(x * x) + np.sin(x))
+    assert same(g(x), np.sum(x * x) + np.sin(x))
+    x.flags.writeable = False
+    assert same(g(x), np.sum(x * x) + np.sin(x))
+
+
+def test_complex_numbers_and_halves_are_left_to_numpy():
+    z = RNG.standard_normal(5) + 1j
+    check(lambda z: (np.exp(z) * z + 1.0, np.abs(z) * 2.0 + 1.0), z, whole=False)
+    check(lambda z: np.sin(z) * z + z, z.real.astype(np.float16), whole=False)
+
+
+def test_results_are_arrays_of_their_own():
+    g = compiled(lambda x: (x + 1.0, (x + 1.0).T, x * 2.0 - 1.0))
+    x = RNG.standard_normal((4, 5))
+    a, b, c = g(x)
+    d, *_ = g(x)
+    pairs = [(a, b), (a, c), (a, d), (a, x)]
+    assert not any([np.shares_memory(*pair) for pair in pairs])
+    a[:] = 0.0
+    assert same(g(x)[0], d)
+
+
+def test_second_derivatives():
+    x, t = RNG.standard_normal((2, 600))
+    check(lambda x: hvp(lambda x: np.sum(np.exp(np.sin(x)) * x), (x,), (t,)), x, whole=False)
+
+
+def test_threads_have_memory_of_their_own():
+    f = grad(lambda x: np.sum(np.sin(x) * np.exp(-x * x)))
+    xs = [RNG.standard_normal(30_000) for _ in range(8)]
+    wanted, g = [f(x) for x in xs], compiled(f)
+    g(xs[0])
+
+    def work(i):
+        return all([same(g(xs[(i + k) % 8]), wanted[(i + k) % 8]) for k in range(24)])
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch):
+    def missing():
+        raise writer.CompilerError("no C compiler is found")
+
+    monkeypatch.setattr(writer.calls, "driver", missing)
+    g = compiled(lambda x: x * 2.0 + np.sin(x))
+    with pytest.warns(RecordingWarning, match="NumPy instead of C: no C compiler"):
+        y = g(np.arange(3.0))
+    assert same(y, np.arange(3.0) * 2.0 + np.sin(np.arange(3.0)))
+    assert "native" not in g.source
+
+
+def target_c(monkeypatch):
+    def compile_native(f):
+        return compile(f, target="c")
+
+    monkeypatch.setitem(check_compiled.__globals__, "compile", compile_native)
+
+
+@pytest.mark.slow
+def test_ten_random_programs(monkeypatch):
+    target_c(monkeypatch)
+    run(check_compiled, 10, 40)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("turn", range(40))
+def test_random_programs(monkeypatch, turn):
+    target_c(monkeypatch)
+    run(check_compiled, 10, turn)
