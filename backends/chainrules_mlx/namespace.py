@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import mlx.core as mx
@@ -18,6 +19,9 @@ _mx: Any = mx
 bool = _mx.bool_
 complex128 = _mx.complex64
 """MLX has one complex dtype."""
+unread: ContextVar[Any] = ContextVar("unread", default=False)
+"""Whether values are left unread: MLX forgets what an array is made of that is looked at while it
+pushes tangents forward, and a derivative of that would be zero."""
 
 
 def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:

@@ -20,6 +20,7 @@ from chainrules_mlx.engine.values import (
     leaves_mlx,
     varies,
 )
+from chainrules_mlx.namespace import unread
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -181,7 +182,11 @@ class Program:
             entries = [next(rest) if m else ZeroTangent() for m in moves]
             tangents = unflatten_tangent(self.treedef, entries)
             given = tuple([t for t, w in zip(tangents, kept.wanted, strict=True) if w])
-            y, y_dot = self._run(kept.run, given, *self.operands(leaves), **self.options)
+            token = unread.set(True)
+            try:
+                y, y_dot = self._run(kept.run, given, *self.operands(leaves), **self.options)
+            finally:
+                unread.reset(token)
             ys, out = partition(as_values((y,))[0], is_array)
             found = flatten_tangent(out, unthunk(y_dot))
             return [

@@ -292,3 +292,15 @@ def test_supports_runs_the_call():
     assert (said.grad, said.jvp, said.vmap, said.jit, said.order) == (True,) * 4 + (math.inf,)
     assert supports(v.floor, x).order == 0
     assert not supports(v.gammaln, x).grad
+
+
+@pytest.mark.parametrize("f", [v.eigh, v.svd, v.qr])
+def test_what_a_rule_looks_at_is_not_cut_off_in_nested_forward_mode(f):
+    """MLX forgets what an array is made of that is evaluated in a push: this gradient was 0."""
+    a = mx.array([[2.0, 0.3], [0.3, 1.0]])
+    u = mx.array([[0.5, 0.2], [0.2, -0.4]])
+    part = 1 if f is not v.eigh else 0
+    loss = lambda a: (export(f)(a)[part] ** 3).sum()
+    found = mx.grad(lambda a: mx.jvp(loss, [a], [u])[1][0])(a)
+    near(found, mx.grad(lambda a: (mx.grad(loss)(a) * u).sum())(a))
+    assert np.any(np.array(found))

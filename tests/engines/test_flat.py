@@ -1,0 +1,101 @@
+"""Ten thousand gradients of exported functions leave nothing behind, in each engine."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chainrules_py import export
+from tests.fuzz.statements import stated
+
+X = np.array([3.0, 5.0])
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="the system does not tell its memory so"
+)
+
+
+def in_torch(g):
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X, requires_grad=True)
+    return lambda: torch.autograd.grad(g(x).sum(), x)
+
+
+def in_torch_func(g):
+    torch = pytest.importorskip("torch")
+    x, f = torch.tensor(X), torch.func.grad(lambda x: g(x).sum())
+    return lambda: f(x)
+
+
+def in_jax(g):
+    jax = pytest.importorskip("jax")
+    x, f = jax.numpy.asarray(X), jax.grad(lambda x: g(x).sum())
+    return lambda: f(x)
+
+
+def in_autograd(g):
+    pytest.importorskip("autograd")
+    f = importlib.import_module("autograd").grad(lambda x: g(x).sum())
+    return lambda: f(X)
+
+
+def in_mlx(g):
+    mx = pytest.importorskip("mlx.core")
+    x, f = mx.array(X), mx.grad(lambda x: g(x).sum())
+    return lambda: mx.eval(f(x))
+
+
+def in_mygrad(g):
+    mygrad = pytest.importorskip("mygrad")
+    return lambda: g(mygrad.tensor(X)).sum().backward()
+
+
+ENGINES = {
+    "torch": in_torch,
+    "torch func": in_torch_func,
+    "jax": in_jax,
+    "autograd": in_autograd,
+    "mlx": in_mlx,
+    "mygrad": in_mygrad,
+}
+
+
+def left_behind(step, n):
+    """Return how many objects, and bytes of memory, so many calls leave behind."""
+    for _ in range(100):
+        step()
+    gc.collect()
+    objects, size = len(gc.get_objects()), resident()
+    for _ in range(n):
+        step()
+    gc.collect()
+    return len(gc.get_objects()) - objects, resident() - size
+
+
+def resident():
+    """Return how many bytes of memory this process has."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def check(engine, pen, n):
+    g = export(stated(pen, (object,)), to=engine.partition(" ")[0])
+    objects, size = left_behind(ENGINES[engine](g), n)
+    assert objects < 100
+    assert size < 4_000_000
+
+
+@pytest.mark.parametrize("engine", ["torch", "autograd", "mlx"])
+def test_a_hundred(engine):
+    check(engine, "rule", 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pen", ["rule", "rrule and frule", "custom_vjp", "custom_jvp"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ten_thousand(engine, pen):
+    check(engine, pen, 10_000)
