@@ -457,6 +457,7 @@ TOPICS = {
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
+    "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",
     "tests/engines/test_unstated.py": "derivatives that nobody has stated, in all engines",
