@@ -159,7 +159,9 @@ class Notes:
             # Nobody else has it, and it is no operand: these are counted once more.
             if cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
                 flags = y.flags
-                if flags.c_contiguous and flags.writeable and y.size and is_settled(function):
+                new = flags.c_contiguous and flags.writeable and y.size
+                del flags  # which has the array as well
+                if new and is_settled(function):
                     return self._new(function, places, options, y)
             elif cls is float and function is not operator.pow and is_settled(function):
                 return self._new_number(function, places, options, y)

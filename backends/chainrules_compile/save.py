@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ast
 import base64
+import copy
+import functools
 import inspect
 import math
+import operator
 import re
 import sys
 import types
@@ -19,6 +22,7 @@ import numpy as np
 
 from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_py import Primitive
 from chainrules_py.extend import Space, describe
 from chainrules_py.vocabulary.views import Index
 
@@ -54,11 +58,12 @@ def module_of(name: str, source: str, scope: Scope) -> str:
     source = re.sub(r"    if captured_has_changed\w*\(\):\n        return MISS\n", "", source)
     tree = ast.parse(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    saving.taken = used | {name}
     for key in sorted(used & scope.keys() - {name}):
         if key in scope.recipes:
             factory, args = scope.recipes[key]
-            saving.define(factory.__name__, factory)
-            saving.lines.append(f"{key} = {factory.__name__}{args}")
+            made_by = saving.member(sys.modules[factory.__module__], factory.__name__)
+            saving.lines.append(f"{key} = {made_by}{args}")
         elif scope[key] is not MISS:
             saving.define(key, scope[key])
     text = source.replace(
@@ -71,37 +76,25 @@ def module_of(name: str, source: str, scope: Scope) -> str:
 
 
 class Left:
-    """Stands for a module that was left out: nothing of it is called for arguments as recorded."""
+    """Stands for what was left out: nothing of it is called for arguments as recorded."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):  # type: ignore[no-untyped-def]
         self._name = name
 
-    def __getattr__(self, name: str) -> object:
-        msg = f"{self._name}.{name} was left out of this module"
+    def __call__(self, *_, **__):  # type: ignore[no-untyped-def]
+        """Say what was left out."""
+        msg = f"{self._name} was left out of this module"
         raise NotImplementedError(msg)
-
-
-class _Plain(ast.NodeTransformer):
-    """Functions and assignments without annotations."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.decorator_list, node.returns = [], None
-        return self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.Assign:
-        assert node.value is not None
-        return ast.Assign([node.target], node.value, lineno=node.lineno)
 
 
 class _Saving:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.imports: set[str] = set()
+        self.taken: set[str] = set()
         self._done: dict[str, Any] = {}
+        self._copies: dict[tuple[str, Any], str] = {}
+        self._kept: list[Any] = []
 
     def define(self, name: str, x: Any) -> None:
         """Write the line that gives an object a name."""
@@ -138,6 +131,9 @@ class _Saving:
 
     def _function_of_numpy(self, x: Any) -> str | None:
         owner, module = getattr(x, "__self__", None), getattr(x, "__module__", None)
+        if type(x) is operator.attrgetter:
+            self.imports.add("operator")
+            return f"operator.attrgetter{x.__reduce__()[1]}"
         if isinstance(owner, np.ufunc):
             return f"{self.text(owner)}.{x.__name__}"
         if isinstance(x, (types.MethodDescriptorType, types.GetSetDescriptorType)):
@@ -151,14 +147,11 @@ class _Saving:
             return self._named(str(module), x.__name__, x)
         return None
 
-    def _module(self, x: types.ModuleType) -> str:
-        if x.__name__.partition(".")[0] in _KNOWN:
-            self.imports.add(x.__name__)
-            return x.__name__
-        if "Left" not in self._done:
-            self._done["Left"] = Left
-            self.lines.append(inspect.getsource(Left))
-        return f"Left({x.__name__!r})"
+    def _module(self, x: types.ModuleType) -> str | None:
+        if not _is_known(x):
+            return None
+        self.imports.add(x.__name__)
+        return x.__name__
 
     def _sequence(self, x: Any) -> str | None:
         texts = [self.text(y) for y in x]
@@ -188,14 +181,14 @@ class _Saving:
         return f"types.SimpleNamespace({facts}, dtype=numpy.dtype({x.dtype.str!r}))"
 
     def _named(self, module: str, name: str, x: Any) -> str | None:
-        for home in (module, "numpy", "numpy.linalg"):
+        if x is getattr(np.vdot, "_implementation", None):
+            self.imports.add("numpy")
+            return "numpy.vdot"
+        for home in (module.removeprefix("_"), "numpy", "numpy.linalg"):
             known = home.partition(".")[0] in _KNOWN
             if known and getattr(sys.modules.get(home), name, None) is x:
                 self.imports.add(home)
                 return f"{home}.{name}"
-        if x is getattr(np.vdot, "_implementation", None):
-            self.imports.add("numpy")
-            return "numpy.vdot"
         return None
 
     def _array(self, x: np.ndarray) -> str | None:
@@ -209,51 +202,185 @@ class _Saving:
         read = f"numpy.frombuffer(base64.b64decode({data!r}), {x.dtype.str!r})"
         return f"{read}.reshape({x.shape})"
 
+    # ------------------------------------------------------------------------ functions of ours
+
     def _function(self, name: str, f: Any) -> None:
         """Copy a function, and before it what it uses of its module."""
         if f.__closure__:
             refuse(name, f)
-        module = sys.modules[f.__module__]
-        node = self._node(module, f.__name__)
-        if node is None:
+        found = self._copied_of(sys.modules[f.__module__], f.__name__, name)
+        if found is None:
             refuse(name, f)
-        text = self._copied(module, node)
-        self.lines.append(text)
-        if name != f.__name__:
-            self.lines.append(f"{name} = {f.__name__}")
+        if found != name:
+            self.lines.append(f"{name} = {found}")
 
-    def _node(self, module: Any, name: str) -> Any:
-        for node in ast.parse(inspect.getsource(module)).body:
-            if isinstance(node, ast.FunctionDef) and node.name == name:
-                return node
-            targets: list[Any] = [node.target] if isinstance(node, ast.AnnAssign) else []
-            targets += node.targets if isinstance(node, ast.Assign) else []
-            if any([isinstance(t, ast.Name) and t.id == name for t in targets]):
-                return node
-        return None
-
-    def _copied(self, module: Any, node: Any) -> str:
-        node = _Plain().visit(node)
-        own = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
-                self._used(module, inner.id, own)
-        return ast.unparse(node)
-
-    def _used(self, module: Any, name: str, own: set[str]) -> None:
-        values = vars(module)
-        if name in own or name not in values:
-            return
-        x = values[name]
-        if name in self._done or isinstance(x, types.ModuleType):
-            self.define(name, x)
-            return
-        node = self._node(module, name)
+    def _copied_of(self, module: Any, name: str, hint: str) -> str | None:
+        """Copy what a module defines under a name; return the name that it has here, or None."""
+        node = _nodes(module).get(name)
+        if isinstance(node, ast.ImportFrom):
+            home = _home(module, node)
+            return self._copied_of(home, *_origin(node, name), hint) if home else None
         if node is None:
-            self.define(name, x)
-            return
-        self._done[name] = x
-        self.lines.append(self._copied(module, node))
+            return None
+        key = module.__name__, name
+        if key not in self._copies:
+            self._copies[key] = here = self._unused(hint)
+            self.lines.append(_Copying(self, module, name, here).text(node))
+        return self._copies[key]
+
+    def _unused(self, name: str) -> str:
+        base, n = name, 1
+        while name in self._done or name in self.taken:
+            n += 1
+            name = f"{base}_{n}"
+        self._done[name] = None
+        return name
+
+    def used(self, module: Any, name: str) -> str:
+        """Return the name here of what a module knows under a name; write it down before."""
+        x = vars(module)[name]
+        if getattr(sys.modules["builtins"], name, None) is x:
+            return name
+        return self._written(x, module, name, name)
+
+    def member(self, module: Any, name: str) -> str:
+        """Return the name here of what stands in a module of ours."""
+        return self._written(getattr(module, name), module, name, name)
+
+    def _written(self, x: Any, module: Any, name: str, hint: str) -> str:
+        word = x
+        x, module, name = _computing(x, module, name)
+        key = "object", id(word)
+        if key in self._copies:
+            return self._copies[key]
+        text = None if type(x) in (int, float, str, bool) else self.text(x)
+        found = None if text is not None else self._copied_of(module, name, hint)
+        if found is None:
+            found = self._unused(hint)
+            self.lines.append(f"{found} = {text or self._left(module, name)}")
+        if isinstance(word, Primitive) and (given := self._defaults(word)):
+            self.imports.add("functools")
+            computing, found = found, self._unused(hint)
+            self.lines.append(f"{found} = functools.partial({computing}, {given})")
+        self._kept.append(word)
+        self._copies[key] = found
+        return found
+
+    def _defaults(self, word: Primitive[..., Any]) -> str:
+        """Return the options of a word that a call may leave out, which what computes it needs."""
+        pairs = [(name, self.text(x)) for name, x in word.options.items()]
+        return ", ".join([f"{name}={text}" for name, text in pairs if text is not None])
+
+    def _left(self, module: Any, name: str) -> str:
+        """Return what stands for something that cannot be copied: it says so if it is called."""
+        if "Left" not in self._done:
+            self._done["Left"] = Left
+            self.lines.append(inspect.getsource(Left))
+        return f"Left({f'{module.__name__}.{name}'!r})"
+
+
+class _Copying(ast.NodeTransformer):
+    """Copying of one statement of a module: without annotations, and with the names here."""
+
+    def __init__(self, saving: _Saving, module: Any, name: str, here: str) -> None:
+        self._saving = saving
+        self._module = module
+        self._name = name
+        self._here = here
+        self._local: set[str] = set()
+
+    def text(self, node: ast.stmt) -> str:
+        """Return the statement as it stands here."""
+        node = copy.deepcopy(node)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            node.decorator_list, body = [], node.body
+            if len(body) > 1 and ast.get_docstring(node) is not None:
+                doc: Any = ast.get_docstring(node)
+                body[0] = ast.Expr(ast.Constant(doc.partition("\n")[0]))
+            stored = [n.id for n in ast.walk(node) if _is_stored(n)]  # type: ignore[attr-defined]
+            self._local = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)} | {*stored}
+        found = self.visit(node)
+        if isinstance(found, (ast.FunctionDef, ast.ClassDef)):
+            found.name = self._here
+        else:
+            for target in found.targets:
+                target.id = self._here
+        return ast.unparse(ast.fix_missing_locations(found))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return self.visit(ast.Assign([node.target], node.value))  # type: ignore[no-any-return]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        value = node.value
+        if isinstance(value, ast.Name) and value.id not in self._local:
+            module = vars(self._module).get(value.id)
+            if isinstance(module, types.ModuleType) and not _is_known(module):
+                return ast.Name(self._saving.member(module, node.attr), ast.Load())
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id == self._name:
+            return ast.Name(self._here, node.ctx)
+        there = isinstance(node.ctx, ast.Load) and node.id not in self._local
+        if there and node.id in vars(self._module):
+            return ast.Name(self._saving.used(self._module, node.id), node.ctx)
+        return node
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+@functools.cache
+def _nodes(module: Any) -> dict[str, Any]:
+    """Return the statements of a module that give names, by name."""
+    found: dict[str, Any] = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[node.name] = node
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: node for alias in node.names}
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [t.id for t in targets if isinstance(t, ast.Name)]
+            found |= dict.fromkeys(names if len(names) == len(targets) else (), node)
+    return found
+
+
+def _home(module: Any, node: ast.ImportFrom) -> Any:
+    """Return the module of ours that names are imported from, or None."""
+    found = sys.modules.get(node.module or "")
+    return found if found is not module and found is not None and not _is_known(found) else None
+
+
+def _origin(node: ast.ImportFrom, name: str) -> tuple[str]:
+    return (next(alias.name for alias in node.names if (alias.asname or alias.name) == name),)
+
+
+def _computing(x: Any, module: Any, name: str) -> tuple[Any, Any, str]:
+    """Return what computes a word with NumPy, and where that is defined; or what is given."""
+    if isinstance(x, Primitive):
+        count = len(inspect.signature(x.__wrapped__).parameters) - len(x.options)
+        x = x.implementation((np.ndarray,) * count) or x.__wrapped__
+        module, name = sys.modules.get(x.__module__, module), getattr(x, "__name__", name)
+    elif isinstance(x, (types.FunctionType, type)) or hasattr(x, "__wrapped__"):
+        module, name = sys.modules.get(x.__module__, module), x.__name__
+    return x, module, name
+
+
+def _is_known(module: types.ModuleType) -> bool:
+    """Tell whether a module is there wherever NumPy and SciPy are."""
+    base = module.__name__.partition(".")[0]
+    return base in _KNOWN or base in sys.stdlib_module_names
 
 
 def refuse(name: str, x: Any) -> None:

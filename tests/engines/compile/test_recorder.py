@@ -189,3 +189,22 @@ def test_results_in_structures_of_one_or_none(f, wrapped):
     compiled, eager = compile(wrapped(f)), wrapped(f)
     for x in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0, -3.0]):
         assert np.array_equal(compiled(np.array(x)), eager(np.array(x)))
+
+
+def test_a_new_array_in_another_order_is_nobody_elses():
+    """A sum of an array and its transpose is written to, as the tape's own."""
+    a, b = np.arange(6.0).reshape(2, 3), np.linspace(-1.0, 1.0, 2)
+
+    def f(a, b):
+        return np.mean(a) * np.sum(np.mean(a, 1) * b) + a.T[0, 0]
+
+    found, wanted = compile(ct.grad(f))(a, b), ct.grad(f)(a, b)
+    np.testing.assert_array_equal(found, wanted)
+    x = np.asfortranarray(np.ones((150, 150)))
+
+    def g(x):
+        y = x + x
+        y += 1.0
+        return y
+
+    np.testing.assert_array_equal(compile(g)(x), g(x))
