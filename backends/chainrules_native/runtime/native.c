@@ -113,7 +113,7 @@ static PyObject* native_call(PyObject* self, PyObject* const* args, size_t nargs
     }
     char *small[2 * MOST], *room = NULL;
     char **in = small, **out = small + n, *work = NULL, *rooms = NULL;
-    char fixed[16 * MOST];
+    char fixed[16 * MOST] __attribute__((aligned(16)));
     void* copies_small[MOST] = {0};
     void** copies = copies_small;
     PyObject *results_small[MOST], **results = results_small, *answer = NULL;
@@ -152,7 +152,7 @@ static PyObject* native_call(PyObject* self, PyObject* const* args, size_t nargs
     } else {
         missed = p->run(in, out, work, p->loops);
     }
-    if (missed < 0) { PyErr_NoMemory(); goto done; }
+    if (PyErr_Occurred()) goto done;   /* a loop of NumPy's said so, as that of whole powers may */
     if (missed && !p->guarded) { Py_INCREF(p->miss); answer = p->miss; goto done; }
     for (Py_ssize_t i = 0; i < p->n_out; i++)
         if (!results[i] && !(results[i] = number(p->out + i, out[i]))) goto done;

@@ -162,6 +162,14 @@ def test_an_index_outside_raises_as_numpy_does():
         g(x, np.array([1, 5]))
 
 
+def test_a_loop_that_raises_raises():
+    g = compiled(lambda n, k: (n**k + n * k) * 2)
+    n = np.array([2, 3])
+    assert same(g(n, n), (n**n + n * n) * 2)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        g(n, -n)
+
+
 def test_numbers_of_python_s_and_their_errors():
     def f(x, y):
         return (x * y + 2.0) / (x + y) + x**3 - y
