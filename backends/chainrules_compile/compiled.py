@@ -232,11 +232,15 @@ class Compiled(Generic[P, R]):
         names = entry.names
         for value, array in recorder.captured.items():
             names[value] = scope.name(array, value.name)
-        head = [*entry.lines, *captures.lines(scope)]
+        head: list[str] = []
         parameters = ", ".join(entry.signature)
 
         def written(program: Program) -> tuple[Any, str, Program]:
+            for each in entry.parameters:
+                scope.setdefault(each, None)  # so that no function is called like it
             body = self._write(program, names, scope)
+            found = entry.lines
+            head[:] = head or [*found, *captures.lines(scope)]
             lines = [*head, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
             source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
             filename = f"<compiled {name} {id(scope):x} {len(source)}>"

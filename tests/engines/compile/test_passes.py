@@ -558,6 +558,24 @@ def test_one_question_stands_for_many_and_the_program_that_asks_each_stands_by()
     assert first.standby.made()[1].count("isfinite") > 3
 
 
+def test_parameters_keep_their_names_from_functions():
+    """In the program and in the one that stands by, which is written later."""
+
+    def f(x, vdot, /, *, multiply=2.0, exp=1.0, isfinite=1.0, divide=1.0):
+        for _ in range(3):
+            x = np.exp(x / np.sqrt(np.sum(x * x)) - exp) * multiply
+        return np.sum(x * vdot) / isfinite / divide
+
+    g, x, y = value_and_grad(f), np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    compiled = compile(g)
+    for given in (x, np.array([np.inf, 1.0]), np.zeros(2), x):
+        for keywords in ({}, {"multiply": 3.0, "divide": 0.5, "exp": 0.0, "isfinite": 2.0}):
+            with np.errstate(all="ignore"):
+                wanted, found = g(given, y, **keywords), compiled(given, y, **keywords)
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
 def test_infinite_partials_are_right_behind_one_question():
     """Products with zero are zero; the results are finite, and so the question has to be asked."""
 
