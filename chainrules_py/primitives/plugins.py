@@ -49,6 +49,10 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
     import importlib.metadata  # 17 ms, mostly of the standard library's e-mail parser
 
     found = importlib.metadata.entry_points(group=group)
+    if not found and not importlib.metadata.entry_points(group=ENGINES):
+        # It takes no notice of errors, as of memory, and remembers that nothing was there.
+        importlib.metadata.MetadataPathFinder().invalidate_caches()
+        found = importlib.metadata.entry_points(group=group)
     return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
 
 
@@ -243,7 +247,8 @@ def _root(thing: Any) -> str:
 def load(module: str, group: str) -> Any:
     """Import an announced module and check the contract that it states.
 
-    A module that cannot be imported is listed in `failures` and breaks nobody else's lookups.
+    A module that cannot be imported is listed in `failures` and breaks nobody else's lookups. One
+    that can be at the second try met an error from outside, as a handler of a signal raises it.
 
     Raises
     ------
@@ -254,9 +259,15 @@ def load(module: str, group: str) -> Any:
         return None
     try:
         found = importlib.import_module(module)
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:
-        failures[module] = f"{type(error).__name__}: {error}"
-        return None
+        try:
+            importlib.import_module(module)
+        except Exception:
+            failures[module] = f"{type(error).__name__}: {error}"
+            return None
+        raise
     stated = getattr(found, "chainrules_contract", None)
     if stated != CONTRACT:
         msg = (

@@ -68,11 +68,15 @@ def by_exception(program: Any, delay: float) -> bool:
 
 @functools.cache
 def points(code: Any) -> frozenset[int]:
-    """Where in a function of ours the interpreter asks whether something came: behind calls, at
-    its beginning, and where a loop begins again.
+    """Give the points of a function of ours."""
+    return points_of(code) if "/chainrules_" in code.co_filename.replace("\\", "/") else frozenset()
+
+
+@functools.cache
+def points_of(code: Any) -> frozenset[int]:
+    """Where in a function the interpreter asks whether something came: behind calls, at its
+    beginning, and where a loop begins again.
     """
-    if "/chainrules_" not in code.co_filename.replace("\\", "/"):
-        return frozenset()
     steps = list(dis.get_instructions(code))
     after = {
         then.offset
@@ -90,15 +94,15 @@ def interrupt() -> None:
 class AtPoint:
     """Interrupt at the n-th such point, whatever the clock says; ``passed`` counts them."""
 
-    def __init__(self, n: int = 0, handler: Any = interrupt) -> None:
-        self.n, self.handler, self.passed = n, handler, 0
+    def __init__(self, n: int = 0, handler: Any = interrupt, check: Any = points) -> None:
+        self.n, self.handler, self.points, self.passed = n, handler, check, 0
 
     def __call__(self, frame: Any, event: str, _: Any) -> Any:
         if event == "call":
-            if not points(frame.f_code):
+            if not self.points(frame.f_code):
                 return None
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        elif event == "opcode" and frame.f_lasti in points(frame.f_code):
+        elif event == "opcode" and frame.f_lasti in self.points(frame.f_code):
             self.passed += 1
             if self.passed == self.n:
                 self.handler()
@@ -106,15 +110,18 @@ class AtPoint:
 
     def run(self, program: Any) -> bool:
         """Run a program up to there; tell whether it got there."""
+        with contextlib.suppress(Interrupt):
+            self.answer(program)
+        return 0 < self.n <= self.passed
+
+    def answer(self, program: Any) -> bytes:
+        """Return the bytes that a program gives in spite of it."""
         before = sys.gettrace()
         sys.settrace(self)
         try:
-            answer(program)
-        except Interrupt:
-            pass
+            return answer(program)
         finally:
             sys.settrace(before)
-        return 0 < self.n <= self.passed
 
 
 def at_points(program: Any, step: int) -> tuple[int, list[str]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
+import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+
+from chainrules_py.primitives import plugins
 
 LIBRARY = "class Thing:\n    pass\n\n\ndef double(x):\n    return x\n"
 RULES = """
@@ -264,3 +268,35 @@ def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
         """,
     )
     assert out.splitlines() == ["not yet", "(2.0,) 1"]
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, TimeoutError, ImportError])
+def test_an_error_from_outside_is_no_failure_of_a_module(tmp_path, monkeypatch, error):
+    """As a handler of a signal raises it in the middle of an import: the next time it is there."""
+    name = f"meets_{error.__name__}"
+    (tmp_path / f"{name}.py").write_text(
+        f"import sys\nsys.met = getattr(sys, 'met', 0) + 1\n"
+        f"if sys.met == 1:\n    raise {error.__name__}\nchainrules_contract = 1\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "met", 0, raising=False)
+    with pytest.raises(error):
+        plugins.load(name, plugins.RULES)
+    assert name not in plugins.failures
+    assert plugins.load(name, plugins.RULES).__name__ == name
+
+
+def test_announcements_that_were_not_read_are_read_again(monkeypatch):
+    """Python's search takes no notice of errors, and remembers that it found nothing."""
+    expected, listed = plugins.announced(plugins.BACKENDS), []
+
+    def fails(*_):
+        listed.append(1)
+        raise MemoryError
+
+    importlib.metadata.MetadataPathFinder().invalidate_caches()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", fails)
+        assert not importlib.metadata.entry_points(group=plugins.BACKENDS)
+    assert listed
+    assert plugins.announced.__wrapped__(plugins.BACKENDS) == expected
