@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Callable, Mapping, Sequence, Set
 from numbers import Number
+from types import MappingProxyType
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
@@ -200,12 +202,35 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 
 def _check_no_numbers(x: Any) -> None:
     """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
-    objects = getattr(getattr(x, "dtype", None), "kind", None) == "O"
-    numbers = issubclass(type(x), Number) and not isinstance(x, int)  # Fraction, Decimal
-    inside = isinstance(x, (set, frozenset)) and any([isinstance(e, (float, complex)) for e in x])
-    if objects or numbers or inside:
+    if _holds_numbers(x):
         msg = (
             f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
             f"an array of a floating type (np.asarray(x, float))"
         )
         raise NotDifferentiableError(msg)
+
+
+def _holds_numbers(x: Any) -> bool:
+    if isinstance(x, (str, bytes, int)):
+        return False
+    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
+        return True  # a Fraction, a Decimal
+    if isinstance(x, (Set, deque, UserList, MappingProxyType, ChainMap, UserDict)):
+        inside = x.values() if isinstance(x, Mapping) else x
+        return any([kind_of(e) in ("real", "complex") for e in inside])
+    try:
+        return memoryview(x).format.lstrip("<>=@!")[:1] in _FLOATS
+    except (TypeError, ValueError):  # ValueError: dates of NumPy's
+        return False
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Tell whether elements are objects, or records with floating numbers in them."""
+    fields = getattr(dtype, "fields", None)
+    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
+    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    return floats or getattr(dtype, "kind", None) == "O"
+
+
+_FLOATS = ("e", "f", "d", "g", "Z")
+"""Marks of floating numbers in the formats of buffers."""

@@ -37,7 +37,10 @@ class AddInto:
         """Add in place what the pull would return."""
         bars[index] = None
         link = self.parents
-        ready = link in bars.plain and type(y_bar) is type(bars[link])
+        cls, beside = type(y_bar), record[4:]
+        ready = link in bars.plain and cls is type(bars[link])
+        if ready and beside and type(beside[0]) is not cls:
+            ready = fits(y_bar, *beside)
         if ready or self.collects(bars, y_bar, record):
             self.pull_into(bars[link], y_bar, *record[2:])
 
@@ -50,7 +53,10 @@ class AddInto:
         link, (where, *saved) = self.parents, record[2:]
         of: Any = next((s for s in saved if type(s) is Space), None)
         total = bars[link]
-        dense = of is not None and is_dense(y_bar) and (total is None or fits(total, y_bar))
+        given = [y_bar, *saved] if len(saved) > 1 else [y_bar]
+        dense = of is not None and is_dense(y_bar)
+        if dense and (total is not None or len(given) > 1):
+            dense = fits(y_bar if total is None else total, *given)
         if of is not None and dense and link not in bars.plain:
             if total is None:
                 bars.adopt(link, of.zeros(y_bar))

@@ -164,10 +164,10 @@ class RowsOf(AddInto):
             return
         bars[index] = None
         waiting = bars.waiting.get(link)
-        if waiting is None:
+        if waiting is None or type(y_bar) is not type(bars[link]):
             if not self.collects(bars, y_bar, record):
                 return
-            waiting = bars.waiting[link] = []
+            waiting = bars.waiting.setdefault(link, [])
         waiting.append((y_bar, record))
         if len(waiting) * y_bar.size > 8 * WAITING:
             self.add(bars)

@@ -173,6 +173,28 @@ def test_mask_of_what_is_compiled_beside_a_plain_tangent():
     assert same(compile_checked(f)(X), f(X))
 
 
+READS = {
+    "mask": lambda x: np.sum(x[x > 0]),
+    "squares of a mask": lambda x: np.sum(x[x > 0] ** 2),
+    "argwhere": lambda x: np.sum(x[np.argwhere(x > 0)[:, 0]]),
+    "nonzero": lambda x: np.sum(x[np.nonzero(x)[0][::-1]]),
+    "argsort": lambda x: np.sum(x[np.argsort(x)]),
+    "take": lambda x: np.sum(np.take(x, np.argsort(x)[:2])),
+    "along": lambda x: np.sum(np.take_along_axis(x, np.argsort(x), 0)),
+    "plain rows": lambda x: np.sum(x[np.array([2, 2])]),
+    "plain element": lambda x: x[0],
+    "plain part": lambda x: np.sum(x[1:]),
+}
+
+
+@pytest.mark.parametrize("second", READS)
+@pytest.mark.parametrize("first", READS)
+def test_places_that_are_computed_beside_those_that_are_known(first, second):
+    f = ct.grad(lambda x: READS[first](x) + READS[second](x))
+    for x in (X, -X):
+        assert np.array_equal(compile_checked(f)(x), f(x))
+
+
 @pytest.mark.parametrize("wrapped", [lambda f: f, ct.grad])
 @pytest.mark.parametrize(
     "f",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import ctypes
 import decimal
 import enum
 import fractions
 import re
+import types
 
 import numpy as np
 import pytest
@@ -194,6 +198,55 @@ UNKNOWN = {
     "flags": np.ones(3, bool),
     "texts": np.asarray(["a", "b"]),
 }
+
+
+HELD = {
+    "objects": np.ones(3, object),
+    "decimal": decimal.Decimal(2),
+    "set": {1.0, 2.0},
+    "deque": collections.deque([1.0]),
+    "arrays in a deque": collections.deque([np.ones(2)]),
+    "list of a class of its own": collections.UserList([1.0]),
+    "dict that cannot be written to": types.MappingProxyType({"a": 1.0}),
+    "chain of dicts": collections.ChainMap({"a": 1.0}),
+    "dict of a class of its own": collections.UserDict(a=1.0),
+    "records": np.zeros(2, [("a", "i4"), ("b", "f8")]),
+    "records of records": np.zeros(2, [("a", [("b", "c16")])]),
+    "arrays in records": np.zeros((), [("a", "f4", (2, 2))])[()],
+    "array.array": array.array("d", [1.0]),
+    "memoryview": memoryview(np.ones(2, np.float32)),
+    "ctypes": (ctypes.c_double * 2)(1.0, 2.0),
+}
+UNKNOWN |= HELD
+NONE_HELD = {
+    "deque of texts": collections.deque(["a"]),
+    "whole numbers": array.array("i", [1]),
+    "records of whole numbers": np.zeros(2, [("a", "i4")]),
+    "dates": np.array(["2020-01-01"], "M8[D]"),
+    "a generator": (x for x in (1.0, 2.0)),
+    "a module": np,
+    "a type": np.ndarray,
+}
+
+
+@pytest.mark.parametrize("x", HELD.values(), ids=list(HELD))
+def test_numbers_that_no_derivative_is_known_in_do_not_count_as_fixed(x):
+    f = lambda w, *_: np.sum(w * w)
+    for door in (
+        lambda: vjp(f, np.ones(2), x),
+        lambda: grad(f, (0, 1))(np.ones(2), x),
+        lambda: grad(lambda d: f(d["w"]))({"w": np.ones(2), "x": [x]}),
+        lambda: linearize(f, np.ones(2), x),
+        lambda: jacobian(lambda d: f(d[0]))([np.ones(2), x]),
+    ):
+        with pytest.raises(NotDifferentiableError, match="holds numbers that no derivative"):
+            door()
+    assert np.all(grad(f)(np.ones(2), x) == 2.0)
+
+
+@pytest.mark.parametrize("x", NONE_HELD.values(), ids=list(NONE_HELD))
+def test_what_holds_no_numbers_beside_is_left_alone(x):
+    assert np.all(grad(lambda d: np.sum(d["w"] ** 2))({"w": np.ones(2), "x": x})["w"] == 2.0)
 
 
 @pytest.mark.parametrize("x", UNKNOWN.values(), ids=list(UNKNOWN))
