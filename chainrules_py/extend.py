@@ -35,9 +35,8 @@ _HOMES: dict[str, str] = {
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "
         "register_host register_scalar_type type_info"
     ),
-    "chainrules_py.primitives.closures.convert": (
-        "Closure HigherOrder Operator closed refuse_traced"
-    ),
+    "chainrules_py.primitives.closures.convert": "Closure Operator closed refuse_traced",
+    "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
     "chainrules_py.primitives.closures.captured": "captured check_captured recording",
     "chainrules_py.primitives.closures.reach": "Reach knows",

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.vocabulary.creation import full_like

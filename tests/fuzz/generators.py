@@ -20,6 +20,7 @@ import numpy as np
 from tests.fuzz import (
     aliases,
     constants,
+    effects,
     objects,
     owned,
     places,
@@ -142,6 +143,13 @@ GENERATORS: dict[str, Generator] = {
         owned.verdict,
         lambda: (list(owned.CALLS), list(owned.SOURCES), range(4), list(owned.WRITES),
                  list(owned.DOORS)),
+    ),
+    "effects": _tables(
+        "functions given to words that solve, integrate or loop, which write to what they were not "
+        "given; the value of the plain program, and what differences tell, or an error",
+        effects.verdict,
+        lambda: (list(effects.CALLS), list(effects.PLACES), list(effects.VALUES), effects.KINDS,
+                 list(effects.DOORS)),
     ),
     "constants": _tables(
         "random programs in which values are taken to be constant, through every function of "

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 BLOCKS = 20
 
 
-@pytest.mark.parametrize("name", ["seeds", "places", "owned"])
+@pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects"])
 def test_some_programs(name):
-    judge(name, range(60 if name != "owned" else 400))
+    judge(name, range({"owned": 400, "effects": 100}.get(name, 60)))
 
 
 @pytest.mark.nightly

@@ -6,7 +6,8 @@ import contextlib
 import inspect
 import operator
 from collections import ChainMap, UserDict, UserList, deque
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from numbers import Number
 from types import MappingProxyType
 from typing import Any, TypeAlias, final
@@ -215,7 +216,7 @@ def _holds_numbers(x: Any) -> bool:
         return False
     if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
         return True  # a Fraction, a Decimal
-    if isinstance(x, (Set, deque, UserList, MappingProxyType, ChainMap, UserDict)):
+    if isinstance(x, (AbstractSet, deque, UserList, MappingProxyType, ChainMap, UserDict)):
         inside = x.values() if isinstance(x, Mapping) else x
         return any([kind_of(e) in ("real", "complex") for e in inside])
     try:

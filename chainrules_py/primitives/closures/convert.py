@@ -21,10 +21,9 @@ from typing import Any, ClassVar, final
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.copy import Copy
 from chainrules_py.primitives.closures.search import Search
-from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
-from chainrules_py.values.tracers import find_host, find_tracers
+from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 
@@ -53,21 +52,6 @@ register_structure(
 )
 
 
-class HigherOrder(Primitive[..., Any]):
-    """A word among whose operands are functions: what they captured is found before the call."""
-
-    def __call__(self, *operands: Any, **options: Any) -> Any:
-        """Compute it, or have the highest tracer among operands and captured values trace it.
-
-        A word with a body is a program: it runs where it stands, and what its function writes to is
-        the caller's own. Other engines see it whole.
-        """
-        found = [closed(x) if callable(x) else x for x in operands]
-        if self.has_body and (find_tracers(found) or find_host((found,)) is None):
-            return self.__wrapped__(*operands, **options)
-        return super().__call__(*found, **options)
-
-
 @final
 class Hole:
     """Stands in a template for the n-th captured value."""
@@ -88,9 +72,12 @@ class Closure:
         The values.
     template : object
         The function, with a `Hole` for each.
+    copies : list
+        What was copied for these values, once the function is filled: objects, containers, and the
+        cells and globals of functions.
     """
 
-    __slots__ = ("_filled", "_made", "captured", "name", "template")
+    __slots__ = ("_filled", "_made", "captured", "copies", "name", "template")
 
     def __init__(
         self, template: Any, made: frozenset[int], captured: tuple[Any, ...], name: str
@@ -100,6 +87,7 @@ class Closure:
         self.name = name
         self._made = made
         self._filled: Any = None
+        self.copies: list[Any] = []
 
     def __call__(self, *operands: Any) -> Any:
         """Call the function, with the values as they are now in it."""
@@ -113,6 +101,7 @@ class Closure:
                 lambda x: values[x.n] if type(x) is Hole else x, lambda x: id(x) in self._made
             )
             self._filled = filling(self.template)
+            self.copies = [x for x in filling.made if type(x) not in CODE] + filling.fresh
         return self._filled
 
     def around(self, captured: Iterable[Any]) -> Closure:
@@ -203,17 +192,17 @@ def settled(f: Any) -> Any:
     """
     if isinstance(f, Closure):
         made = f._made
-        copying = Copy(_same, lambda x: id(x) in made or isinstance(x, _CODE), settle=True)
+        copying = Copy(_same, lambda x: id(x) in made or isinstance(x, CODE), settle=True)
         template = copying(f.template)
         return Closure(template, frozenset(map(id, copying.made)), f.captured, f.name)
-    if isinstance(f, _CODE):
-        return Copy(_same, lambda x: isinstance(x, _CODE), settle=True)(f)
+    if isinstance(f, CODE):
+        return Copy(_same, lambda x: isinstance(x, CODE), settle=True)(f)
     if is_structure_type(type(f)):
         return rebuild(f, [settled(x) if callable(x) else x for _, x in fields_of(f)])
     return f
 
 
-_CODE = (types.FunctionType, types.MethodType, functools.partial)
+CODE = (types.FunctionType, types.MethodType, functools.partial)
 
 
 def _same(x: Any) -> Any:

@@ -49,6 +49,7 @@ class Copy:
         self.is_tainted = is_tainted
         self.settle = settle
         self.made: list[Any] = []
+        self.fresh: list[Any] = []
         self._known: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
@@ -103,7 +104,9 @@ class Copy:
         self._keep(f, new)  # before it is filled, for it may hold itself
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         new.__dict__.update(f.__dict__)
+        self.fresh += fresh.values()
         if scope is not f.__globals__:
+            self.fresh.append(scope)
             scope.update({name: self._named(x) for name, x in named.items()})
         for name, cell in fresh.items():
             with contextlib.suppress(ValueError):  # what is not assigned yet stays so

@@ -123,14 +123,17 @@ class Reach:
         Whether some of these hold more than what somebody has defined by name.
     whole : bool
         Whether that is all: the search ends at 10,000 values.
+    writes : bool
+        Whether places count that code writes to and does not read.
     """
 
     __slots__ = (
-        "_libraries", "_names", "_own", "arrays", "generators", "places", "roots", "varies", "whole"
+        "_libraries", "_names", "_own", "arrays", "generators", "places", "roots", "varies",
+        "whole", "writes",
     )  # fmt: skip
 
-    def __init__(self, roots: Iterable[Any]) -> None:
-        self.roots = roots
+    def __init__(self, roots: Iterable[Any], *, writes: bool = False) -> None:
+        self.roots, self.writes = roots, writes
         self.arrays: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
@@ -157,12 +160,13 @@ class Reach:
 
     def changed(self) -> str | None:
         """Tell of the first place where there is something else by now; None if there is none."""
-        for place in self.places:
-            if place.mark is not None:
-                now = _read(place)
-                if not _as_before(now, place.before) and (told := self._told(place, now)):
-                    return told
+        for path, was, x in self._changes(own=False):
+            return f"{written(path)} was {_shown(was)} and is {_shown(x)}"
         return None
+
+    def written(self) -> Iterator[tuple[str, Any]]:
+        """Yield where something is another by now, and it; by whomever it was changed."""
+        return ((written(path), x) for path, _, x in self._changes(own=True))
 
     def values(self) -> Iterator[tuple[Path, Any]]:
         """Yield where each value was, and what it was."""
@@ -178,22 +182,28 @@ class Reach:
         found += [repr(memory.fingerprint(x, True)) for memory, x in memories if memory]
         return zlib.crc32("".join(sorted(found)).encode())
 
-    def _told(self, place: Place, now: Any) -> str | None:
-        """Tell of a change, if it is one that matters."""
-        x, _, before, path, mark, fills = place
-        before, now = dict(_pairs(before)), dict(_pairs(now))
-        if mark is WHOLE:
-            before, now = {None: frozenset(before)}, {None: frozenset(now)}
-        for key in [*before, *[key for key in now if key not in before]]:
-            was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
-            ours = _step(path, mark, key)
-            if was is is_now or _equal(was, is_now) or self._is_own(ours):
+    def _changes(self, *, own: bool) -> Iterator[tuple[Path, Any, Any]]:
+        """Yield where there is something else by now, what it was, and is.
+
+        That is what matters to a rule; with ``own`` also what code changes itself, or by an equal.
+        """
+        for place in self.places:
+            x, _, before, path, mark, fills = place
+            now = before if mark is None else _read(place)
+            if _as_before(now, before):
                 continue
-            if was is _NOTHING and (fills or _finds(x, key)):
-                continue
-            if not (fills and (was is None or is_now is _NOTHING)):
-                return f"{written(ours)} was {_shown(was)} and is {_shown(is_now)}"
-        return None
+            before, now = dict(_pairs(before)), dict(_pairs(now))
+            if mark is WHOLE:
+                before, now = {None: frozenset(before)}, {None: frozenset(now)}
+            for key in [*before, *[key for key in now if key not in before]]:
+                was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
+                ours = _step(path, mark, key)
+                if was is is_now or (not own and (_equal(was, is_now) or self._is_own(ours))):
+                    continue
+                if was is _NOTHING and (fills or _finds(x, key)):
+                    continue
+                if not (fills and (was is None or is_now is _NOTHING)):
+                    yield ours, was, is_now
 
     def _is_own(self, path: Path) -> bool:
         """Tell whether the code changes what is here itself: counts, memories of what it knows."""
@@ -254,6 +264,7 @@ class _Walk:
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
         stand = () if always else [_stands(*p, place.mark is None) for p in _pairs(place.before)]
+        always = always or self.reach.writes
         if always or not all(stand):
             self.reach.places.append(place)
             self.reach.varies = self.reach.varies or always or False in stand
@@ -306,8 +317,13 @@ class _Walk:
         self.names |= names.attributes
         if f.__name__ not in _MAKERS:
             self.own |= names.shared
+            if self.reach.writes:
+                self.names |= names.shared
+                if "global" in names.assigned:
+                    read: Any = lambda f: {n: f.__globals__.get(n) for n in names.own}
+                    self.hold(f, read, path, "", fills)
         self.hold(f, looked_up, path, None if names is NO_NAMES else "", fills)
-        if f.__dict__:
+        if f.__dict__ or self.reach.writes:
             self.by_names(f, vars, (path, "", f.__name__), fills, library_names(object))
 
     def by_names(
@@ -357,7 +373,8 @@ class _Walk:
             self.push([(cls, path)], fills)
         else:
             self.libraries.add(cls.__module__)
-        fills = fills or not (own or cls.__module__ in _PLAIN_LIBRARIES)
+        plain = cls.__module__ in _PLAIN_LIBRARIES or issubclass(cls, functools.partial)
+        fills = fills or not (own or plain)
         if info.memory is None:
             if read is None:
                 read, mark = buffer_or_rest(x)

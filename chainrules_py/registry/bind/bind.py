@@ -15,7 +15,7 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.primitives.closures.convert import HigherOrder
+from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
