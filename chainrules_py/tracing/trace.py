@@ -197,7 +197,7 @@ class Trace(ABC):
         given = list(zip(flatten(tuple(operands))[0], flatten(tuple(payloads))[0], strict=True))
         for part, value in zip(flatten(made)[0], flatten(y)[0], strict=True):
             for x, payload in given if isinstance(part, self.tracer) else ():
-                if isinstance(x, self.tracer) and type(value) is type(payload):
+                if type(value) is type(payload):
                     part.note_shared(x, f, value, payload)
 
     # -- the algorithm, where types settle it

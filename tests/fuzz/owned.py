@@ -47,8 +47,11 @@ SOURCES: dict[str, Callable[[Any], Any]] = {
     "a view": lambda w: (w * 1.0)[::-1],
     "a matrix": lambda w: (w * 1.0).reshape(2, 2),
     "a transposed matrix": lambda w: (w * 1.0).reshape(2, 2).T,
+    "an array, and a plain one": lambda w: (w * 1.0, U.copy()),
+    "a plain array, and one": lambda w: (U.copy(), w * 1.0),
+    "parts of a plain array": lambda w: (lambda x: (x[:4], w * 1.0, x[4:0:-1], x))(np.append(U, 2)),
 }
-"""By name how the first array is made; the second has its shape."""
+"""By name how the first array is made, which a second of its shape follows; or all of them."""
 
 
 def _squares(x: Any) -> Any:
@@ -172,9 +175,9 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 def _program(call: str, source: str, written: int, write: str) -> Callable[[Any], Any]:
     def program(w: Any) -> Any:
-        b = SOURCES[source](w)
-        arrays = [b, b * b + 1.0]
-        arrays += CALLS[call](*arrays)
+        made = SOURCES[source](w)
+        arrays = [*made] if type(made) is tuple else [made, made * made + 1.0]
+        arrays += CALLS[call](*arrays[:2])
         WRITES[write](arrays[written % len(arrays)])
         return sum([(k + 1.0) * np.sum(x * np.sum(w)) for k, x in enumerate(arrays)])
 
@@ -205,7 +208,9 @@ def verdict(call: str, source: str, written: int, write: str, door: str) -> str:
         found = DOORS[door](f)
     except (ChainRulesError, ValueError) as error:
         clear = isinstance(error, ChainRulesError) or "read-only" in str(error)
-        allowed = due is None or call in REFUSED or "nobody knows" in str(error)
+        allowed = (
+            due is None or call in REFUSED or "nobody knows" in str(error) or "plain" in source
+        )
         return "" if clear and allowed else f"{error!r} for {due}"
     if due is None:
         return f"{found} for {refused!r}"

@@ -240,7 +240,10 @@ class Writable(ArrayLike):
     def note_shared(self, x: Any, f: Any, y: Any, payload: Any) -> None:
         """Note that it is a view of an operand, if what they stand for shares memory."""
         if share(y, payload):
-            self.view_unclearly(x, f)
+            if type(x) is type(self) and x.level == self.level:
+                self.view_unclearly(x, f)
+            elif hasattr(self, "__setitem__"):  # of an array that is not traced, or elsewhere
+                self.as_view = View.of(None, Call((f, (), {})), UNCLEAR)
 
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 
