@@ -96,6 +96,7 @@ from chainrules_py.primitives.closures.convert import (
     closed,
     refuse_traced,
 )
+from chainrules_py.primitives.closures.effects import HigherOrder as HigherOrder
 from chainrules_py.primitives.closures.freeze import (
     frozen,
     names_in,
