@@ -91,12 +91,13 @@ from chainrules_py.primitives.closures.contents import (
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
-    HigherOrder,
     Operator,
     closed,
     refuse_traced,
 )
-from chainrules_py.primitives.closures.effects import HigherOrder as HigherOrder
+from chainrules_py.primitives.closures.effects import (
+    HigherOrder,
+)
 from chainrules_py.primitives.closures.freeze import (
     frozen,
     names_in,
