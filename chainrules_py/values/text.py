@@ -30,6 +30,12 @@ class Text(str):
     def __radd__(self, other: str) -> str:
         return Text(other + str.__str__(self))
 
+    def __copy__(self) -> Text:
+        return self
+
+    def __deepcopy__(self, memory: Any) -> Text:
+        return self
+
     def __reduce__(self) -> Any:
         return str, (str.__str__(self),)
 
@@ -48,7 +54,7 @@ def _remaining(native: Callable[..., Any]) -> Callable[..., Any]:
 for _name in (
     *("strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace", "translate", "join"),
     *("lower", "upper", "zfill", "ljust", "rjust", "center", "format", "split", "rsplit"),
-    *("partition", "rpartition", "splitlines"),
-    *("__add__", "__mul__", "__rmul__", "__mod__", "__getitem__", "__str__", "__format__"),
+    *("partition", "rpartition", "splitlines", "capitalize", "casefold", "expandtabs", "swapcase"),
+    *("title", "__add__", "__mul__", "__rmul__", "__mod__", "__getitem__", "__str__", "__format__"),
 ):
     setattr(Text, _name, _remaining(getattr(str, _name)))
