@@ -125,10 +125,11 @@ def check_writable(x: Any) -> None:
     while view is not None and (view.parent is not None or view.layout is UNCLEAR):
         unclear = view.layout is UNCLEAR
         read_only = not unclear and _is_read_only(x, view)
-        if unclear or read_only or view.parent.dtype != x.dtype:
+        parent: Any = view.parent
+        if unclear or read_only or parent.dtype != x.dtype:
             reason = (
                 f"is memory of an array that {view.how[0].__name__} was given, which would show it"
-                if view.parent is None
+                if parent is None
                 else f"is what {view.how[0].__name__} gave of a view that was copied meanwhile, so "
                 f"that nobody knows whether NumPy would have given a view"
                 if unclear
