@@ -45,7 +45,9 @@ def test_the_text_of_a_traced_value_does_not_become_a_number(read):
 GIVEN = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill"), (9,)),
     **dict.fromkeys(("partition", "rpartition", "removeprefix", "removesuffix"), (".",)),
-    "replace": (".", ","), "translate": ({},), "join": (["1", "2"],),
+    "replace": (".", ","),
+    "translate": ({},),
+    "join": (["1", "2"],),
 }
 
 
