@@ -9,6 +9,8 @@ Nothing here knows what a rule is: matrices and functions go in, and words come 
 from chainrules_diagnosis.arrangements import symmetrised
 from chainrules_diagnosis.block import Axes, Evidence, Place, scale_of
 from chainrules_diagnosis.conduct import (
+    is_said,
+    name_at_call,
     name_dtypes,
     name_nonlinearity,
     name_projection,
@@ -26,18 +28,23 @@ from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.operands import (
     around,
+    backwards,
     cut,
     extended,
     is_one_sided,
     is_sorted,
     of_length,
     of_size,
+    shuffled,
     stacked,
+    symmetric_as,
     with_tie,
     with_zeros,
 )
+from chainrules_diagnosis.options import literals_of, other_axes
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
+from chainrules_diagnosis.stairs import grain, slope_behind_stairs
 from chainrules_diagnosis.table import Table
 
 __all__ = [
@@ -47,16 +54,21 @@ __all__ = [
     "Table",
     "around",
     "arrays_in",
+    "backwards",
     "compared_in",
     "cut",
     "extended",
+    "grain",
     "heat_map",
     "held_by",
     "is_named",
     "is_one_sided",
+    "is_said",
     "is_sorted",
     "join_halves",
     "join_operands",
+    "literals_of",
+    "name_at_call",
     "name_dtypes",
     "name_jacobian",
     "name_nonlinearity",
@@ -66,8 +78,12 @@ __all__ = [
     "name_written",
     "of_length",
     "of_size",
+    "other_axes",
     "scale_of",
+    "shuffled",
+    "slope_behind_stairs",
     "stacked",
+    "symmetric_as",
     "symmetrised",
     "with_tie",
     "with_zeros",

@@ -127,7 +127,8 @@ def find_reversed(b: Block) -> Iterator[str]:
     """Find an axis of the operand or the result, or one of each, that runs backwards."""
     backwards = lambda p: p[..., ::-1]
     for axis in (0, 1):
-        if b.want.shape[axis] > 1 and b.equals(np.flip(b.want, axis)):
+        several = np.count_nonzero(b.want) > 1
+        if b.want.shape[axis] > 1 and several and b.equals(np.flip(b.want, axis)):
             yield "elements in reverse order"
     axes = list(b.axes())
     for side, k, shape in axes:
@@ -141,6 +142,8 @@ def find_reversed(b: Block) -> Iterator[str]:
 
 def find_shifted(b: Block) -> Iterator[str]:
     """Find elements that stand some places too far, the last of them first or left out."""
+    if np.count_nonzero(b.want) < 2 and 1 in b.want.shape:
+        return  # one number stands somewhere else: it may be anywhere
     for side, k, shape in b.axes():
         most = shape[k + 1] if b.want.size <= _FEW else 2
         steps = [s for n in range(1, most) for s in (n, -n)]
@@ -252,7 +255,7 @@ def find_mean(b: Block) -> Iterator[str]:
         averaged = b.want - _centred(b.want, side, k, shape)
         if b.equals(averaged):
             yield f"mean {where} instead of single numbers"
-        if b.equals(averaged * shape[k + 1]):
+        if min(b.want.shape) > 1 and b.equals(averaged * shape[k + 1]):
             yield f"sum {where} instead of single numbers"
     for axis in (0, 1):
         if b.want.shape[axis] > 1:
@@ -296,6 +299,9 @@ def find_halves(b: Block) -> Iterator[str]:
                 yield f"only the {triangle} of the {name} is kept"
             if np.any(b.want) and close(kept * b.have, b.want, b.digits):
                 yield f"more than the {triangle} of the {name} is kept"
+            twice = np.where(order == np.arange(of.size), 1.0, 2.0)
+            if side and close(kept * twice * _even(b.have, order, side), b.want, b.digits):
+                yield f"what belongs to the other triangle is not added to the {triangle}"
 
 
 def symmetrised(evidence: Evidence) -> Any:

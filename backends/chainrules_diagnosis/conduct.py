@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import re
 from typing import Any
 
@@ -69,3 +70,33 @@ def name_nonlinearity(half: str, images: Any, given: Any, apart: float) -> str:
     if kept.shape[1] > 1 and np.any(kept) and np.allclose(kept, kept[:, :1] + 0 * kept):
         return f"ignores the {what}"
     return f"not linear in the {what}"
+
+
+_ELSEWHERE = tuple(
+    f"wrong only for another {x}" for x in ("point", "shape", "length", "order", "sign")
+)
+"""Names that say where a mistake shows, and nothing of what it is."""
+
+
+def name_at_call(name: str, inner: str) -> str:
+    """Say what is wrong, and at what call; first what says more about the mistake."""
+    if not name or inner == "NaN at a kink":
+        return inner
+    if not inner:
+        return name
+    if not name.startswith(_ELSEWHERE) or inner.startswith("wrong numbers"):
+        return f"{name} ({inner})"
+    # Where axes had one length by chance, a factor is seldom a mean.
+    inner = re.sub(r"\((mean|sum) instead of [^?]*\?\)", "(the length of another axis?)", inner)
+    return f"{inner} (at {name.removeprefix('wrong only for ')})"
+
+
+def is_said(error: Exception) -> bool:
+    """Tell whether a rule raises an error itself, or by ``n, m = x.shape``."""
+    last: Any = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    instruction = last.tb_frame.f_code.co_code[last.tb_lasti]
+    module = last.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    own = module not in ("numpy", "chainrules_py", "chainrules_numpy")
+    return own and dis.opname[instruction] in ("RAISE_VARARGS", "UNPACK_SEQUENCE")

@@ -54,6 +54,8 @@ from chainrules_diagnosis.terms import (
     find_given,
     find_multiple,
     find_number,
+    find_one,
+    find_reciprocal,
     find_some,
     find_term,
 )
@@ -93,12 +95,14 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_halves,
     find_spread,
     find_shared,
-    find_extra,
     find_mean,
+    find_extra,
     find_reordered,
     find_misplaced,
     find_by_place,
     find_some,
+    find_one,
+    find_reciprocal,
     find_multiple,
     find_number,
     find_term,
@@ -148,7 +152,15 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
 
 
 _MANY = 48
-_GUESSES = (find_multiple, find_term, find_mistaken, find_product, find_given)
+_GUESSES = (
+    find_one,
+    find_reciprocal,
+    find_multiple,
+    find_term,
+    find_mistaken,
+    find_product,
+    find_given,
+)
 """Of many possible names one fits few numbers by chance."""
 
 
@@ -187,6 +199,12 @@ def name_jacobian(points: Sequence[Evidence]) -> str:
     if not names:
         return ""
     called = points[0].place.names
+    for i, k in itertools.permutations(blocks, 2):
+        pairs = list(zip(blocks[k], blocks[i], strict=True))
+        if list(names) == [k] and not names[k].startswith(("wrong sign", "factor", "zero")):
+            if not all(a.equals(b.want) for a, b in pairs):
+                continue
+            return f"the derivative of {called[i]} for {called[k]}"
     return _swapped(called, blocks, names) or join_operands(called, names, len(blocks))
 
 

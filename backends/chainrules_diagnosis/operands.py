@@ -83,3 +83,22 @@ def stacked(x: Any, count: int) -> Any:
     """Put other rows below, in another order; a matrix may have to be what it is."""
     other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
     return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
+
+
+def backwards(x: Any) -> Any:
+    """Reverse an array of numbers along all axes: of matrices many kinds stay what they are."""
+    is_array = type(x) is np.ndarray and x.ndim > 0 and x.dtype.kind in "fc"
+    return np.flip(x).copy() if is_array else x
+
+
+def shuffled(x: Any) -> Any:
+    """Shuffle what is no square matrix: of the order of numbers nothing is left."""
+    if type(x) is not np.ndarray or x.dtype.kind not in "fc" or x.shape[-2:-1] == x.shape[-1:]:
+        return x
+    return np.random.default_rng(5).permutation(x.reshape(-1)).reshape(x.shape)
+
+
+def symmetric_as(given: Any, x: Any) -> Any:
+    """Make a matrix symmetric if another one is: a rule may be for these."""
+    is_square = type(x) is np.ndarray and x.ndim == 2 and x.shape[0] == x.shape[1]
+    return (x + x.T) / 2 if is_square and np.array_equal(given, given.T) else x

@@ -24,7 +24,7 @@ _VAGUE = re.compile(
     r"wrong numbers|right only|.* alone\b|one element of|a term of rank one|does not change with|"
     r"changes with|the right numbers in the wrong|numbers (where zeros|in the places)|"
     r"zero (in|where)|(factor|off by the constant) -?\d*\.\d|.*\d+ of \d+ entries|"
-    r"reversed in|given to one|factor by place"
+    r"reversed in|given to one|factor (by place|.*\*\*.*\*\*)"
 )
 _PLACES = re.compile(
     r"one element of|numbers where zeros|zero |factor |off by |.*\d+ of \d+ entries"

@@ -224,6 +224,17 @@ def _other_names(slot: Slot) -> Iterator[Any]:
             yield ast.Constant(not node.value)
 
 
+def _along(slot: Slot) -> Iterator[Any]:
+    """Along an axis, what is taken of the whole array."""
+    node = slot.node
+    name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+    if name in ("sum", "mean", "max", "min", "prod", "std", "var", "norm") and not node.keywords:
+        for n in (-1, 0):
+            axis = ast.keyword("axis", _number(n))
+            for kept in ([], [ast.keyword("keepdims", ast.Constant(True))]):
+                yield ast.Call(node.func, node.args, [axis, *kept])
+
+
 def _left_out(slot: Slot) -> Iterator[Any]:
     """Something less: a factor, a term, a function around, a transpose, a sign, an index."""
     node = slot.node
@@ -372,6 +383,7 @@ _CHANGES: tuple[Callable[[Slot], Iterator[Any]], ...] = (
     _numbers,
     _operators,
     _functions,
+    _along,
     _other_names,
     _indices,
     _left_out,

@@ -76,6 +76,15 @@ def find_multiple(b: Block) -> Iterator[str]:
     yield from _multiples(b, support)
 
 
+def find_reciprocal(b: Block) -> Iterator[str]:
+    """Find one over what belongs, in every place."""
+    at = np.abs(b.want) > 1e-6 * scale_of(b.want)
+    whole = np.where(at, b.have * b.want, b.have)
+    for sign, text in ((1.0, ""), (-1.0, "negative ")):
+        if close(whole, np.where(at, sign, 0.0), b.digits):
+            yield f"{text}reciprocal of the derivative"
+
+
 def find_given(b: Block) -> Iterator[str]:
     """Find that what is given is the result, or another thing at hand, and no derivative of it."""
     support = np.abs(b.want) > 1e-6 * scale_of(b.want)
@@ -156,14 +165,29 @@ def find_term(b: Block) -> Iterator[str]:
         return
     difference = apart.reshape(-1)[at]
     where = "" if _is_everywhere(b, wrong) else f" {describe_where(b, wrong)}"
-    if close(difference, np.full_like(difference, difference.mean()), 1e2 * b.digits):
-        c = float(difference.mean())
-        if (name := name_constant(c, 1e2 * b.digits)) or len(at) > 1:
-            yield f"off by the constant {name or f'{c:.5g}'}{where}"
+    yield from find_constant(b)
     for text, c, values in _monomials(b, difference, at, far=6.0):
         whole = np.where(wrong, c * np.broadcast_to(values, b.want.shape), 0.0)
         if close(b.have - whole, b.want, 1e2 * b.digits):
             yield f"off by the term {text}{where}"
+
+
+def find_constant(b: Block, *, known: bool = False) -> Iterator[str]:
+    """Find a constant that is missing, or one too many; with ``known`` one that people write."""
+    wrong = b.is_wrong
+    difference = (b.have - b.want)[wrong][:_ENTRIES]
+    if close(difference, np.full_like(difference, difference.mean()), 1e2 * b.digits):
+        c, where = float(difference.mean()), ""
+        where = "" if _is_everywhere(b, wrong) else f" {describe_where(b, wrong)}"
+        name = name_constant(c, 1e2 * b.digits)
+        if name or (len(difference) > 1 and not known):
+            yield f"off by the constant {name or f'{c:.5g}'}{where}"
+
+
+def find_one(b: Block) -> Iterator[str]:
+    """Find that everywhere 1 is missing, or one too many."""
+    if _is_everywhere(b, b.is_wrong):
+        yield from [name for name in find_constant(b, known=True) if name.endswith((" 1", " -1"))]
 
 
 def _is_everywhere(b: Block, wrong: Any) -> bool:

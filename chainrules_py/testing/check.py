@@ -62,7 +62,7 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.directions import name_by_directions
-from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
+from chainrules_py.testing.report.patterns import diagnose, has_state, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
@@ -396,6 +396,8 @@ def _named(error: Exception) -> str:
 def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
     """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
+    if "addition" in pattern and has_state(case):
+        pattern = "state between calls"
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)

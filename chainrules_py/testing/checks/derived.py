@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from chainrules_diagnosis import (
     extended,
     is_one_sided,
     is_sorted,
+    literals_of,
     of_length,
     of_size,
     stacked,
@@ -166,9 +166,10 @@ def shape_calls(case: Case) -> Iterator[Call]:
         count = n if 1 < (n := len(xs[arrays[0]])) <= _FEW else 2
         alone = f"a leading axis of argument {arrays[0] + 1}", arrays[:1]
         for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
-            made = _call(case, name, lambda x: stacked(x, count), chosen)
-            if _is_stack(case, made.operands, count):
-                yield made
+            for k in (count + 1, count):
+                made = _call(case, name, lambda x, k=k: stacked(x, k), chosen)
+                if _is_stack(case, made.operands, k):
+                    yield made
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
             fewer = _call(case, f"another shape: one {what} fewer", cut(axis), arrays)
             yield fewer
@@ -326,7 +327,7 @@ def _other_values(case: Case, name: str, given: Any) -> list[Any]:
         return [value for value in (given + 1, given - 1, -given or -1) if value != given]
     if type(given) is float:
         return [given + 0.5, 2.0 * given] if given else [0.5]
-    found = _literals(case.f, name)
+    found = literals_of(case.f, name)
     if type(given) is str and not found:
         found = [*words_for(name, given), *words_in(_written(case))]
     found = [value for value in dict.fromkeys(found) if value not in (given, *_declared(case))]
@@ -346,18 +347,3 @@ def _is_count(case: Case, name: str, value: int) -> bool:
         except Exception:
             return False
     return bool(values[0] == values[1] == values[2])
-
-
-def _literals(f: Any, name: str) -> list[Any]:
-    """Find the values that an annotation lists: ``mode: Literal["full", "same"]``."""
-    try:
-        hints = typing.get_type_hints(getattr(f, "__wrapped__", f))
-    except Exception:
-        return []
-    return [value for value in _listed(hints.get(name)) if value is not None]
-
-
-def _listed(annotation: Any) -> list[Any]:
-    if typing.get_origin(annotation) is typing.Literal:
-        return list(typing.get_args(annotation))
-    return [value for part in typing.get_args(annotation) for value in _listed(part)]

@@ -9,13 +9,13 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_diagnosis import scale_of
+from chainrules_diagnosis import grain, is_named
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.coordinates import Coordinates, Names, sized_as, sizes_of
-from chainrules_py.testing.data.differences import derivative, grain, power_of_two
+from chainrules_py.testing.data.coordinates import Coordinates, Names, in_units, sized_as, sizes_of
+from chainrules_py.testing.data.differences import derivative, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
 from chainrules_py.values.structure import is_structure_type
@@ -25,14 +25,16 @@ SMALL = 48
 _RANDOM = 6
 # From so many coordinates on a call is large: one direction of operands does, and two of results.
 LARGE = 20_000
-# Up to this many entries, and in each row and column, a whole Jacobian is computed to say what is
-# wrong with it.
+# Up to this many entries, and in each row and column, a whole Jacobian is computed to name it.
 _WHOLE = 2_000_000
 _LONG = 5000
 # From this condition number on, what rounding of operands does is more than rounding of results.
 _ILL = 1e3
+_ROUNDING = "round", "rint", "floor", "ceil", "trunc", "digitize"
+# Beyond two to the power of this there are no derivatives that could be compared.
+_ENDS = 1000
 # What is next to nothing, by precision: several of the least numbers that there are.
-_LEAST = (1e-10, 1e-290), (1e-4, 1e-44), (1.0, 5e-7)
+_LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)
 
 
 @final
@@ -121,9 +123,7 @@ class Case:
         self.jointly = self.is_distance = self.is_extreme = False
         self.has_push = self.has_pull = True
         self._pushed: Any = None
-        self._pulled: Any = None
-        self._pullback: Any = None
-        self._judged: Any = None
+        self._pulled = self._pullback = self._judged = self._pushed
         self.refused: list[str] = []  # calls beside this one at which the rule raises an error
         self.kinks: Any = None  # where the differences do not settle
         self.rounding: Any = None  # 50 times the errors of the differences
@@ -185,8 +185,10 @@ class Case:
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
         """Compute what rounding may make of equal derivatives, by their size as of `naturals`."""
-        natural = np.maximum(np.multiply.outer(rows, columns), 1e-300)
-        return natural * (tolerance * scale_of(want / natural) + 16 * self.precision) + self.least
+        natural, relative = in_units(want, rows, columns)
+        largest = np.max(relative, initial=-3300.0, where=relative < np.inf)
+        either = np.logaddexp2(np.log2(tolerance) + largest, np.log2(16 * self.precision))
+        return np.exp2(np.minimum(natural + either, 1023.0)) + self.least
 
     def gauge_matrix(self, raw: Coordinates) -> Any:
         """Compute the derivative of the gauge at a result as a matrix; None without a gauge."""
@@ -194,7 +196,7 @@ class Case:
             return None
         height = np.max(np.abs(self.seen(raw.x)), initial=0.0)
         columns = [
-            derivative(_then(at, self.seen), size, height)[0]
+            derivative(lambda t, at=at: self.seen(at(t)), size, height)[0]
             for at, size in zip(map(raw.line, np.eye(raw.size)), sizes_of(raw, raw.x), strict=True)
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
@@ -314,7 +316,12 @@ class Case:
 
     @functools.cached_property
     def grain(self) -> float:
-        """How far apart the numbers are that f rounds to inside, here or where it was given."""
+        """How far apart the numbers are that f rounds to inside, here or where it was given.
+
+        Infinite where its code says that it rounds.
+        """
+        if any(is_named([getattr(self.f, "__wrapped__", self.f)], name) for name in _ROUNDING):
+            return np.inf
         if self.near is not None and self.near.grain:
             return self.near.grain
         wide, d = self.wide(), self.u[:, -1]
@@ -324,7 +331,7 @@ class Case:
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
         wide = self.wide()
         columns = [
-            derivative(_then(at, self.value_there), 1.0 / n, heights)
+            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)
             for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
@@ -344,7 +351,7 @@ class Case:
         if self._judged is None:
             want, error = self.differences()
             want, allowed, text = self._judge(want, error, self.u)
-            self.kinks = np.isinf(allowed)
+            self.kinks = np.isinf(allowed) & ~self._is_beyond
             allowed[(self.precision > 1e-4) & (abs(want) > 65504)] = np.inf  # where halves end
             if self.jointly and want.shape[1]:
                 # Along one coordinate it may look smooth, as min(x, y) does where both are 0.
@@ -371,22 +378,20 @@ class Case:
         return (apart <= near)[:, None]
 
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
-        natural = np.multiply.outer(self.sizes, _lengths(u, 1.0 / self.steps))
-        natural = np.maximum(natural, 1e-300)
+        exponents, near = in_units(want, self.sizes, _lengths(u, 1.0 / self.steps))
+        natural = np.exp2(np.minimum(exponents, 1023.0))
         # Each number by itself, but for rounding in a rule, which the largest beside it decides.
-        near = np.abs(want) / natural
-        near = np.where(np.isfinite(near), near, 0.0)
-        beside = np.maximum(
-            np.max(near, axis=0, initial=0.0)[None, :], np.max(near, axis=1, initial=0.0)[:, None]
-        )
-        floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside * natural
+        near = np.where(near < np.inf, near, -3300.0)
+        most = [np.max(near, axis=k, initial=-3300.0, keepdims=True) for k in (0, 1)]
+        beside = np.exp2(np.minimum(np.maximum(*most) + exponents, 1023.0))
+        floor = max(1e-3 * self.tolerance, 1e2 * self.precision) * beside
         sure = np.maximum(self.tolerance * np.abs(want), floor)
         least = np.maximum(16 * self.precision * natural, self.least)
         allowed = np.maximum(np.maximum(sure, least), 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
         is_zero |= 50 * error <= 1e-9 * natural  # next to nothing, and known to be
-        near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside * natural)
-        unsettled = ~(near_enough | (50 * error <= floor) | is_zero)
+        near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside)
+        unsettled = ~(near_enough | (50 * error <= floor) | is_zero) | self._is_beyond
         text = ""
         if np.any(unsettled):
             text = (
@@ -394,6 +399,13 @@ class Case:
                 f"{int(unsettled.sum())} of {want.size} finite differences, which do not settle"
             )
         return want, np.where(unsettled, np.inf, allowed), text
+
+    @property
+    def _is_beyond(self) -> Any:
+        """Which numbers of the result have derivatives where there are no numbers any more."""
+        sizes, steps = np.log2(self.sizes), np.log2(self.steps)
+        least, most = (pick(steps, initial=0.0) for pick in (np.min, np.max))
+        return np.maximum(sizes - least, most - sizes)[:, None] > _ENDS
 
     def vector_of_values(self) -> Any:
         """Everything floating in the operands and in the result."""
@@ -474,10 +486,6 @@ def _is_opaque(x: Any) -> bool:
     """Tell whether it has numbers, and a library made it, as a sparse matrix."""
     plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
     return is_structure_type(type(x)) and not plain
-
-
-def _then(line: Callable[[float], Any], f: Callable[[Any], Any]) -> Callable[[float], Any]:
-    return lambda t: f(line(t))
 
 
 def _lengths(directions: Any, sizes: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from chainrules_diagnosis import slope_behind_stairs
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative, slopes
 
@@ -29,33 +30,53 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
     have = images(case)
     with np.errstate(all="ignore"):
         want, allowed = _with_small_numbers(case, want, allowed)
-        if not np.any(_is_wrong(have, want, allowed)):
+        lost = np.any(np.isinf(allowed)) and not case.is_large
+        if not np.any(_is_wrong(have, want, allowed)) and not (lost and case.grain):
             return want, allowed
         want, allowed = want.copy(), allowed.copy()
         for j in range(want.shape[1]):
             _look_at_column(case, j, have[:, j], want, allowed)
         wrong = _is_wrong(have, want, allowed)
+        if not case.is_large and np.any(wrong | np.isinf(allowed)):
+            look_over_stairs(case, case.u, have, want, allowed)
+            wrong = _is_wrong(have, want, allowed)
         if np.any(wrong) and not case.is_large:
             rounding = _rounding_of_rule(case, images)
             allowed[wrong] = np.fmax(allowed, rounding)[wrong]
-            if case.grain:
-                _look_over_stairs(case, have, want, allowed)
             if case.is_extreme:
                 _look_from_afar(case, have, want, allowed)
     case.say_fine_structure()
     return want, allowed
 
 
-def _look_over_stairs(case: Case, have: Any, want: Any, allowed: Any) -> None:
-    """Do not judge where a rule is right but for rounding inside the function, by longer steps."""
-    wide, size = case.wide(), np.max(np.append(case.sizes, (case.near or case).sizes))
-    heights = case.grain * 2.0**52 * np.maximum(np.abs(case.seen(case.y)), size / 8)
-    for j in np.flatnonzero(_is_wrong(have, want, allowed).any(axis=0)):
-        at, length = wide.line(case.u[:, j]), np.max(np.abs(case.u[:, j]) / case.steps)
+def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> None:
+    """Judge anew, along directions, what a function rounds inside: it is flat near by.
+
+    Where its code says so it is meant to be flat. Otherwise it computes in few digits, and its
+    derivative is that of what it rounds.
+    """
+    if not case.grain:
+        return
+    wide = case.wide()
+    for j in np.flatnonzero((_is_wrong(have, want, allowed) | np.isinf(allowed)).any(axis=0)):
+        at, size = wide.line(u[:, j]), 1.0 / np.max(np.abs(u[:, j]) / case.steps)
         there = lambda t, at=at: case.value_there(at(t))
-        found, error = derivative(there, 1.0 / length, heights)
-        known = 10 * error <= 3e-2 * np.maximum(np.abs(found), size * length)
-        allowed[known & (np.abs(have[:, j] - found) <= 10 * error), j] = np.inf
+        if case.grain == np.inf:
+            found, off = np.zeros(len(want)), np.full(len(want), np.inf)
+            for digits in (36, 32, 28, 24):
+                sides = [slopes(there, size, digits + k) for k in (0, 3, 7)]
+                left, slack = sides[0][0], sides[-1][2]
+                same = np.all(
+                    [np.abs(s - left) <= slack for side in sides for s in side[:2]], axis=0
+                )
+                found[same], off[same] = left[same], slack[same]
+        else:
+            found, error = slope_behind_stairs(there, size, case.grain)
+            largest = np.max(np.abs(found), initial=0.0, where=np.isfinite(error))
+            error += case.grain * (2 * np.abs(found) + largest / 4)
+            off = np.where(error <= 5e-2 * largest, 4 * error, np.inf)
+            off[(have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))] = np.inf
+        want[:, j], allowed[:, j] = found, off
 
 
 def _look_from_afar(case: Case, have: Any, want: Any, allowed: Any) -> None:

@@ -233,6 +233,16 @@ def sized_as(sizes: Any, others: Any, places: Any) -> Any:
     return sizes if np.shape(others) != sizes.shape else np.where(places, others, sizes)
 
 
+def in_units(want: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Return the exponents of natural sizes, and those of derivatives in units of them.
+
+    In logarithms: there may be no numbers for products of sizes, and derivatives over them.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        natural = np.maximum(np.add.outer(np.log2(rows), np.log2(columns)), -2200.0)
+        return natural, np.log2(np.abs(want)) - natural
+
+
 def random_tangent(primal: Any, rng: Any) -> Any:
     """Draw a tangent of a value with normally distributed coordinates.
 

@@ -15,6 +15,8 @@ _STEPS = (7, 9, 11, 14, 17, 20, 23, 26, 29, 32, 35, 38, 41, 44, 47, 50)
 _FIRST = 3
 _GOOD = 1e-10
 _EPS = 2.0**-52
+_NORMAL = 2.0**-1022
+"""The least number of full precision: smaller ones are rounded as it is."""
 
 
 def power_of_two(x: Any) -> Any:
@@ -26,7 +28,7 @@ def power_of_two(x: Any) -> Any:
     array([4.  , 0.25, 1.  , 1.  ])
     """
     x = np.abs(np.asarray(x, dtype=float))
-    usable = np.isfinite(x) & (x > 1e-280)
+    usable = np.isfinite(x) & (x > 1e-307)
     return np.where(usable, 2.0 ** np.floor(np.log2(np.where(usable, x, 1.0))), 1.0)
 
 
@@ -100,7 +102,7 @@ def _settled(
             found.append((ahead - behind) / (2 * h))
         else:
             found.append((8 * (ahead - behind) - (f(2 * h) - f(-2 * h))) / (12 * h))
-        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), heights)
+        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), np.fmax(heights, _NORMAL))
         noises.append((_EPS * largest if rounding is None else rounding) / h)
         bends.append(np.abs(ahead + behind - 2 * center) / h)
         if count < _FIRST:
@@ -151,35 +153,6 @@ def _kinks(f: Callable[[float], Any], unit: float, center: Any, rounding: Any, w
     return np.where(visible, bends[0], 0.0)
 
 
-def grain(f: Callable[[float], Any], size: float = 1.0) -> float:
-    """Measure how far apart, relative to them, the numbers are that f rounds to inside, or 0.
-
-    A kink bends a function at one place, and a wave in turns; rounding inside it, as to single
-    precision, bends it anew at each step, and never by more than a small part of it.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.1, 2.0, 5)
-    >>> fine, coarse = [grain(lambda t, d=d: np.tanh((x + t).astype(d))) for d in ("f8", "f4")]
-    >>> fine, 2.0**-26 < coarse < 2.0**-20
-    (0.0, True)
-    """
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        for h in (float(power_of_two(size)) * 2.0**-k for k in (13, 8)):
-            # At even steps, rounding may be alike at each of them.
-            found = np.stack([np.ravel(f(h * (k + k * k / 23))) for k in range(-8, 9)])
-            fourth = np.diff(found, 4, axis=0)
-            parts = np.quantile(np.abs(fourth), 0.25, axis=0) / np.max(np.abs(found), axis=0)
-            turns = np.mean(fourth[1:] * fourth[:-1] < 0, axis=0) >= 0.5
-            if np.any(seen := turns & (parts > _COARSE) & (parts < _COARSEST)):
-                return float(np.max(parts[seen]))
-    return 0.0
-
-
-_COARSE, _COARSEST = 2.0**-30, 2.0**-8
-
-
 def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
     """Compute the quotients to both sides of 0, and what rounding and bending make of them.
 
@@ -201,7 +174,7 @@ def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tu
         warnings.simplefilter("ignore")
         center, ahead, behind = f(0.0), f(h), f(-h)
         left, right = (center - behind) / h, (ahead - center) / h
-        largest = np.maximum(np.abs(ahead), np.abs(behind))
+        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), _NORMAL)
         slack = 1e-4 * np.maximum(np.abs(left), np.abs(right)) + 64 * _EPS * largest / h
     return left, right, slack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py.testing.data.differences import grain
+from chainrules_diagnosis import grain
 from tests.testing.planted.build import slope
 from tests.testing.planted.judging import ask
 from tests.testing.planted.written import summing

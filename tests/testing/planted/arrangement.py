@@ -254,8 +254,8 @@ WRONG: dict[str, Plant] = {
     ),
     "stacks of matrices transposed whole": Plant(
         numpy_pair(np.matmul, times_transposed, both_sides),
-        (SQUARE, SQUARE + 1.0),
-        "wrong only for a leading axis",
+        (np.stack([SQUARE, SQUARE.T, 2.0 * SQUARE]), np.stack([SQUARE + 1.0] * 3)),
+        "axes | wrong places | transposed",
     ),
     "matrix times vector": Plant(
         numpy_pair(lambda a, b: a @ b, lambda t, a, b: np.outer(b, t), lambda t, a, b: a.T @ t),

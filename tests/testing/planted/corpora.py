@@ -9,6 +9,7 @@ from tests.testing.planted import (
     conduct,
     elementwise,
     formulas,
+    found,
     indexing,
     large,
     linalg,
@@ -26,6 +27,7 @@ from tests.testing.planted import (
     right_others,
     right_refusing,
     right_written,
+    stairs,
     structures,
     waves,
     written,
@@ -50,6 +52,8 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "matrices": matrices.WRONG,
     "written": written.WRONG,
     "conditions": conditions.WRONG,
+    "found": found.WRONG,
+    "stairs": stairs.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
@@ -61,6 +65,8 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "others": right_others.RIGHT,
     "written": right_written.RIGHT,
     "refusing": right_refusing.RIGHT,
+    "found": found.RIGHT,
+    "stairs": stairs.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

@@ -1,0 +1,50 @@
+"""Other options of a call: the values that an annotation lists, and every way to say an axis."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def literals_of(f: Any, name: str) -> list[Any]:
+    """Find the values that an annotation lists: ``mode: Literal["full", "same"]``."""
+    try:
+        hints = typing.get_type_hints(getattr(f, "__wrapped__", f))
+    except Exception:
+        return []
+    return [value for value in _listed(hints.get(name)) if value is not None]
+
+
+def _listed(annotation: Any) -> list[Any]:
+    if typing.get_origin(annotation) is typing.Literal:
+        return list(typing.get_args(annotation))
+    return [value for part in typing.get_args(annotation) for value in _listed(part)]
+
+
+def other_axes(
+    names: set[str], given: Mapping[str, Any], ndim: int, default: Any = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """List every way to say the axis, and keepdims, with what is wrong only there."""
+    axis = given.get("axis", default)
+    if "keepdims" in names and not given.get("keepdims"):
+        yield "wrong only for keepdims=True", {"keepdims": True}
+    if "axis" in names:
+        for other in range(min(ndim, 2)):
+            if axis != other and type(axis) is not tuple:
+                yield f"wrong only for axis={other}", {"axis": other}
+        if ((type(axis) is int and axis >= 0) or axis is None) and ndim:
+            yield "wrong only for negative axis", {"axis": -1}
+            if ndim > 1:
+                yield "wrong only for negative axis", {"axis": -ndim}
+        if axis is not None:
+            yield "wrong only for axis=None", {"axis": None}
+        if ndim > 1 and type(axis) is not tuple:
+            yield "wrong only for a tuple of axes", {"axis": (0, 1)}
+            yield "wrong only for axes in another order", {"axis": (1, 0)}
+            if ndim > 2:
+                yield "wrong only for axes in another order", {"axis": (2, 0)}
+            yield "wrong only for negative axes", {"axis": (-1, 0)}
+        if "keepdims" in names and ndim > 1:
+            yield "wrong only for keepdims=True", {"axis": 1, "keepdims": True}
+            yield "wrong only for negative axis with keepdims=True", {"axis": -1, "keepdims": True}

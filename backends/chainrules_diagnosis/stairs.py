@@ -1,0 +1,67 @@
+"""What a function rounds inside: how finely, and the slope of what is behind the stairs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def grain(f: Callable[[float], Any], size: float = 1.0) -> float:
+    """Measure how far apart, relative to them, the numbers are that f rounds to inside, or 0.
+
+    A kink bends a function at one place, and a wave in turns; rounding inside it, as to single
+    precision, bends it anew at each step, and never by more than a small part of it.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.1, 2.0, 5)
+    >>> fine, coarse = [grain(lambda t, d=d: np.tanh((x + t).astype(d))) for d in ("f8", "f4")]
+    >>> fine, 2.0**-26 < coarse < 2.0**-20
+    (0.0, True)
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for h in (2.0 ** np.floor(np.log2(size)) * 2.0**-k for k in (13, 8)):
+            # At even steps, rounding may be alike at each of them.
+            found = np.stack([np.ravel(f(h * (k + k * k / 23))) for k in range(-8, 9)])
+            fourth = np.diff(found, 4, axis=0)
+            parts = np.quantile(np.abs(fourth), 0.25, axis=0) / np.max(np.abs(found), axis=0)
+            turns = np.mean(fourth[1:] * fourth[:-1] < 0, axis=0) >= 0.5
+            if np.any(seen := turns & (parts > _COARSE) & (parts < _COARSEST)):
+                return float(np.max(parts[seen]))
+    return 0.0
+
+
+def slope_behind_stairs(f: Callable[[float], Any], size: float, digits: float) -> tuple[Any, Any]:
+    """Compute the slope of what f rounds, by a polynomial through many points, with its error.
+
+    Examples
+    --------
+    >>> f = lambda t: np.sin(np.asarray([t], "f2"))
+    >>> slope, error = slope_behind_stairs(f, 1.0, 2.0**-11)
+    >>> bool(abs(slope[0] - 1) < error[0] < 0.01)
+    True
+    """
+    t = np.cos(np.pi * (np.arange(48) + 0.5) / 48)
+    fits = [np.linalg.pinv(np.vander(t, n, increasing=True)) for n in (6, 8)]
+    found, errors, largest = [], [], 0.0
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for k in (1, 3, 5, 8, 11, 14):
+            h = 2.0 ** np.floor(np.log2(size)) * 2.0**-k
+            values = np.stack([f(h * x) for x in t])
+            (first, *_), (second, *_) = ((fit @ values)[1:] / h for fit in fits)
+            rest = values - np.vander(t, 8, increasing=True) @ (fits[1] @ values)
+            found.append(second)
+            largest = np.fmax(largest, np.nan_to_num(np.max(np.abs(values), axis=0), posinf=0.0))
+            least = digits * largest / 8
+            errors.append(np.abs(first - second) + 4.0 * np.fmax(np.std(rest, axis=0), least) / h)
+    apart = np.where(np.isfinite(errors), errors, np.inf)
+    best = np.argmin(apart, axis=0)[None]
+    return np.take_along_axis(np.asarray(found), best, 0)[0], np.take_along_axis(apart, best, 0)[0]
+
+
+_COARSE, _COARSEST = 2.0**-30, 2.0**-8

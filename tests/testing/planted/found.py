@@ -1,0 +1,164 @@
+"""Plants from rules of strangers: of whole arrays, of kinds of operands, of counted calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import primitive, rrule
+from tests.testing.planted.build import (
+    POSITIVE,
+    SQUARE,
+    VECTOR,
+    Plant,
+    Right,
+    X,
+    numpy_pair,
+    numpy_rule,
+    pair,
+    slope,
+)
+from tests.testing.planted.draws import normal, regular
+
+REGULAR = SQUARE @ SQUARE.T + 3.0 * np.eye(3)
+
+
+def swish(x, b):
+    return x / (1.0 + np.exp(-b * x))
+
+
+def swish_pull_b(t, x, b):
+    s = 1.0 / (1.0 + np.exp(-b * x))
+    return np.full_like(b, np.sum(t * x * x * s * (1.0 - s)))
+
+
+def swish_pull_x(t, x, b):
+    s = 1.0 / (1.0 + np.exp(-b * x))
+    return t * (s + x * b * s * (1.0 - s))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax_pull(t, x):
+    """Right but for the sum, which is one of all rows."""
+    return softmax(x) * (t - np.sum(t * softmax(x)))
+
+
+def from_lower(a):
+    return np.tril(a) + np.tril(a, -1).T
+
+
+def solved(a, b):
+    """The solution, of the lower triangle of a symmetric matrix."""
+    return np.linalg.solve(from_lower(a), b)
+
+
+def solved_pull_a(t, a, b):
+    return -np.outer(np.linalg.solve(from_lower(a), t), solved(a, b))
+
+
+def solved_pull_b(t, a, _b):
+    return np.linalg.solve(from_lower(a), t)
+
+
+def density(x, c):
+    return -0.5 * x @ np.linalg.solve(c, x) - 0.5 * np.linalg.slogdet(c)[1]
+
+
+def density_pull_c(t, x, c):
+    s = np.linalg.solve(c, x)
+    return 0.5 * t * (np.linalg.inv(c) - np.outer(s, s))
+
+
+def counting(most: int) -> Any:
+    """The sine, with a rule that is right for so many calls."""
+    calls = [0]
+
+    @primitive
+    def f(x, /):
+        return np.sin(x)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray):
+        calls[0] += 1
+        factor = 1.0 if calls[0] <= most else 2.0
+        return np.sin(x), lambda t: (t * np.cos(x) * factor,)
+
+    return f
+
+
+@primitive
+def softplus(x, /, *, beta=2.0):
+    return np.log1p(np.exp(beta * x)) / beta
+
+
+@rrule.register(softplus)
+def softplus_rrule(x: np.ndarray, *, beta):
+    return softplus(x, beta=beta), lambda t: (t / (1.0 + np.exp(-x)),)
+
+
+WRONG: dict[str, Plant] = {
+    "slope of each column summed to one number": Plant(
+        numpy_pair(swish, swish_pull_x, swish_pull_b),
+        (X, VECTOR),
+        "sum along axis 0 of the operand instead of single numbers",
+        cites="tensorflow/tensorflow#127690",
+    ),
+    "softmax with the sum of all rows": Plant(
+        numpy_rule(softmax, softmax_pull), (X,), "axis=-1, keepdims=True)` belongs"
+    ),
+    "one triangle is read, and both have derivatives": Plant(
+        numpy_pair(solved, solved_pull_a, solved_pull_b),
+        (REGULAR, VECTOR),
+        "the other triangle is not added to the lower triangle",
+        cites="jax-ml/jax#1458",
+    ),
+    "sign of the derivative in a covariance": Plant(
+        numpy_pair(density, lambda t, x, c: -t * np.linalg.solve(c, x), density_pull_c),
+        (VECTOR, REGULAR),
+        "wrong sign",
+        cites="HIPS/autograd#412",
+    ),
+    "minimum at the place of the maximum": Plant(
+        numpy_rule(np.min, lambda t, x: t * (x == x.max())), (VECTOR,), "wrong places"
+    ),
+    "logarithm, upside down": Plant(slope(np.log, lambda _y, x: x), (POSITIVE,), "reciprocal"),
+    "derivative of the other operand": Plant(
+        numpy_pair(lambda a, b: np.stack([a, b]), lambda t, _a, _b: t[0], lambda t, _a, _b: t[0]),
+        (VECTOR, VECTOR[::-1].copy()),
+        "the derivative of a for b",
+    ),
+    "softplus without its option": Plant(softplus, (X,), "beta"),
+    "exponential and one": Plant(slope(np.exp, lambda y, _x: y + 1.0), (X,), "the constant 1"),
+    "hypotenuse, not divided": Plant(
+        pair(np.hypot, lambda _y, a, _b: a, lambda _y, _a, b: b), (X, POSITIVE), "factor y"
+    ),
+    **{
+        f"right for {n} calls": Plant(counting(n), (X,), "state between calls")
+        for n in (3, 5, 8, 13)
+    },
+}
+
+
+def by_the_inverse(t, x):
+    return t * np.linalg.det(x) * np.linalg.inv(x).T
+
+
+RIGHT: dict[str, Right] = {
+    # They refuse stacks of matrices, but for those as many as a matrix has rows.
+    "determinant of one matrix by the inverse": Right(
+        numpy_rule(np.linalg.det, by_the_inverse), regular()
+    ),
+    "inverse of one matrix": Right(
+        numpy_rule(np.linalg.inv, lambda t, x: -np.linalg.inv(x).T @ t @ np.linalg.inv(x).T),
+        regular(),
+    ),
+    "product of two square matrices": Right(
+        numpy_pair(np.matmul, lambda t, _a, b: t @ b.T, lambda t, a, _b: a.T @ t),
+        normal((3, 3), (3, 3)),
+    ),
+}
