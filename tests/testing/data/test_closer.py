@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_py import primitive, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_rule
 from tests.testing.planted.build import halves, slope
@@ -47,3 +48,60 @@ def test_rounding_of_operands_is_none_of_the_rules(far):
     check_rule(variance(2.0), x, checks=(*AT_ONCE, "float32"))
     with pytest.raises(RuleCheckError):
         check_rule(variance(2.0001), x, checks=AT_ONCE)
+
+
+ENDS = 1e300, 1e-300, 1e200, 1e-200, 1e150, 1e-150, 1e307, 1e-307
+OF_ENDS = {
+    "logarithm": (np.log, lambda _y, x: 1.0 / x),
+    "root": (np.cbrt, lambda y, x: y / x / 3.0),
+    "twice": (lambda x: 2.0 * x, lambda _y, x: 2.0 + 0.0 * x),
+    "reciprocal": (lambda x: 1.0 / x, lambda y, _x: -y * y),
+    "square": (lambda x: x * x, lambda _y, x: 2.0 * x),
+}
+
+
+@pytest.mark.parametrize("name", OF_ENDS)
+@pytest.mark.parametrize(
+    "x",
+    [
+        [1e300, 1e-300, 1.0],
+        [1e150, 1e-150],
+        *[pytest.param([n], marks=pytest.mark.nightly) for n in ENDS],
+    ],
+)
+def test_right_rule_at_the_ends_of_the_numbers(name, x):
+    """Sizes, and derivatives over them, are multiplied by their exponents: nothing overflows."""
+    f, partial = OF_ENDS[name]
+    x = np.asarray(x)
+    with np.errstate(all="ignore"):
+        if not np.all(np.isfinite(f(x)) & np.isfinite(partial(f(x), x))):
+            pytest.skip("there is no number")
+    for seed in (0, 14):
+        check_rule(slope(f, partial, singular=name == "root"), x, seed=seed)
+
+
+@pytest.mark.parametrize("x", [1e300, 1e-150, 1e150])
+def test_wrong_rule_at_the_ends_of_the_numbers(x):
+    with pytest.raises(RuleCheckError, match="factor 2"):
+        check_rule(slope(np.log, lambda _y, x: 2.0 / x), np.asarray([x]))
+
+
+def counting(most):
+    """The sine, with a rule that is right for so many calls."""
+    calls = [0]
+    f = primitive(lambda x, /: np.sin(x))
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray):
+        calls[0] += 1
+        factor = 1.0 if calls[0] <= most else 2.0
+        return np.sin(x), lambda t: (t * np.cos(x) * factor,)
+
+    return f
+
+
+@pytest.mark.parametrize("most", [3, 5, 8, 13])
+def test_rule_that_counts_its_calls(most):
+    """What is another number when it is asked for again is state, and no factor."""
+    with pytest.raises(RuleCheckError, match="state between calls"):
+        check_rule(counting(most), np.asarray([0.3, 1.2, -0.7]))

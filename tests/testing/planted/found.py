@@ -1,8 +1,6 @@
-"""Plants from rules of strangers: of whole arrays, of kinds of operands, of counted calls."""
+"""Plants from rules of strangers: of whole arrays, and of kinds of operands."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -74,23 +72,6 @@ def density_pull_c(t, x, c):
     return 0.5 * t * (np.linalg.inv(c) - np.outer(s, s))
 
 
-def counting(most: int) -> Any:
-    """The sine, with a rule that is right for so many calls."""
-    calls = [0]
-
-    @primitive
-    def f(x, /):
-        return np.sin(x)
-
-    @rrule.register(f)
-    def f_rrule(x: np.ndarray):
-        calls[0] += 1
-        factor = 1.0 if calls[0] <= most else 2.0
-        return np.sin(x), lambda t: (t * np.cos(x) * factor,)
-
-    return f
-
-
 @primitive
 def softplus(x, /, *, beta=2.0):
     return np.log1p(np.exp(beta * x)) / beta
@@ -137,10 +118,6 @@ WRONG: dict[str, Plant] = {
     "hypotenuse, not divided": Plant(
         pair(np.hypot, lambda _y, a, _b: a, lambda _y, _a, b: b), (X, POSITIVE), "factor y"
     ),
-    **{
-        f"right for {n} calls": Plant(counting(n), (X,), "state between calls")
-        for n in (3, 5, 8, 13)
-    },
 }
 
 
