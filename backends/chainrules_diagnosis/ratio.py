@@ -36,9 +36,11 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
     digits : float
         What equal numbers may differ by, relative to them.
     """
-    norm = float(np.sum(want * want))
-    if not norm:
+    top = float(np.max(np.abs(want), initial=0.0))
+    if not top or not np.isfinite(top):
         return ""
+    have, want = have / top, want / top
+    norm = float(np.sum(want * want))
     c = float(np.sum(have * want)) / norm
     if not c or abs(c - 1) < 10 * digits or not close(have, c * want, digits):
         return ""
@@ -58,6 +60,8 @@ def name_constant(c: float, digits: float = 1e-6) -> str:
     >>> name_constant(0.75), name_constant(2 * 3.141592653589793), name_constant(0.1234567)
     ('3/4', '2 pi', '')
     """
+    if not 1e-99 < abs(c) < 1e99:
+        return ""
     if simple := simple_fraction(c, 24 if digits < 1e-4 else 4, digits):
         return simple
     for name, value in _CONSTANTS.items():

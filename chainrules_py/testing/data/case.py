@@ -316,10 +316,7 @@ class Case:
 
     @functools.cached_property
     def grain(self) -> float:
-        """How far apart the numbers are that f rounds to inside, here or where it was given.
-
-        Infinite where its code says that it rounds.
-        """
+        """How far apart the numbers are that f rounds to inside; infinite if its code says so."""
         if any(is_named([getattr(self.f, "__wrapped__", self.f)], name) for name in _ROUNDING):
             return np.inf
         if self.near is not None and self.near.grain:

@@ -50,11 +50,7 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
 
 
 def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> None:
-    """Judge anew, along directions, what a function rounds inside: it is flat near by.
-
-    Where its code says so it is meant to be flat. Otherwise it computes in few digits, and its
-    derivative is that of what it rounds.
-    """
+    """Judge anew what a function rounds: flat if its code says so, or else by what is behind."""
     if not case.grain:
         return
     wide = case.wide()

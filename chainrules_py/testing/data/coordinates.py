@@ -234,10 +234,7 @@ def sized_as(sizes: Any, others: Any, places: Any) -> Any:
 
 
 def in_units(want: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
-    """Return the exponents of natural sizes, and those of derivatives in units of them.
-
-    In logarithms: there may be no numbers for products of sizes, and derivatives over them.
-    """
+    """Return the exponents of natural sizes, and those of derivatives in units of them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         natural = np.maximum(np.add.outer(np.log2(rows), np.log2(columns)), -2200.0)
         return natural, np.log2(np.abs(want)) - natural
