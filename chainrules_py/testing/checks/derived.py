@@ -167,7 +167,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
         alone = f"a leading axis of argument {arrays[0] + 1}", arrays[:1]
         for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
             for k in (count + 1, count):
-                made = _call(case, name, lambda x, k=k: stacked(x, k), chosen)
+                made = _call(case, name, lambda x, k=k: stacked(x, k), chosen)  # type: ignore[misc]
                 if _is_stack(case, made.operands, k):
                     yield made
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():

@@ -122,8 +122,8 @@ class Case:
         self.w = self._directions(1.0 / self.sizes, 2 if self.is_large else _RANDOM)
         self.jointly = self.is_distance = self.is_extreme = False
         self.has_push = self.has_pull = True
-        self._pushed: Any = None
-        self._pulled = self._pullback = self._judged = self._pushed
+        nothing: Any = None
+        self._pushed = self._pulled = self._pullback = self._judged = nothing
         self.refused: list[str] = []  # calls beside this one at which the rule raises an error
         self.kinks: Any = None  # where the differences do not settle
         self.rounding: Any = None  # 50 times the errors of the differences
@@ -196,7 +196,7 @@ class Case:
             return None
         height = np.max(np.abs(self.seen(raw.x)), initial=0.0)
         columns = [
-            derivative(lambda t, at=at: self.seen(at(t)), size, height)[0]
+            derivative(lambda t, at=at: self.seen(at(t)), size, height)[0]  # type: ignore[misc]
             for at, size in zip(map(raw.line, np.eye(raw.size)), sizes_of(raw, raw.x), strict=True)
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
@@ -328,7 +328,7 @@ class Case:
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
         wide = self.wide()
         columns = [
-            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)
+            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)  # type: ignore[misc]
             for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)

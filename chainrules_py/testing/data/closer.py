@@ -58,20 +58,18 @@ def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> 
         at, size = wide.line(u[:, j]), 1.0 / np.max(np.abs(u[:, j]) / case.steps)
         there = lambda t, at=at: case.value_there(at(t))
         if case.grain == np.inf:
-            found, off = np.zeros(len(want)), np.full(len(want), np.inf)
-            for digits in (36, 32, 28, 24):
-                sides = [slopes(there, size, digits + k) for k in (0, 3, 7)]
-                left, slack = sides[0][0], sides[-1][2]
-                same = np.all(
-                    [np.abs(s - left) <= slack for side in sides for s in side[:2]], axis=0
-                )
-                found[same], off[same] = left[same], slack[same]
+            found, off, same = np.zeros(len(want)), np.full(len(want), np.inf), True
+            for digits in (43, 40, 36, 32, 28, 24):  # as far as no stair is in between
+                left, right, slack = slopes(there, size, digits)
+                same = same & (np.maximum(np.abs(left - found), np.abs(right - found)) <= off)
+                same &= np.abs(left - right) <= slack
+                found, off = np.where(same, left, found), np.where(same, slack, off)
         else:
             found, error = slope_behind_stairs(there, size, case.grain)
             largest = np.max(np.abs(found), initial=0.0, where=np.isfinite(error))
             error += case.grain * (2 * np.abs(found) + largest / 4)
             off = np.where(error <= 5e-2 * largest, 4 * error, np.inf)
-            off[(have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))] = np.inf
+            off[(have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))] = np.inf  # type: ignore[no-untyped-call]
         want[:, j], allowed[:, j] = found, off
 
 
