@@ -21,6 +21,7 @@ from chainrules_diagnosis.constants import (
     compared_in,
     held_by,
     is_named,
+    names_of,
     words_for,
     words_in,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "name_ratio",
     "name_types",
     "name_written",
+    "names_of",
     "of_length",
     "of_size",
     "other_axes",

@@ -77,7 +77,18 @@ def is_named(functions: Iterable[Any], part: str) -> bool:
     >>> is_named([lambda x: np.isnan(x)], "nan"), is_named([abs, lambda x: -x], "nan")
     (True, False)
     """
-    return any(part in name for f in reached(functions) for name in names_in(f.__code__))
+    return any(part in name for name in names_of(functions))
+
+
+def names_of(functions: Iterable[Any]) -> set[str]:
+    """List the names in the code of functions.
+
+    Examples
+    --------
+    >>> sorted(names_of([lambda x: np.floor(x)]))
+    ['floor', 'np']
+    """
+    return {name for f in reached(functions) for name in names_in(f.__code__)}
 
 
 def compared_in(functions: Iterable[Any]) -> list[float]:

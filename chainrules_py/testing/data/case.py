@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_diagnosis import grain, is_named
+from chainrules_diagnosis import grain, names_of
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import unbind
 from chainrules_py.tangents.space import space
@@ -30,7 +30,7 @@ _WHOLE = 2_000_000
 _LONG = 5000
 # From this condition number on, what rounding of operands does is more than rounding of results.
 _ILL = 1e3
-_ROUNDING = "round", "rint", "floor", "ceil", "trunc", "digitize"
+_ROUNDING = {"round", "around", "rint", "floor", "ceil", "trunc", "fix", "digitize"}
 # Beyond two to the power of this there are no derivatives that could be compared.
 _ENDS = 1000
 # What is next to nothing, by precision: several of the least numbers that there are.
@@ -317,7 +317,7 @@ class Case:
     @functools.cached_property
     def grain(self) -> float:
         """How far apart the numbers are that f rounds to inside; infinite if its code says so."""
-        if any(is_named([getattr(self.f, "__wrapped__", self.f)], name) for name in _ROUNDING):
+        if _ROUNDING & names_of([getattr(self.f, "__wrapped__", self.f)]):
             return np.inf
         if self.near is not None and self.near.grain:
             return self.near.grain
