@@ -369,7 +369,10 @@ def run(
         return compute(*operands, **options)  # MLX differentiates through the body
     if word.fixed:
         _check_fixed(word, operands)
-    if lookups(word) and is_captured(word, varies, any(map(varies, leaves))):
+    # To ask whether an array varies is to evaluate it, and MLX forgets there, in forward mode, what
+    # is differentiated further out: it is not asked where no array is captured.
+    asked = lookups(word) and is_captured(word, is_floating, False)
+    if asked and is_captured(word, varies, any(map(varies, leaves))):
         return compute(*operands, **options)
     program = Program(word, treedef, options, compute)
     program.guard = looking_again(program, word, list(filter(callable, operands)))

@@ -20,7 +20,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp
-from tests.engines.battery import points, softplus
+from tests.engines.battery import points, scaled, softplus
 
 mx = pytest.importorskip("mlx.core", reason="MLX is not installed")
 
@@ -304,3 +304,10 @@ def test_what_a_rule_looks_at_is_not_cut_off_in_nested_forward_mode(f):
     found = mx.grad(lambda a: mx.jvp(loss, [a], [u])[1][0])(a)
     near(found, mx.grad(lambda a: (mx.grad(loss)(a) * u).sum())(a))
     assert np.any(np.array(found))
+
+
+def test_options_with_defaults_are_not_taken_for_what_is_captured():
+    """It was asked whether operands vary, by evaluating them: this gradient was 0."""
+    x, u = mx.array([1.0, 2.0]), mx.array([1.0, 1.0])
+    loss = lambda x: (export(scaled)(x, factor=3.0) ** 3).sum()
+    near(mx.grad(lambda x: mx.jvp(loss, [x], [u])[1][0])(x), [162.0, 324.0])
