@@ -39,7 +39,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
     "chainrules_py.primitives.closures.captured": "captured check_captured recording",
-    "chainrules_py.primitives.closures.reach": "Reach knows",
+    "chainrules_py.primitives.closures.reach": "Reach knows written",
     "chainrules_py.primitives.closures.contents": "attributes content is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advise",

@@ -105,6 +105,7 @@ from chainrules_py.primitives.closures.freeze import (
 from chainrules_py.primitives.closures.reach import (
     Reach,
     knows,
+    written,
 )
 from chainrules_py.primitives.dispatch import (
     Cache,
@@ -609,5 +610,6 @@ __all__ = [
     "viewers",
     "where_defined",
     "with_generators",
+    "written",
     "zero_block",
 ]

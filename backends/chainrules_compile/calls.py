@@ -157,6 +157,27 @@ class Written:
 
 
 @final
+class Under:
+    """Function that is called with NumPy's errors handled in a way of its own."""
+
+    __slots__ = ("errors", "function")
+
+    def __init__(self, function: Any, errors: tuple[tuple[str, Any], ...]) -> None:
+        self.function = function
+        self.errors = errors
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return name_of(self.function)
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Call it so."""
+        with np.errstate(**dict(self.errors)):
+            return self.function(*operands, **options)
+
+
+@final
 class Apart:
     """Function of the values among its arguments, which stand in structures, or in keywords."""
 

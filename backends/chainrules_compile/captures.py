@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -18,8 +19,9 @@ import numpy as np
 
 from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.outside import State
 from chainrules_py import Primitive
-from chainrules_py.extend import Reach, is_library, type_info
+from chainrules_py.extend import Reach, is_library, states, type_info
 
 _MOST = 10_000
 """How many functions are looked at."""
@@ -78,13 +80,11 @@ class Captures:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._roots = tuple(roots)
         self._look()
+        self._look(*functions_from([*self._roots, *self._values()]))
 
     def _look(self, *besides: Any) -> None:
         # These first: what is come to by an object of a library counts for less.
         self.reach = Reach((*besides, *self._roots))
-        values = [*self._roots, *self._values()]
-        drawing = np.random.Generator, np.random.RandomState
-        self._generators = {id(x): x for x in values if isinstance(x, drawing)}.values()
         self._known: dict[int, Any] = {id(x): path for path, x in self.reach.values()}
         self._known |= dict.fromkeys(map(id, self._roots))
         self.arrays = {id(x): named(self._known.get(id(x))) or "f" for x in self.reach.arrays}
@@ -96,30 +96,42 @@ class Captures:
         """Tell whether a value was reached."""
         return id(x) in self._known or isinstance(x, (type, Primitive, np.ufunc))
 
+    def state(self) -> State:
+        """Return what everything that was reached holds."""
+        return State(self.reach.places, self.reach.arrays)
+
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise at the end if random numbers were drawn."""
-        before = self._state()
+        """Raise at the end if random numbers were drawn, and have them drawn again."""
+        generators, shared = self.reach.generators, self.reach.may_draw()
+        put_back = states(generators, shared)
+        before = dict(map(drawn, put_back))
         yield
-        if self._state() != before:
+        now = dict(map(drawn, states(generators, shared)))  # of more, maybe
+        if any([now[key] != state for key, state in before.items()]):
+            for put in put_back:
+                put()
             msg = (
                 "a function that is being compiled draws random numbers, which would be the same "
                 "at each call; draw them outside, and pass them as an argument"
             )
             raise RecordingError(msg)
 
-    def _state(self) -> Any:
-        state: Any = np.random.get_state()  # noqa: NPY002 (which others may draw from)
-        each = [
-            str(x.bit_generator.state) if isinstance(x, np.random.Generator) else str(x.get_state())
-            for x in self._generators
-        ]
-        return state[1].tobytes(), state[2:], each
+    def iterator(self) -> Any:
+        """Return an iterator that was reached, if there is one: what it gives is gone then."""
+        found = [x for x in self._values() if hasattr(type(x), "__next__")]
+        return found[0] if found else None
 
     # --------------------------------------------------------------- what is compared at each call
 
-    def hold(self, words: Iterable[Primitive[..., Any]]) -> None:
-        """Note what can be reached by now, from the rules of words that were called as well."""
+    def hold(self, words: Iterable[Primitive[..., Any]]) -> set[Primitive[..., Any]]:
+        """Note what can be reached by now, from the rules of words that were called as well.
+
+        Returns
+        -------
+        set of Primitive
+            The words that were called, or can be.
+        """
         values = self._values()
         found = [x for x in values if isinstance(x, Primitive)]
         rules = [f for word in {*words, *found} for f in stated(word)]
@@ -139,14 +151,13 @@ class Captures:
             memory = None if hasattr(x, "recorder") else type_info(type(x)).memory
             if memory is not None:
                 self._prints.append((x, memory.fingerprint, memory.fingerprint(x, False)))
+        return {*words, *found}
 
     def settle(self) -> None:
-        """Leave to the function what has changed since, as it was called once more."""
+        """Leave to libraries what they remember since, as the function was called once more."""
         for held in self._held:
-            held.own.update(held.changes())
-        self._prints[:] = [
-            (x, fingerprint, fingerprint(x, False)) for x, fingerprint, _ in self._prints
-        ]
+            if held.fills:
+                held.own.update(held.changes())
 
     def lines(self, scope: Scope) -> list[str]:
         """Return the statement that returns ``MISS`` where something has changed."""
@@ -165,6 +176,12 @@ class Captures:
             return any([fingerprint(x, False) != before for x, fingerprint, before in prints])
 
         return changed
+
+
+def drawn(put: Any) -> tuple[Any, str]:
+    """Return which generator it is, and its state as a text."""
+    with np.printoptions(threshold=sys.maxsize):
+        return (repr(put.func), id(put.args[0]) if len(put.args) > 2 else 0), repr(put.args[-1])
 
 
 def stated(word: Primitive[..., Any]) -> tuple[Any, ...]:

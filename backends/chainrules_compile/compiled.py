@@ -6,24 +6,24 @@ import functools
 import gc
 import linecache
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, final, overload
-
-import numpy as np
+from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile.calls import name_of
 from chainrules_compile.captures import Captures
-from chainrules_compile.entry import Entry, Scope, result_text
-from chainrules_compile.errors import MISS, RecordingError, RecordingWarning
+from chainrules_compile.entry import Entry, Scope, check_static, result_text
+from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Unfit, refused
 from chainrules_compile.host import listen
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
-from chainrules_compile.notes import recordable
+from chainrules_compile.outside import Known, refuse_living
 from chainrules_compile.passes import Pass, passes_of
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.results import check_results, close, raise_first, same
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
 from chainrules_py.extend import Tracer, flatten, made_again
@@ -88,7 +88,7 @@ class CompiledProgram:
     standby : Standby or None
         The program that asks whether each quotient is finite.
     settle : callable
-        To be called when the function was called beside the program: what that changes is its own.
+        To be called when the function was called beside the program; tells what that has changed.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class CompiledProgram:
         steps: list[tuple[str, int]],
         facts: list[tuple[str, str]],
         scope: Scope,
-        settle: Callable[[], None],
+        settle: Callable[[], list[str]],
         standby: Standby | None,
     ) -> None:
         self.run = run
@@ -146,6 +146,9 @@ class Compiled(Generic[P, R]):
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is = False
+        self._unkept = 0
+        self._changed: set[str] = set()
+        self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
 
     def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
@@ -156,9 +159,7 @@ class Compiled(Generic[P, R]):
         for run in self._runs:
             try:
                 y = run(*args, **keywords)
-            except TypeError:
-                if fits(run, args, keywords):
-                    raise
+            except Exception:
                 continue
             if y is not MISS:
                 found: R = y
@@ -169,44 +170,82 @@ class Compiled(Generic[P, R]):
         f: Any = self._f
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
             return f(*args, **keywords)
-        if len(self.programs) >= MOST:
-            msg = (
-                f"{self.__name__} has {MOST} programs, and none fits this call, which runs as it "
-                f"is; the last was recorded for {self.programs[0]!r}"
-            )
-            warnings.warn(msg, RecordingWarning, stacklevel=3)
+        if len(self.programs) + self._unkept >= MOST:
+            last = f"the last was recorded for {self.programs[0]!r}" if self.programs else ""
+            self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {last}")
             return f(*args, **keywords)
-        with self._lock:
-            made = self._made(args, keywords)
-        y = made.run(*args, **keywords)
-        if y is MISS:
+        try:
+            with self._lock:
+                made = self._made(args, keywords)
+        except Unfit as said:
+            return self._as_before(said, args, keywords)
+        except RecordingError:
+            raise
+        except Exception as error:
+            expected = f(*args, **keywords)  # which raises it as well, most often
             msg = (
-                f"{self.__name__} computes otherwise when it is called again with the same "
-                f"arguments: it draws random numbers, or something that it reads has changed; pass "
-                f"these as arguments"
+                f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, "
+                f"and gives a result without compile; leave what does so outside, or make it a "
+                f"primitive"
             )
-            raise RecordingError(msg)
+            raise RecordingError(msg) from error
+        y, raised = MISS, None
+        try:
+            y = made.run(*args, **keywords)
+        except Exception as error:
+            raised = error
         expected = f(*args, **keywords)
-        made.settle()
-        if not (same if self._exact else close)(y, expected):
+        changed = made.settle()
+        if changed:
+            return self._changing(changed, expected)
+        if y is MISS or not (same if self._exact else close)(y, expected):
             msg = (
-                f"{self.__name__} gives another result than the program that was recorded of it, "
-                f"so it runs as it is: it computes otherwise each time"
+                f"gives another result than the program that was recorded of it, so it runs as it "
+                f"is: it computes otherwise each time, or looks at the class of an argument"
+                f"{'' if raised is None else f' (the program raised {raised!r})'}"
             )
             self._as_it_is = True
-            warnings.warn(msg, RecordingWarning, stacklevel=3)
+            self._warn(msg)
             return expected
         with self._lock:
             self.programs = (made, *self.programs)
             self._runs = (made.run, *self._runs)
         return y
 
+    def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
+        """Call the function as it is: it is no program, once or for good."""
+        self._unkept += 1
+        if not said.once:
+            self._as_it_is = True
+            self._warn(f"is no program, and runs as it is: {said}")
+        return self._f(*args, **keywords)
+
+    def _changing(self, changed: list[str], y: Any) -> Any:
+        """Return the result of a call that has changed something; if it does so again, warn."""
+        again = self._changed & {*changed}
+        self._changed |= {*changed}
+        self._unkept += 1
+        if again:
+            self._as_it_is = True
+            self._warn(
+                f"is no program, and runs as it is: each call changes {', '.join(sorted(again))}"
+            )
+        return y
+
+    def _warn(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            warnings.warn(f"{self.__name__} {text}", RecordingWarning, stacklevel=4)
+
     def _made(self, args: Any, keywords: Any) -> CompiledProgram:
         collecting = gc.isenabled()
         gc.disable()  # it would look through all calls noted so far, again and again
+        found: list[BaseException] = []
+        token = refused.set(found)
         try:
             return self._make(args, keywords)
         finally:
+            refused.reset(token)
             if collecting:
                 gc.enable()
 
@@ -214,33 +253,45 @@ class Compiled(Generic[P, R]):
         f, scope = self._f, Scope()
         name = self.__name__ if self.__name__.isidentifier() else "program"
         scope[name] = None  # nothing else is called so
-        given = [x for x in flatten((args, keywords))[0] if not recordable(type(x))]
-        captures = Captures((f, *given))
-        recorder = Recorder(captures.arrays)
+        recorder, known = Recorder(), Known()
         entry = Entry(f, args, keywords, self._static, recorder, scope)
-        with captures.watching():
-            y = f(*entry.args, **entry.keywords)
+        captures = Captures((f, *entry.given))
+        recorder.outside = captures.arrays
+        state = captures.state()
+        iterator = captures.iterator()
+        if iterator is not None:
+            msg = (
+                f"it looks up a {type(iterator).__qualname__}, which gives something else each time"
+            )
+            raise Unfit(msg)
+        try:
+            with captures.watching():
+                y = f(*entry.args, **entry.keywords)
+            entry.check()
+        finally:
+            state.put_back()
+        raise_first(recorder)
         recorder.check()
-        captures.hold(recorder.words)
+        known.hold(captures.hold(recorder.words))
         leaves, tree = flatten(y)
-        for leaf in leaves:
-            if callable(leaf) and not isinstance(leaf, Noted) and not captures.has(leaf):
-                refuse_function()
+        del y
+        check_results(leaves, captures)
         outputs = tuple([recorder.operand(x) for x in leaves])
+        del leaves
+        entry.forget()
+        refuse_living(recorder.alive)
         recorded = program = recorder.program(self.__name__, outputs)
         steps = [("recorded", len(program))]
         names = entry.names
         for value, array in recorder.captured.items():
             names[value] = scope.name(array, value.name)
-        head: list[str] = []
+        apart = recorder.apart(names, scope)
+        head = [*entry.lines, *apart, *known.lines(scope), *captures.lines(scope)]
+        settle = functools.partial(settled, captures, captures.state())
         parameters = ", ".join(entry.signature)
 
         def written(program: Program) -> tuple[Any, str, Program]:
-            for each in entry.parameters:
-                scope.setdefault(each, None)  # so that no function is called like it
             body = self._write(program, names, scope)
-            found = entry.lines
-            head[:] = head or [*found, *captures.lines(scope)]
             lines = [*head, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
             source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
             filename = f"<compiled {name} {id(scope):x} {len(source)}>"
@@ -261,7 +312,7 @@ class Compiled(Generic[P, R]):
         if rolled is not program:
             steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
         return CompiledProgram(
-            run, source, recorded, rolled, steps, entry.facts, scope, captures.settle, standby
+            run, source, recorded, rolled, steps, entry.facts, scope, settle, standby
         )
 
     # ------------------------------------------------------------------------ what people look at
@@ -301,6 +352,9 @@ class Compiled(Generic[P, R]):
             raise RecordingError(msg)
         return self.programs[0]
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
     def __reduce__(self) -> Any:
         settings = {"static": self._static, "target": self._target, "exact": self._exact}
         return made_again(self, compile_, (self._f,), settings)
@@ -309,57 +363,10 @@ class Compiled(Generic[P, R]):
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
 
 
-def fits(run: Callable[..., Any], args: Any, keywords: Any) -> bool:
-    """Tell whether a program takes so many arguments, of these names."""
-    code = run.__code__
-    positional = code.co_argcount
-    n = positional + code.co_kwonlyargcount
-    return len(args) == positional and set(keywords) == set(code.co_varnames[positional:n])
-
-
-def same(y: Any, expected: Any) -> bool:
-    """Tell whether a program gave what the function gives."""
-    (xs, tree), (wanted, of) = flatten(y), flatten(expected)
-    if tree != of:
-        return False
-    for x, want in zip(xs, wanted, strict=True):
-        if not isinstance(want, np.ndarray | np.generic | float | int | complex):
-            continue
-        x, want = np.asarray(x), np.asarray(want)
-        if x.dtype != want.dtype or not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
-            return False
-    return True
-
-
-def close(y: Any, expected: Any) -> bool:
-    """Tell whether a program gave what the function gives, but for its rounding."""
-    (xs, tree), (wanted, of) = flatten(y), flatten(expected)
-    if tree != of:
-        return False
-    for x, want in zip(xs, wanted, strict=True):
-        if not isinstance(want, np.ndarray | np.generic | float | int | complex):
-            continue
-        x, want = np.asarray(x), np.asarray(want)
-        if x.dtype != want.dtype or x.shape != want.shape:
-            return False
-        if x.dtype.kind in "fc":
-            step = float(np.finfo(x.dtype).eps) ** 0.5
-            scale = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
-            if not np.allclose(x, want, rtol=step, atol=step * scale, equal_nan=True):
-                return False
-        elif not np.array_equal(x, want):
-            return False
-    return True
-
-
-def refuse_function() -> NoReturn:
-    """Raise for a function in a result, which was made of what was noted."""
-    msg = (
-        "the result of a compiled function holds a function, as the pullback of vjp is, which "
-        "would be another at the next call; compile what calls it: "
-        "compile(lambda x, y_bar: vjp(f, x)[1](y_bar))"
-    )
-    raise RecordingError(msg)
+def settled(captures: Captures, before: State) -> list[str]:
+    """Return what a call of the function has changed outside."""
+    captures.settle()
+    return before.changed()
 
 
 @overload
@@ -420,4 +427,5 @@ def compile_(
     if f is None:
         return functools.partial(compile_, static=static, target=target, exact=exact)
     listen()
+    check_static(f, static := tuple(static))
     return Compiled(f, static, target, exact)

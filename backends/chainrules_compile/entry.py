@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import PLAIN, Same, SameHidden, hidden
 from chainrules_compile.errors import MISS, RecordingError
-from chainrules_compile.notes import Notes, recordable
+from chainrules_compile.notes import Notes
+from chainrules_compile.outside import Contents
+from chainrules_compile.refusals import recordable
 from chainrules_py.extend import LEAF, TreeDef, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
 
@@ -76,6 +79,8 @@ class Entry:
     ----------
     parameters : list of str
         The names of the arguments.
+    given : list
+        What the function is given as it is, and may change meanwhile.
     lines : list of str
         The statements that take them apart, or return `MISS` for others.
     inputs : list of str
@@ -101,6 +106,15 @@ class Entry:
         self._names: dict[Value, str] = {}
         for name in self.parameters:
             scope[name] = None  # so that no constant is called like it
+        self._places = len(args)
+        self.given: list[Any] = []
+        self._gathered = ""
+        if len(keywords) > 1 and gathers(f):
+            self._gathered = self._unused("keywords")
+            keys = scope.name(tuple(keywords), "keys")
+            self._checks.append(f"tuple({self._gathered}) != {keys}")
+            for name in self.parameters[len(args) :]:
+                self._before(name, f"{self._gathered}[{name!r}]")
         entered = []
         given = zip(self.parameters, (*args, *keywords.values()), strict=True)
         for place, (name, x) in enumerate(given):
@@ -108,18 +122,42 @@ class Entry:
             entered.append(self._static(x, name) if fixed else self._enter(x, name))
         self.args = tuple(entered[: len(args)])
         self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
+        self._contents = Contents(zip(self.parameters, entered, strict=True))
+
+    def check(self) -> None:
+        """Raise if the function has changed an argument.
+
+        Raises
+        ------
+        RecordingError
+            With the line to write.
+        """
+        path = self._contents.changed()
+        if path is not None:
+            msg = (
+                f"a function that is being compiled changes what its argument {path} holds; change "
+                f"a copy, as list({path}) or dict({path}), and return it"
+            )
+            raise RecordingError(msg)
+
+    def forget(self) -> None:
+        """Forget the values that the function was given."""
+        self.args, self.keywords = (), {}
+        del self._contents
 
     @property
     def signature(self) -> list[str]:
         """The parameters as they are declared."""
-        n = len(self.args)
+        n = self._places
         positional, named = self.parameters[:n], self.parameters[n:]
+        if self._gathered:
+            return [*positional, *(["/"] if positional else []), f"**{self._gathered}"]
         return [*positional, *(["/"] if positional else []), *(["*", *named] if named else [])]
 
     @property
     def forwarded(self) -> str:
         """The arguments, as they are passed on to another function of the same parameters."""
-        n = len(self.args)
+        n = self._places
         return ", ".join([*self.parameters[:n], *[f"{k}={k}" for k in self.parameters[n:]]])
 
     @property
@@ -130,9 +168,6 @@ class Entry:
     @property
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
-        for name in self.parameters:
-            if self._scope.get(name, 0) is None:
-                del self._scope[name]
         lines, checks = list(self._heads), self._checks
         if checks:
             miss = self._scope.name(MISS, "MISS")
@@ -164,11 +199,16 @@ class Entry:
             self._checks.append(f"len({path}) != {len(x)}")
             if len(x) > 1 and all([type(y) is float for y in x]):
                 return self._floats(x, path)
-        elif cls is dict:
+        elif isinstance(x, dict):
             keys = self._scope.name(tuple(x), "keys")
             self._checks.append(f"tuple({path}) != {keys}")
+            if not all([type(key) is str for key in x]):  # 1, 1.0 and True are equal
+                same = self._scope.name(Same(tuple(x)), "same_keys")
+                self._checks.append(f"not {same}(tuple({path}))")
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
+        if cls not in (list, tuple, dict):
+            self._hidden(x, path)
         found = []
         for i, ((key, field), child) in enumerate(zip(items(x), tree.children, strict=True)):
             if cls in (list, tuple) or kind == "namedtuple":
@@ -187,6 +227,16 @@ class Entry:
             else:
                 found += self._fields(child, field, name)
         return found
+
+    def _hidden(self, x: Any, path: str) -> None:
+        """Check what a structure holds besides its fields."""
+        found = hidden(x)
+        if found:
+            same = self._scope.name(SameHidden(x), f"same_hidden_{path}")
+            self._checks.append(f"not {same}({path})")
+            self.given += found.values()
+        elif hasattr(x, "__dict__"):
+            self._checks.append(f"len({path}.__dict__) != {len(x.__dict__)}")
 
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
@@ -209,6 +259,12 @@ class Entry:
 
     def _leaf(self, x: Any, name: str) -> Any:
         cls = type(x)
+        if hasattr(cls, "__next__"):
+            msg = (
+                f"{name} is a {cls.__name__}, of which a program would see what was left when it "
+                f"was recorded; pass a list of what it gives, or an array"
+            )
+            raise RecordingError(msg)
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, np.ndarray):
@@ -233,20 +289,19 @@ class Entry:
         return noted
 
     def _static(self, x: Any, name: str) -> Any:
-        if isinstance(x, np.ndarray):
-            key = self._scope.name(_Same(x), f"is_{name}")
-            self._checks.append(f"not {key}({name})")
-        elif x is None or x is True or x is False or x is ...:
+        if x is None or x is True or x is False or x is ...:
             self._checks.append(f"{name} is not {x!r}")
         elif type(x) in (int, str):
             self._checks.append(f"{name}.__class__ is not {type(x).__name__} or {name} != {x!r}")
-        elif type(x) in (float, complex, bytes) or isinstance(x, np.generic):
-            key = self._scope.name(_Same(x), f"is_{name}")
-            self._checks.append(f"not {key}({name})")
         else:
-            own = self._scope.name(x, f"static_{name}")
-            same = f"({name}.__class__ is {own}.__class__ and {name} == {own})"
-            self._checks.append(f"{name} is not {own} and not {same}")
+            key = self._scope.name(Same(x), f"is_{name}")
+            self.given.append(x)
+            if isinstance(x, np.ndarray) or not has_contents(x):
+                self._checks.append(f"not {key}({name})")
+            else:
+                own = self._scope.name(x, f"static_{name}")
+                self._checks.append(f"{name}.__class__ is not {self._class(type(x))}")
+                self._checks.append(f"{name} is not {own} and not {key}({name})")
         self.facts.append((name, repr(x)[:40]))
         return x
 
@@ -254,18 +309,41 @@ class Entry:
         return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
 
 
-class _Same:
-    """Test whether a value is one that was given, to the bit."""
+def has_contents(x: Any) -> bool:
+    """Tell whether a value may hold others, and is compared by what it is and what it holds."""
+    return not recordable(type(x)) and not isinstance(x, np.generic) and type(x) not in PLAIN
 
-    def __init__(self, x: Any) -> None:
-        self.x = x.copy() if isinstance(x, np.ndarray) else x
 
-    def __call__(self, y: Any) -> bool:
-        x = self.x
-        if type(x) is not type(y) or getattr(x, "dtype", 0) != getattr(y, "dtype", 0):
-            return False
-        a, b = np.asarray(x), np.asarray(y)
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
+def gathers(f: Callable[..., Any]) -> bool:
+    """Tell whether a function may see in what order keywords are given."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any([p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters])
+
+
+def check_static(f: Callable[..., Any], static: tuple[int | str, ...]) -> None:
+    """Raise if arguments are to be static that a function has not.
+
+    Raises
+    ------
+    TypeError
+        With their names.
+    """
+    try:
+        parameters = inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return
+    kinds = [p.kind for p in parameters.values()]
+    for name in static:
+        if isinstance(name, str):
+            known = name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+        else:
+            known = name < len(kinds) or inspect.Parameter.VAR_POSITIONAL in kinds
+        if not known:
+            msg = f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
+            raise TypeError(msg)
 
 
 def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
@@ -298,7 +376,7 @@ def result_text(tree: TreeDef, leaves: Sequence[str], scope: Scope) -> str:
         plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
         if tree.cls not in (tuple, list) and not plain:
             return whole(tree)
-        children = [text(child) for child in tree.children]
+        children = list(map(text, tree.children))
         if tree.cls is tuple:
             return f"({', '.join(children)}{',' * (len(children) == 1)})"
         if tree.cls is list:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+import contextvars
+from typing import Any, Final, final
 
 from chainrules_py import TracerError
+
+refused = contextvars.ContextVar[list[BaseException] | None]("refused", default=None)
+"""What was refused while a function is recorded, whether or not the function lets it pass."""
+
+
+def note(error: BaseException) -> None:
+    """Keep in mind what was refused, if a function is being recorded."""
+    found = refused.get()
+    if found is not None:
+        found.append(error)
 
 
 class RecordingError(TracerError):
@@ -14,9 +25,26 @@ class RecordingError(TracerError):
     wrong at the next call, in silence.
     """
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        note(self)
+
+
+class UnhashableError(RecordingError, TypeError):
+    """A noted number is to be a key: who asks whether it can be one is told that it cannot."""
+
 
 class RecordingWarning(UserWarning):
-    """A function is recorded again and again, and each call pays for it; says what differed."""
+    """A function is recorded again and again, or runs as it is; says why."""
+
+
+class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it is)
+    """A function is no program, for good, or (with ``once``) in this call."""
+
+    def __init__(self, why: str, once: bool = False) -> None:
+        super().__init__(why)
+        self.once = once
+        note(self)
 
 
 @final

@@ -97,14 +97,21 @@ class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
 def memory_of(stated: Memory) -> Memory:
     """Return what a library states of memory, for its arrays that are noted."""
     overlap = stated.overlap
+
+    def asked(x: Any, y: Any) -> bool:
+        for each in (x, y):
+            if isinstance(each, Noted):
+                each.recorder.overlaps = True
+        return overlap(_payload(x), _payload(y))  # type: ignore[misc]
+
     return Memory(
         owner=lambda x: x.recorder.owner(stated.owner(x.payload)),
         layout=lambda x: stated.layout(_payload(x)),
         laid_out=lambda x, like: x.recorder.laid_out(x, like),
-        fingerprint=lambda x, full: stated.fingerprint(x.payload, full),
+        fingerprint=lambda x, full: (stated.fingerprint(x.payload, full), x.recorder.writes(x)),
         lock=None if stated.lock is None else lambda x: stated.lock(x.payload),  # type: ignore[misc]
         read_only=None if stated.read_only is None else lambda x: x.recorder.read_only(x),
-        overlap=None if overlap is None else lambda x, y: overlap(x.payload, y.payload),
+        overlap=None if overlap is None else asked,
     )
 
 
@@ -169,7 +176,7 @@ class _Classes(dict[type, type[Noted]]):
             bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
             bases += () if cls in PYTHON_NUMBERS else (Members,)
             fields = {**fields_of(cls), "__module__": Noted.__module__}
-            made: Any = type(f"Noted[{cls.__name__}]", (*bases, Noted), fields)
+            made: Any = type(cls.__name__, (*bases, Noted), fields)
             if info.is_array and info.library.namespace is not None:
                 floats = tuple([self[number] for number in info.library.floats])
                 register_array_type(made, library_of(cls, floats))

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.errors import RecordingError
+from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
-from chainrules_py import Primitive
+from chainrules_py import Primitive, vocabulary
 from chainrules_py.extend import flatten, register_host
-from chainrules_py.vocabulary import add_along_axis, add_at
+from chainrules_py.vocabulary import add_along_axis, add_at, report
 
 
 def host(
@@ -48,6 +48,9 @@ def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
     if recorder is None:
         return body(*operands, **options)
     recorder.words.add(word)
+    if word is report and bool(vocabulary.any(operands[0])):
+        msg = "a derivative is not determined here"
+        raise Unfit(msg, once=True)  # the function itself warns, or raises
     mark = recorder.mark()
     try:
         return body(*operands, **options)

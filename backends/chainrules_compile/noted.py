@@ -9,6 +9,7 @@ derivative is taken at this level, and nothing that leaves derivatives behind le
 from __future__ import annotations
 
 import functools
+import math
 import opcode
 import operator
 import sys
@@ -18,7 +19,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from chainrules_compile.errors import RecordingError
+from chainrules_compile.errors import RecordingError, Unfit, UnhashableError
 from chainrules_py.extend import Tracer, describe, type_info
 from chainrules_py.program import Value
 
@@ -51,6 +52,7 @@ class Noted:
         self.noted = noted
         self.reading: Reading | None = None
         self.views: list[weakref.ref[Noted]] | None = None
+        recorder.living.append(weakref.ref(self))
 
     @property
     def current(self) -> Value:
@@ -96,14 +98,16 @@ class Noted:
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
 
+    # -- texts: whoever looks, as at the next call, sees what there is
+
     def __str__(self) -> str:
-        return str(self.payload)
+        return written(self, str(self.payload))
 
     def __format__(self, spec: str) -> str:
-        return format(self.payload, spec)
+        return written(self, format(self.payload, spec))
 
     def __repr__(self) -> str:
-        return f"<{self.noted} of a program: {describe(self.payload)}>"
+        return written(self, repr(self.payload))
 
     # -- NumPy's protocols
 
@@ -156,6 +160,59 @@ class Members:
         return member_of(x, name)
 
 
+def written(x: Noted, text: str) -> str:
+    """Return a text of a value, of which a program would know nothing."""
+    Unfit(f"a text is made of {describe(x.payload)}, as by str, format, an f-string or print")
+    return text
+
+
+def hash_of(x: Noted) -> NoReturn:
+    """Raise: a number is a key, or a member of a set.
+
+    Raises
+    ------
+    UnhashableError
+        With the line to write.
+    """
+    msg = (
+        f"{describe(x.payload)} of a function that is being compiled is no key of a dict and no "
+        f"member of a set: it is another at the next call; name the argument in static="
+    )
+    raise UnhashableError(msg)
+
+
+def rounded(x: Noted, digits: Any = None) -> Any:
+    """Round a number, as Python does."""
+    return x.recorder.ask(round, x) if digits is None else x.recorder.call(round, (x, digits), {})
+
+
+def refuse_setting(name: str, instead: str) -> Any:
+    """Return what refuses to set an attribute of an array."""
+
+    def refuse(x: Noted, value: Any) -> NoReturn:
+        msg = (
+            f"{name} of an array is set in a function that is being compiled; write {instead} "
+            f"instead"
+        )
+        raise RecordingError(msg)
+
+    return refuse
+
+
+def set_part(name: str, x: Noted, y: Any) -> None:
+    """Write to the real or the imaginary part of an array."""
+    member_of(x, name)[...] = y
+
+
+OF_ARRAYS = {
+    "shape": "x = x.reshape(shape)",
+    "strides": "x = x.copy(), and index it",
+    "dtype": "x = x.view(dtype)",
+    "flat": "x.reshape(-1)[:] = y",
+}
+"""Attributes of arrays that people set, and what to write instead."""
+PARTS = ("real", "imag")
+
 STATIC = frozenset(
     ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
 )
@@ -169,6 +226,20 @@ def fields_of(cls: type) -> dict[str, Any]:
     fields: dict[str, Any] = {
         name: property(operator.attrgetter(f"payload.{name}")) for name in has
     }
+    if type_info(cls).is_array:
+        for name, instead in OF_ARRAYS.items():
+            of = fields.get(name, property(functools.partial(member_of, name=name)))
+            fields[name] = of.setter(refuse_setting(name, instead))
+        for name in PARTS:
+            of = property(functools.partial(member_of, name=name))
+            fields[name] = of.setter(functools.partial(set_part, name))
+    else:
+        fields["__hash__"] = hash_of
+        for name, function in ROUNDINGS.items():
+            if hasattr(cls, name):
+                fields[name] = lambda x, f=function: x.recorder.ask(f, x)
+        if hasattr(cls, "__round__"):
+            fields["__round__"] = rounded
     if cls in PYTHON_NUMBERS:
         for name in OF_NUMBERS:
             if hasattr(cls, name):
@@ -177,6 +248,7 @@ def fields_of(cls: type) -> dict[str, Any]:
 
 
 PYTHON_NUMBERS = (float, complex)
+ROUNDINGS = {"__trunc__": math.trunc, "__floor__": math.floor, "__ceil__": math.ceil}
 
 
 class Subscripts:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import operator
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import _extobj_contextvar as error_state
 
-from chainrules_compile.calls import Apart, Gathered, expect, expect_form
-from chainrules_compile.errors import RecordingError
+from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form
+from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
 from chainrules_compile.noted import Noted, Reading
 from chainrules_compile.passes.values import changed, contiguous
+from chainrules_compile.refusals import check_leaves, check_nothing, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     flatten,
@@ -48,13 +51,23 @@ class Notes:
     constants : dict
         The arrays that calls were given and that nobody noted: what the function captured, and
         what it made of constants.
+    outside : mapping
+        The names of the arrays that the function captured, by their ids.
     words : set of Primitive
         Those that were called.
+    given : list
+        The arrays that the function was given.
+    living : list of weakref
+        All noted values of this run.
+    failed : Exception or None
+        What a call raised that was to be noted; maybe the function has gone on all the same.
+    overlaps : bool
+        Whether somebody asked if two arrays have elements in common.
     """
 
-    def __init__(self, outside: Mapping[int, str] | None = None) -> None:
+    def __init__(self) -> None:
         self.captured: dict[Value, Any] = {}
-        self._outside = outside or {}
+        self.outside: Mapping[int, str] = {}
         self._prints: list[tuple[Any, Any, Any]] = []
         self.calls: list[Call] = []
         self.constants: dict[Value, Any] = {}
@@ -64,6 +77,18 @@ class Notes:
         self.words: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}
         self._count = 0
+        self.living: list[weakref.ref[Noted]] = []
+        self.failed: Exception | None = None
+        self._writes: dict[int, int] = {}
+        self.overlaps = False
+        self.given: list[Any] = []
+        self._state = error_state.get()
+        self._errors: dict[str, Any] = {**np.geterr()}
+        self._filters = warnings.filters
+
+    def alive(self) -> list[Noted]:
+        """Return the noted values that somebody has."""
+        return [x for reference in self.living if (x := reference()) is not None]
 
     # ---------------------------------------------------------------------------- what is noted
 
@@ -71,6 +96,8 @@ class Notes:
         """Return an argument, noted under a name."""
         value = self._value(x, name, None)
         self.inputs.append(value)
+        if isinstance(x, np.ndarray):
+            self.given.append(x)
         return self._noted(x, value, None, None)
 
     def _value(self, x: Any, name: str, memory: Value | None) -> Value:
@@ -93,7 +120,7 @@ class Notes:
         memory = type_info(type(x)).memory
         assert memory is not None
         owner = memory.owner(x)
-        name = self._outside.get(id(x)) or self._outside.get(id(owner))
+        name = self.outside.get(id(x)) or self.outside.get(id(owner))
         n = len(self._by_id)
         value = self._value(x, f"c{n}" if name is None else f"{name}_c{n}", None)
         self._by_id[id(x)] = value
@@ -151,6 +178,33 @@ class Notes:
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
+        if error_state.get() is not self._state or warnings.filters is not self._filters:
+            function = self._under(function)
+        try:
+            return self._computed(function, by, operands, options)
+        except (RecordingError, Unfit, TypeError, AttributeError, NotImplementedError):
+            raise  # which has nothing to do with numbers, or is remembered
+        except Exception as error:
+            self.failed = error
+            raise
+
+    def _under(self, function: Any) -> Any:
+        """Return a function that is called as errors are handled now: otherwise than outside."""
+        now: dict[str, Any] = {**np.geterr()}
+        filters = warnings.filters
+        if now != self._errors:
+            if any([now[k] not in ("ignore", "warn", self._errors[k]) for k in now]):
+                msg = "np.errstate has errors raised, or handled, in the function"
+                raise Unfit(msg)
+            return Under(function, tuple(now.items()))
+        if filters is not self._filters and any([f[0] == "error" for f in filters]):
+            msg = "warnings are made errors in the function"
+            raise Unfit(msg)
+        return function
+
+    def _computed(
+        self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
         places = self._places(operands, options)
         if places is not None:
             payloads = [x.payload if isinstance(x, Noted) else x for x in operands]
@@ -173,12 +227,13 @@ class Notes:
 
     def mark(self) -> Any:
         """Return where the record is, to go back to."""
-        return len(self.calls), dict(self._asked)
+        return len(self.calls), dict(self._asked), len(refused.get() or ())
 
     def go_back(self, mark: Any) -> None:
         """Forget what was noted since."""
-        n, self._asked = mark
+        n, self._asked, m = mark
         del self.calls[n:]
+        del (refused.get() or [])[m:]
 
     def note(
         self,
@@ -192,10 +247,10 @@ class Notes:
         """Note a call that gave y, which others may have kept; return y as a noted value."""
         cls = type(y)
         given = function
-        if y is None or y is NotImplemented:
-            if y is None:
-                refuse_nothing(function)
+        if y is NotImplemented:
             return y
+        if y is None:
+            check_nothing(function)
         args, keywords = operands, options
         places = self._places(operands, options) if places is None else places
         if places is None:
@@ -203,18 +258,20 @@ class Notes:
                 leaves, tree = flatten((operands, options))
                 function, args, keywords = Apart(function, tree), tuple(leaves), {}
             places = tuple([self.operand(x) for x in args])
-        if cls is bool or cls is int:
-            value = self._value(y, self._name(), None)
-            self.calls.append(Call(function, places, keywords, (value,)))
-            return self._guard(cls, value, y)
         if not is_structure_type(cls):
-            if not recordable(cls):
-                refuse_result(given, y)
+            if y is None:
+                return self.calls.append(Call(function, places, keywords, ()))
+            if cls is bool or cls is int:
+                value = self._value(y, self._name(), None)
+                self.calls.append(Call(function, places, keywords, (value,)))
+                return self._guard(cls, value, y)
+            check_leaves(given, (y,))
             value, parent = self._made(y, operands, kept)
             self.calls.append(Call(function, places, keywords, (value,)))
             self._check_form(given, operands, value)
             return self._noted(y, value, parent, (function, args, keywords))
         leaves, tree = flatten(y)
+        check_leaves(given, leaves)
         found = [self._made(x, operands) for x in leaves]
         results = tuple([value for value, _ in found])
         flat = issubclass(cls, tuple) and len(leaves) == len(y) > 1
@@ -339,6 +396,8 @@ class Notes:
 
 def is_settled(function: Any) -> bool:
     """Tell whether the shape and dtype of a result hang on those of the operands alone."""
+    if type(function) is Under:
+        return is_settled(function.function)
     if isinstance(function, Primitive):
         return not function.shape_from_data and function is not read
     return function not in SHAPED_BY_DATA or function in METADATA
@@ -398,29 +457,3 @@ def simple(x: Any) -> bool:
     if cls in PLAIN:
         return all(map(simple, x.values() if cls is dict else x))
     return not is_structure_type(cls) or not holds_noted(x)
-
-
-def recordable(cls: type) -> bool:
-    """Tell whether a value of a class can be noted: an array or a number, and no bool or int."""
-    info = type_info(cls)
-    return (info.is_array or info.is_number) and not issubclass(cls, int)
-
-
-def refuse_nothing(function: Any) -> None:
-    """Raise for a function that gives nothing: it writes somewhere."""
-    name = getattr(function, "__name__", function)
-    msg = (
-        f"{name} gives nothing, so it writes somewhere, and a program would not: use what a "
-        f"function gives"
-    )
-    raise RecordingError(msg)
-
-
-def refuse_result(function: Any, y: Any) -> None:
-    """Raise for a result that is no array, number, or structure of them."""
-    name = getattr(function, "__name__", function)
-    msg = (
-        f"{name} gives a {type(y).__name__}, which is another at the next call and which no "
-        f"program has; call it outside, and name what it gives in static="
-    )
-    raise RecordingError(msg)

@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from chainrules_compile.calls import Through, Written, laid_out
-from chainrules_compile.errors import RecordingError
+from chainrules_compile.calls import Through, Written, laid_out, name_of
+from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.facts import METADATA
 from chainrules_compile.noted import Noted, Reading
 from chainrules_compile.notes import Notes, is_compact, layout_of, plain
-from chainrules_py.extend import type_info
+from chainrules_py.extend import flatten, type_info
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
 
@@ -34,22 +34,30 @@ class Recorder(Notes):
             return self.write_result(function, "", operands, keywords)
         if function in WRITERS:
             return self.write_by(function, operands, keywords)
-        return self.call(function, operands, keywords)
+        return self.compute(function, watched(function), operands, keywords)
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:
         """Compute and note a call of a method."""
         if name in WRITING_METHODS:
             return self.write_by(member, operands, keywords)
+        if keywords.get("out") is not None:
+            return self.write_result(member, "", operands, keywords)
         if name in REFUSED_METHODS:
             msg = (
                 f"{name}() changes an array of a function that is being compiled; write "
                 f"{REFUSED_METHODS[name]}"
             )
             raise RecordingError(msg)
-        return self.call(member, operands, keywords)
+        return self.compute(member, watched(member), operands, keywords)
 
     def attribute(self, x: Noted, name: str) -> Any:
         """Compute and note a property."""
+        if name in ("flat", "ctypes", "data", "base"):
+            msg = (
+                f"{name} of an array is asked for in a function that is being compiled, which no "
+                f"program has; write x.reshape(-1)"
+            )
+            raise RecordingError(msg)
         function = PROPERTIES.setdefault(name, operator.attrgetter(name))
         return self.call(function, (x,), {})
 
@@ -100,6 +108,25 @@ class Recorder(Notes):
         """Note a copy of an array where its library would copy it for a person."""
         kept = stated(x.payload, tuple(map(plain, theirs))) is x.payload
         return x if kept else duplicate(x)
+
+    def apart(self, names: dict[Value, str], scope: Any) -> list[str]:
+        """Return the statement that returns ``MISS`` where inputs share memory, if that matters.
+
+        Raises
+        ------
+        Unfit
+            If they do now.
+        """
+        if not (self.overlaps or store in self.words):
+            return []
+        arrays = [x for x in self.inputs if x.type is np.ndarray]
+        if not are_apart(*[*self.given, *self.captured.values()]):
+            msg = "arrays that share memory are given, or captured, and written to"
+            raise Unfit(msg, once=True)
+        if len(arrays) < 2:
+            return []
+        test, miss = scope.name(are_apart, "are_apart"), scope.name(MISS, "MISS")
+        return [f"if not {test}({', '.join([names[x] for x in arrays])}):\n        return {miss}"]
 
     # ------------------------------------------------------------------------------------ writing
 
@@ -172,7 +199,14 @@ class Recorder(Notes):
         self.write(out, ..., y)
         return out
 
+    def writes(self, x: Noted) -> int:
+        """Return how often the memory of an array was written to, whatever came of it."""
+        while x.reading is not None:
+            x = x.reading.parent
+        return self._writes.get(id(x.payload), 0)
+
     def _check_writable(self, x: Noted) -> None:
+        self._under(None)
         parent = self.mine(x)
         while (reading := parent.reading) is not None:
             shape, strides = parent.payload.shape, parent.payload.strides
@@ -203,6 +237,7 @@ class Recorder(Notes):
             self._write_back(part, part.reading)
             forget_views(parent, part)
             part = parent
+        self._writes[id(part.payload)] = self._writes.get(id(part.payload), 0) + 1
         # In the program these are arrays of their own: where such lie otherwise, they are read.
         while x.reading is not None:
             if x.noted is not None and x.noted.layout != layout_of(x.payload):
@@ -250,6 +285,49 @@ def refuse_plain(function: Any) -> NoReturn:
         f" make the array in the function, as np.zeros(n, like=x), or use the result"
     )
     raise RecordingError(msg)
+
+
+def are_apart(*arrays: Any) -> bool:
+    """Tell whether no two arrays may have an element in common."""
+    share = np.may_share_memory
+    return not any([share(x, y) for i, x in enumerate(arrays) for y in arrays[:i]])
+
+
+def watched(function: Any) -> Any:
+    """Return a function that is called with what it cannot write to: if it tries to, it raises.
+
+    What it gives is as it is without that: if that cannot be written to, it is called once more.
+    """
+
+    def call(*operands: Any, **options: Any) -> Any:
+        if not any([type(x) is np.ndarray and x.flags.writeable for x in operands]):
+            return function(*operands, **options)
+        given = list(map(read_only, operands))
+        try:
+            y = function(*given, **{k: read_only(x) for k, x in options.items()})
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            msg = (
+                f"{name_of(function)} writes to an array that it is given, in a function that is "
+                f"being compiled; use what it gives, or name the array in out="
+            )
+            raise RecordingError(msg) from error
+        found = flatten(y)[0] if type(y) is not np.ndarray else [y]
+        if any([isinstance(x, np.ndarray) and not x.flags.writeable for x in found]):
+            return function(*operands, **options)
+        return y
+
+    return call
+
+
+def read_only(x: Any) -> Any:
+    """Return a view of an array that cannot be written to; all else as it is."""
+    if type(x) is not np.ndarray or not x.flags.writeable:
+        return x
+    x = x.view()
+    x.flags.writeable = False
+    return x
 
 
 def copied(x: Any) -> Any:

@@ -55,7 +55,8 @@ def module_of(name: str, source: str, scope: Scope) -> str:
         If something that the program uses cannot be written down.
     """
     saving = _Saving()
-    source = re.sub(r"    if captured_has_changed\w*\(\):\n        return MISS\n", "", source)
+    asked = r"    if [^\n]*(captured_has_changed\w*|known\w*\.differ|are_apart\w*)\([^\n]*\n"
+    source = re.sub(asked + r"        return MISS\n", "", source)
     tree = ast.parse(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     saving.taken = used | {name}
@@ -64,7 +65,7 @@ def module_of(name: str, source: str, scope: Scope) -> str:
             factory, args = scope.recipes[key]
             made_by = saving.member(sys.modules[factory.__module__], factory.__name__)
             saving.lines.append(f"{key} = {made_by}{args}")
-        elif scope[key] is not MISS:
+        elif scope[key] is not MISS and scope[key] is not None:
             saving.define(key, scope[key])
     text = source.replace(
         "return MISS", 'raise ValueError("recorded for other arguments; record it anew")'

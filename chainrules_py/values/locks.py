@@ -13,7 +13,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 _held: list[Any] = []
 under_way: list[tuple[int, Callable[[], object]]] = []
@@ -54,9 +54,14 @@ class Mode:
 
     Blocks in generators end in any order: one that is over counts no more, and changes no other.
     One that ends in another context than it began in, as in a copy, is over in all of them.
+    ``used`` tells whether there was a block of any mode so far; ``every`` lists the modes.
     """
 
+    used = False
+    every: ClassVar[list[Mode]] = []
+
     def __init__(self, name: str) -> None:
+        Mode.every.append(self)
         self._innermost = contextvars.ContextVar[_Block | None](name, default=None)
 
     def get(self) -> bool:
@@ -69,6 +74,7 @@ class Mode:
     @contextlib.contextmanager
     def set(self, on: bool = True) -> Iterator[None]:
         """Have it hold in a block."""
+        Mode.used = True
         block = _Block(on, _going_on(self._innermost.get()))
         end = functools.partial(self._innermost.set, block.outer)  # see `at_once`
         began = None

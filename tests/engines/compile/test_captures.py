@@ -91,21 +91,6 @@ def test_what_a_function_changes_itself_is_its_own_business(habit):
     assert len(compiled.programs) == 1
 
 
-def test_one_of_two_items_is_the_functions_own():
-    kept = {"calls": 0, "scale": 2.0}
-
-    def f(x):
-        kept["calls"] += 1
-        return x * kept["scale"]
-
-    compiled = compile(f)
-    assert same(compiled(X), X * 2.0)
-    assert same(compiled(X), X * 2.0)
-    assert len(compiled.programs) == 1
-    kept["scale"] = 3.0
-    assert same(compiled(X), X * 3.0)
-
-
 def test_what_a_static_argument_holds_is_seen():
     class Layer:
         def __init__(self, w):

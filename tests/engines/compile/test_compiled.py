@@ -512,7 +512,7 @@ def test_a_program_that_differs_is_not_used():
         return x * next(numbers)
 
     compiled = compile(f)
-    with pytest.warns(RecordingWarning, match="so it runs as it is"):
+    with pytest.warns(RecordingWarning, match="runs as it is: it looks up a count"):
         compiled(X)
     found = compiled(X)
     assert np.array_equal(found, X * (next(numbers) - 1))

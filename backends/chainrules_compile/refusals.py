@@ -1,0 +1,75 @@
+"""Refusals: what a call may give that a program can give again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import name_of
+from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.noted import Noted
+from chainrules_py import Primitive
+from chainrules_py.extend import type_info
+
+
+def recordable(cls: type) -> bool:
+    """Tell whether a value of a class can be noted: an array or a number, and no bool or int."""
+    info = type_info(cls)
+    return (info.is_array or info.is_number) and not issubclass(cls, int)
+
+
+def is_ours(function: Any) -> bool:
+    """Tell whether a function is a word of this library."""
+    return isinstance(function, Primitive) and function.__module__.startswith("chainrules_")
+
+
+def check_nothing(function: Any) -> None:
+    """Raise for a function that gives nothing, and is none of ours, which only looks.
+
+    Raises
+    ------
+    RecordingError
+        With the line to write.
+    """
+    if is_ours(function):
+        return
+    msg = (
+        f"{name_of(function)} gives nothing, so it writes somewhere, and a program would not: "
+        f"use what a function gives"
+    )
+    raise RecordingError(msg)
+
+
+def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
+    """Raise for a result that is no array, number, or structure of them.
+
+    Raises
+    ------
+    RecordingError
+        With the line to write.
+    Unfit
+        If it is a word of ours that decides, by numbers, what is computed next.
+    """
+    for y in leaves:
+        if isinstance(y, Noted):
+            msg = (
+                f"{name_of(function)} looks up, and is not given, a value that is computed in a "
+                f"function that is being compiled; give it as an argument"
+            )
+            raise RecordingError(msg)
+        known = y is None or isinstance(y, (bool, int, type, np.dtype)) or recordable(type(y))
+        if known:
+            continue
+        if is_ours(function):
+            msg = (
+                f"{name_of(function)} chooses by numbers what is computed, as the steps of a "
+                f"solver, and would choose otherwise at the next call"
+            )
+            raise Unfit(msg)
+        msg = (
+            f"{name_of(function)} gives a {type(y).__name__}, which is another at the next call "
+            f"and which no program has; call it outside, and name what it gives in static="
+        )
+        raise RecordingError(msg)
