@@ -19,7 +19,7 @@ from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Un
 from chainrules_compile.host import listen
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
-from chainrules_compile.outside import Known, refuse_living
+from chainrules_compile.outside import Known, State, refuse_living
 from chainrules_compile.passes import Pass, passes_of
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.recorder import Recorder
