@@ -27,6 +27,10 @@ def expect(x: Any, answer: Any, *, kind: Callable[[Any], Any]) -> None:
         raise MissError
 
 
+def needed(_x: Any) -> None:
+    """Need a value, so that what gives it is called: it may raise, and the function handles it."""
+
+
 def expect_form(x: Any, form: Any) -> None:
     """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had."""
     if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form:

@@ -366,7 +366,8 @@ class Compiled(Generic[P, R]):
 def settled(captures: Captures, before: State) -> list[str]:
     """Return what a call of the function has changed outside."""
     captures.settle()
-    return before.changed()
+    changed: list[str] = before.changed()
+    return changed
 
 
 @overload

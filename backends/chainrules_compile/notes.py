@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy._core.umath import _extobj_contextvar as error_state
 
-from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form
+from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
 from chainrules_compile.noted import Noted, Reading
@@ -26,6 +26,7 @@ from chainrules_compile.refusals import check_leaves, check_nothing, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     flatten,
+    is_library,
     is_mutable_destination,
     is_structure_type,
     kind_of,
@@ -181,12 +182,16 @@ class Notes:
         if error_state.get() is not self._state or warnings.filters is not self._filters:
             function = self._under(function)
         try:
-            return self._computed(function, by, operands, options)
+            y = self._computed(function, by, operands, options)
         except (RecordingError, Unfit, TypeError, AttributeError, NotImplementedError):
             raise  # which has nothing to do with numbers, or is remembered
         except Exception as error:
             self.failed = error
             raise
+        if may_fail(function) and in_try():
+            for x in [x for x in flatten(y)[0] if isinstance(x, Noted)][:1]:
+                self.calls.append(Call(needed, (x.current,), {}, ()))
+        return y
 
     def _under(self, function: Any) -> Any:
         """Return a function that is called as errors are handled now: otherwise than outside."""
@@ -392,6 +397,26 @@ class Notes:
         inputs, calls = tuple(self.inputs), tuple(self.calls)
         empty = Program(name, inputs, (), (), dict(self.constants))
         return changed(empty, calls=calls, outputs=outputs)
+
+
+def may_fail(function: Any) -> bool:
+    """Tell whether a function may raise for some numbers, and for others not."""
+    linear = getattr(np.linalg, getattr(function, "__name__", ""), None)
+    return linear is not None or function in PARTIAL
+
+
+PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
+"""Operators that raise for some of Python's numbers."""
+
+
+def in_try() -> bool:
+    """Tell whether a function of people's that is under way may handle an error."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != "chainrules_compile.compiled":
+        if frame.f_code.co_exceptiontable and not is_library(frame.f_globals.get("__name__", "")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def is_settled(function: Any) -> bool:

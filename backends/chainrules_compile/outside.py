@@ -29,22 +29,22 @@ _MOST = 1_000_000
 class Known:
     """Rules and modes that a program was recorded with."""
 
-    __slots__ = ("modes", "stated", "table")
+    __slots__ = ("modes", "rules", "table")
 
     def __init__(self) -> None:
         self.table: Any = RULES.open()
         self.modes = modes()
-        self.stated: list[tuple[Primitive[..., Any], Any]] = []
+        self.rules: list[tuple[Primitive[..., Any], Any]] = []
 
     def hold(self, words: Iterable[Primitive[..., Any]]) -> None:
         """Note what is stated of the words that were called."""
-        self.stated = [(word, word.stated) for word in words]
+        self.rules = [(word, word.stated) for word in words]
 
     def differ(self) -> bool:
         """Tell whether other rules or modes hold by now."""
         if RULES.table is not self.table:
             table = RULES.open()
-            if any([word.stated is not stated for word, stated in self.stated]):
+            if any([word.stated is not rules for word, rules in self.rules]):
                 return True
             self.table = table
         return Mode.used and modes() != self.modes
