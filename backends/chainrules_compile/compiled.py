@@ -218,7 +218,8 @@ class Compiled(Generic[P, R]):
         if not said.once:
             self._as_it_is = True
             self._warn(f"is no program, and runs as it is: {said}")
-        return self._f(*args, **keywords)
+        f: Any = self._f
+        return f(*args, **keywords)
 
     def _changing(self, changed: list[str], y: Any) -> Any:
         """Return the result of a call that has changed something; if it does so again, warn."""
@@ -250,7 +251,8 @@ class Compiled(Generic[P, R]):
                 gc.enable()
 
     def _make(self, args: Any, keywords: Any) -> CompiledProgram:
-        f, scope = self._f, Scope()
+        f: Any = self._f
+        scope = Scope()
         name = self.__name__ if self.__name__.isidentifier() else "program"
         scope[name] = None  # nothing else is called so
         recorder, known = Recorder(), Known()

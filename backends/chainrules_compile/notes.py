@@ -275,12 +275,13 @@ class Notes:
             self.calls.append(Call(function, places, keywords, (value,)))
             self._check_form(given, operands, value)
             return self._noted(y, value, parent, (function, args, keywords))
+        structure: Any = y
         leaves, tree = flatten(y)
         check_leaves(given, leaves)
         found = [self._made(x, operands) for x in leaves]
         results = tuple([value for value, _ in found])
-        flat = issubclass(cls, tuple) and len(leaves) == len(y) > 1
-        if not flat or not all([x is z for x, z in zip(leaves, y, strict=True)]):
+        flat = issubclass(cls, tuple) and len(leaves) == len(structure) > 1
+        if not flat or not all([x is z for x, z in zip(leaves, structure, strict=True)]):
             function = Gathered(function)
         self.calls.append(Call(function, places, keywords, results))
         made_all = []
