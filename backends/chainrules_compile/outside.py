@@ -100,7 +100,7 @@ class State:
     def put_back(self) -> None:
         """Put everything back as it was."""
         for place, key, was in list(self.changes()):
-            _put_back(place.x, key, was, self._held(place))
+            _put_back(place, key, was, self._held(place))
         for x, memory, before, kept in self._arrays:
             if kept is not None and memory.fingerprint(x, True) != before and x.flags.writeable:
                 x[...] = kept
@@ -137,8 +137,9 @@ def shown(place: Any, key: Any) -> str:
     return written(place.path).lstrip(".") or f"a {type(place.x).__name__}"
 
 
-def _put_back(x: Any, key: Any, was: Any, held: list[Any]) -> None:
-    if isinstance(x, types.FunctionType):
+def _put_back(place: Any, key: Any, was: Any, held: list[Any]) -> None:
+    x: Any = place.x
+    if isinstance(x, types.FunctionType) and place.mark != ".":
         _put_name_back(x, key, was)
     elif isinstance(x, types.CellType):
         x.cell_contents = was
@@ -153,8 +154,8 @@ def _put_back(x: Any, key: Any, was: Any, held: list[Any]) -> None:
         x.clear()
         (x.update if isinstance(x, set) else x.extend)(held)
     elif isinstance(key, str) and key.isidentifier():
-        write = type.__setattr__ if isinstance(x, type) else object.__setattr__
-        remove = type.__delattr__ if isinstance(x, type) else object.__delattr__
+        write: Any = type.__setattr__ if isinstance(x, type) else object.__setattr__
+        remove: Any = type.__delattr__ if isinstance(x, type) else object.__delattr__
         if was is _NOTHING:
             remove(x, key)
         else:

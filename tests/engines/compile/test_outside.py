@@ -628,6 +628,17 @@ def test_errors_are_handled_in_the_program_as_in_the_function():
 # ---------------------------------- the rest
 
 
+def test_attributes_of_a_function_are_put_back():
+    def f(x):
+        f.n = f.n + 1
+        return x * f.n
+
+    f.n = 0
+    compiled = compile(f)
+    found = [outcome(lambda: compiled(A))[1] for _ in range(3)]
+    assert all(map(same, found, (A, 2 * A, 3 * A)))
+
+
 def test_methods_are_bound():
     class Scale:
         def __init__(self, k):
