@@ -327,6 +327,7 @@ from chainrules_py.values.locks import (
     Mode,
     alone,
     at_once,
+    lock_of_a_table,
     under_way,
 )
 from chainrules_py.values.memory import (
@@ -514,6 +515,7 @@ __all__ = [
     "knows",
     "later",
     "lazy_array_type",
+    "lock_of_a_table",
     "leaf_cotangents",
     "leaf_tangents",
     "looked_into",

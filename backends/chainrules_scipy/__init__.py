@@ -1,19 +1,34 @@
-"""SciPy, as chainrules_py sees it: special functions, linear algebra, and sparse arrays.
+"""SciPy, as chainrules_py sees it: its functions, of values that are differentiated too.
 
 The ufuncs of ``scipy.special`` take traced values as they are. SciPy's functions that are written
-in Python make plain arrays of their arguments first; `special` and `linalg` have functions of the
-same names and parameters that take traced values as well.
+in Python make plain arrays of their arguments first; the modules here, which have the names of
+SciPy's, have functions of the same names and parameters that take traced values as well. `install`
+puts them under SciPy's own names. A module is imported when something of SciPy's is seen.
 """
 
-from chainrules_py.extend import later
-from chainrules_scipy import implementations, linalg, special, ufuncs
+import importlib
+from typing import Any
 
-__all__ = ["implementations", "linalg", "special", "ufuncs"]
+from chainrules_py.extend import later
+from chainrules_scipy.installing import OURS, Installed, install
+
+__all__ = ["Installed", "install"]
 
 chainrules_contract = 1
+
+for _theirs, _ours in OURS.items():
+    later(_ours, _theirs)
+later("chainrules_scipy.ufuncs", "scipy.special")
 
 # An array that is passed to a function brings its module; one that it only multiplies is a plain
 # array of SciPy's, and its operators have to be told before.
 for _format in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil"):
     later("chainrules_scipy.sparse", f"scipy.sparse._{_format}")
 later("chainrules_scipy.sparse.hints", "scipy.sparse._base")
+
+
+def __getattr__(name: str) -> Any:
+    if f"{__name__}.{name}" in OURS.values():
+        return importlib.import_module(f"{__name__}.{name}")
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, untraced, varies
+from chainrules_scipy.installing import OURS, place, public_module
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,13 +26,13 @@ def stands_for(
     def enter(function: F) -> F:
         for f in (native, function):
             alias(f, to=function if to is None else to, **row)
-        package = function.__module__.rpartition(".")[0] or function.__module__
-        public = package if package != "chainrules_scipy" else function.__module__
-        names = f"{native.__module__.rpartition('.')[0]}.{native.__name__}"
+        place(native, function)
+        home = public_module(native)
         advise(
             native,
-            f"{names} makes plain arrays of its arguments: write {function.__name__}(...) after "
-            f"'from {public} import {function.__name__}', which takes the same",
+            f"{home}.{native.__name__} makes plain arrays of its arguments: write "
+            f"{function.__name__}(...) after 'from {OURS[home]} import {function.__name__}', which "
+            "takes the same, or call chainrules_scipy.install() before",
         )
         return function
 

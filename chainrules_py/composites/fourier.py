@@ -13,7 +13,7 @@ Transform = Callable[..., Any]
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def _lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
+def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     """Return the axes to transform along, with lengths; -1 means the length that is there."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
@@ -32,7 +32,7 @@ def _everywhere(word: Primitive[..., Any]) -> Transform:
     """Make the transform along several axes, the last one first."""
 
     def transform(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-        for axis, n in reversed(_lengths(x, s, axes)):
+        for axis, n in reversed(lengths(x, s, axes)):
             x = word(x, n=n, axis=axis, norm=norm or "backward")
         return x
 
@@ -44,7 +44,7 @@ fftn, ifftn = _everywhere(v.fft), _everywhere(v.ifft)
 
 def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`rfft` along the last of the axes, then `fft` along the others."""
-    *others, (last, n) = _lengths(x, s, axes)
+    *others, (last, n) = lengths(x, s, axes)
     x = v.rfft(x, n=n, axis=last, norm=norm or "backward")
     for axis, length in reversed(others):
         x = v.fft(x, n=length, axis=axis, norm=norm or "backward")
@@ -53,7 +53,7 @@ def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`ifft` along all axes but the last, then `irfft` along that."""
-    *others, (last, n) = _lengths(x, s, axes)
+    *others, (last, n) = lengths(x, s, axes)
     for axis, length in others:
         x = v.ifft(x, n=length, axis=axis, norm=norm or "backward")
     return v.irfft(x, n=n, axis=last, norm=norm or "backward")

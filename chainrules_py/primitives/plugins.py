@@ -140,7 +140,7 @@ def later(module: str, *about: str) -> None:
     module : str
         What is imported.
     *about : str
-        The modules of the functions, as these have it in ``__module__``.
+        The modules of the functions, as these have it in ``__module__``, or packages of such.
 
     Examples
     --------
@@ -163,12 +163,14 @@ def see_about(about: str) -> bool:
     if "." in about and about not in _seen:  # without a dot it is a root: see `see_helpers`
         loaded = _load_announced(WORDS, about)
         _seen.add(about)
-    modules = _waiting.get(about, [])
-    loaded |= bool(modules)
-    for module in tuple(modules):
-        importlib.import_module(module)
-        with contextlib.suppress(ValueError):  # another thread was as fast
-            modules.remove(module)  # only now: whoever comes in between waits at the import
+    while about:
+        modules = _waiting.get(about, [])
+        loaded |= bool(modules)
+        for module in tuple(modules):
+            importlib.import_module(module)
+            with contextlib.suppress(ValueError):  # another thread was as fast
+                modules.remove(module)  # only now: whoever comes in between waits at the import
+        about = about.rpartition(".")[0]
     return loaded
 
 

@@ -1,0 +1,266 @@
+"""The functions of ``scipy.fft``, of traced values too.
+
+Cosine and sine transforms are Fourier transforms of twice the length, with factors: Makhoul, IEEE
+Trans. ASSP 28 (1980) 27; Wang, IEEE Trans. ASSP 32 (1984) 803. The fast Hankel transform is a
+product in the space of logarithms: Hamilton, MNRAS 312 (2000) 257, appendix B.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.fft
+import scipy.special
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import fourier_composites, kind_of, varies
+from chainrules_scipy.rows import array_of, stands_for
+
+__all__ = [
+    *("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn"),
+    *("rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn"),
+    *("hfft", "hfft2", "hfftn", "ihfft", "ihfft2", "ihfftn"),
+    *("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn"),
+    *("fht", "ifht", "fftshift", "ifftshift"),
+]
+
+_NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+_OF_SPEED = ("overwrite_x", "workers", "plan")
+
+
+def _like(native: Callable[..., Any], transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the function with the parameters of SciPy's; those of its speed are left out."""
+    signature = inspect.signature(native)
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        given.apply_defaults()
+        x, *rest = (value for name, value in given.arguments.items() if name not in _OF_SPEED)
+        return transform(array_of(x, floating=False), *rest)
+
+    function.__doc__ = f"Compute what ``scipy.fft.{native.__name__}`` does, of the same parameters."
+    function.__module__ = __name__
+    return stands_for(native)(function)
+
+
+def _along_one(transform: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, n, axis, norm: transform(_float(x), n=n, axis=int(axis), norm=_NORMS[norm])
+
+
+def _along_several(transform: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, s, axes, norm: transform(_float(x), _listed(s), _listed(axes), _NORMS[norm])
+
+
+def _float(x: Any) -> Any:
+    return array_of(x)
+
+
+def _listed(x: Any) -> list[int] | None:
+    return None if x is None else [int(i) for i in np.atleast_1d(x)]
+
+
+def _hfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
+    return fourier_composites.irfftn(v.conj(x), s, axes, _SWAPPED[norm])
+
+
+def _ihfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
+    return v.conj(fourier_composites.rfftn(x, s, axes, _SWAPPED[norm]))
+
+
+fft = _like(scipy.fft.fft, _along_one(v.fft))
+ifft = _like(scipy.fft.ifft, _along_one(v.ifft))
+rfft = _like(scipy.fft.rfft, _along_one(v.rfft))
+irfft = _like(scipy.fft.irfft, _along_one(v.irfft))
+hfft = _like(scipy.fft.hfft, _along_one(fourier_composites.hfft))
+ihfft = _like(scipy.fft.ihfft, _along_one(fourier_composites.ihfft))
+
+fftn = _like(scipy.fft.fftn, _along_several(fourier_composites.fftn))
+fft2 = _like(scipy.fft.fft2, _along_several(fourier_composites.fftn))
+ifftn = _like(scipy.fft.ifftn, _along_several(fourier_composites.ifftn))
+ifft2 = _like(scipy.fft.ifft2, _along_several(fourier_composites.ifftn))
+rfftn = _like(scipy.fft.rfftn, _along_several(fourier_composites.rfftn))
+rfft2 = _like(scipy.fft.rfft2, _along_several(fourier_composites.rfftn))
+irfftn = _like(scipy.fft.irfftn, _along_several(fourier_composites.irfftn))
+irfft2 = _like(scipy.fft.irfft2, _along_several(fourier_composites.irfftn))
+hfftn = _like(scipy.fft.hfftn, _along_several(_hfftn))
+hfft2 = _like(scipy.fft.hfft2, _along_several(_hfftn))
+ihfftn = _like(scipy.fft.ihfftn, _along_several(_ihfftn))
+ihfft2 = _like(scipy.fft.ihfft2, _along_several(_ihfftn))
+fftshift = _like(scipy.fft.fftshift, fourier_composites.fftshift)
+ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
+
+# ------------------------------------------------------------------- cosine and sine transforms
+
+def _sums(x: Any, axis: int, before: Any, after: Any, start: int) -> Any:
+    """Return Σ_j x_j before_j exp(-πi jk / n) after_k for k from a start on, n of them."""
+    n = x.shape[axis]
+    y = v.fft(x * _along(before, x, axis), n=2 * n, axis=axis)
+    return _part(y, axis, start, start + n) * _along(after, x, axis)
+
+
+def _along(factors: Any, x: Any, axis: int) -> Any:
+    """Give an array of factors the axes that it needs to be along one of x."""
+    return np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis))
+
+
+def _part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
+    return x[(slice(None),) * axis + (slice(start, stop, step),)]
+
+
+def _cosines(x: Any, kind: int, axis: int) -> Any:
+    """Compute a cosine transform of real numbers, as SciPy defines it without a norm."""
+    n = x.shape[axis]
+    if kind == 1:
+        whole = v.concat(x, _part(x, axis, -2, 0, -1), axis=axis)
+        return v.real(_part(v.fft(whole, axis=axis), axis, 0, n))
+    k = np.arange(n)
+    one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
+    if kind == 2:
+        return 2 * v.real(_sums(x, axis, one, half, 0))
+    if kind == 3:
+        return 2 * v.real(_sums(x, axis, half, one, 0)) - _part(x, axis, 0, 1)
+    return 2 * v.real(_sums(x, axis, half, half * quarter, 0))
+
+
+def _sines(x: Any, kind: int, axis: int) -> Any:
+    """Compute a sine transform of real numbers, as SciPy defines it without a norm."""
+    n = x.shape[axis]
+    if kind == 1:
+        zero = v.zeros_like(_part(x, axis, 0, 1))
+        whole = v.concat(zero, x, zero, -v.flip(x, axis=axis), axis=axis)
+        return -v.imag(_part(v.fft(whole, axis=axis), axis, 1, n + 1))
+    k = np.arange(n)
+    one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
+    if kind == 2:
+        return -2 * v.imag(_sums(x, axis, one, np.exp(-0.5j * np.pi * (k + 1) / n), 1))
+    if kind == 3:
+        after = np.exp(-0.5j * np.pi * (2 * k + 1) / n)
+        last = _along(np.where(k % 2, -1.0, 1.0), x, axis) * _part(x, axis, n - 1, n)
+        return -2 * v.imag(_sums(x, axis, half, after, 0)) - last
+    return -2 * v.imag(_sums(x, axis, half, half * quarter, 0))
+
+
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+_ENDS: dict[tuple[Any, int], tuple[tuple[int, ...], tuple[int, ...]]] = {
+    (_cosines, 1): ((0, -1), (0, -1)),
+    (_cosines, 2): ((), (0,)),
+    (_cosines, 3): ((0,), ()),
+    (_sines, 2): ((), (-1,)),
+    (_sines, 3): ((-1,), ()),
+}
+"""Which elements a matrix that is orthogonal multiplies by √2 before, and divides by it behind."""
+
+
+def _normed(
+    transform: Any, inverse: bool, x: Any, kind: int, n: Any, axis: int, norm: Any, ends: Any
+) -> Any:
+    """Compute a cosine or sine transform along one axis."""
+    if kind not in _INVERSE:
+        msg = f"type is {kind}, and has to be 1, 2, 3 or 4"
+        raise ValueError(msg)
+    if kind_of(x) == "complex":
+        if ends is not None and bool(ends) != (norm == "ortho"):
+            msg = "SciPy leaves orthogonalize out where x is complex: transform its two parts"
+            raise UnsupportedKeywordError(msg)
+        parts = (v.real(x), v.imag(x))
+        re, im = (_normed(transform, inverse, y, kind, n, axis, norm, ends) for y in parts)
+        return re + 1j * im
+    axis = range(x.ndim)[axis]
+    x = _of_length(x, x.shape[axis] if n is None else int(n), axis)
+    n, dtype, kind = x.shape[axis], x.dtype, _INVERSE[kind] if inverse else kind
+    if n < 1 + (transform is _cosines and kind == 1):
+        msg = f"{n} elements along axis {axis}, of which type {kind} has no transform"
+        raise ValueError(msg)
+    before, behind = _ENDS.get((transform, kind), ((), ()))
+    orthogonal = norm == "ortho" if ends is None else bool(ends)
+    if orthogonal and before:
+        x = x * _along(_at_ends(before, n, math.sqrt(2)), x, axis)
+    y = transform(x, kind, axis)
+    if orthogonal and behind:
+        y = y * _along(_at_ends(behind, n, math.sqrt(0.5)), y, axis)
+    scale = 2 * (n + (0 if kind > 1 else -1 if transform is _cosines else 1))
+    power = {"backward": float(inverse), "ortho": 0.5, "forward": float(not inverse)}[_NORMS[norm]]
+    return v.astype(y if power == 0 else y / scale**power, dtype=dtype)
+
+
+def _at_ends(places: tuple[int, ...], n: int, factor: float) -> Any:
+    factors = np.ones(n)
+    factors[list(places)] = factor
+    return factors
+
+
+def _of_length(x: Any, n: int, axis: int) -> Any:
+    """Cut x, or fill it with zeros, along an axis."""
+    missing = n - x.shape[axis]
+    if missing <= 0:
+        return x if missing == 0 else _part(x, axis, 0, n)
+    widths = tuple((0, missing if i == axis else 0) for i in range(x.ndim))
+    return v.pad(x, 0.0, widths=widths)
+
+
+def _trigonometric(name: str, transform: Any) -> Callable[..., Any]:
+    inverse = name[0] == "i"
+    if name[-1] != "n":
+
+        def along_one(
+            x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any
+        ) -> Any:
+            return _normed(transform, inverse, _float(x), type, n, axis, norm, orthogonalize)
+
+        return _like(getattr(scipy.fft, name), along_one)
+
+    def along_several(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
+        x = _float(x)
+        for axis, n in fourier_composites.lengths(x, _listed(s), _listed(axes)):
+            x = _normed(transform, inverse, x, type, n, axis, norm, orthogonalize)
+        return x
+
+    return _like(getattr(scipy.fft, name), along_several)
+
+
+dct, dctn = _trigonometric("dct", _cosines), _trigonometric("dctn", _cosines)
+idct, idctn = _trigonometric("idct", _cosines), _trigonometric("idctn", _cosines)
+dst, dstn = _trigonometric("dst", _sines), _trigonometric("dstn", _sines)
+idst, idstn = _trigonometric("idst", _sines), _trigonometric("idstn", _sines)
+
+# ------------------------------------------------------------------------ fast Hankel transform
+
+
+def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
+    """Compute a Hankel transform of what is given at equal distances of the logarithm."""
+    if varies((dln, mu, offset, bias)):
+        name = "ifht" if inverse else "fht"
+        msg = f"{name}(a, dln, mu, offset, bias) has a derivative in a alone"
+        raise NotDifferentiableError(msg)
+    n = a.shape[-1]
+    t = 2 * np.pi * np.arange(n // 2 + 1) / (n * dln)
+    rise, fall = (
+        scipy.special.loggamma((mu + 1 + s * (bias + 1j * t)) / 2) for s in (1, -1)
+    )
+    u = np.exp(rise - fall + bias * np.log(2.0) + 1j * t * (np.log(2.0) - offset))
+    if n % 2 == 0:
+        u[-1] = u[-1].real
+    if not inverse and not np.isfinite(u[0]):
+        u[0] = np.where(np.isnan(u[0]), 0, u[0])
+    steps = (np.arange(n) - (n - 1) / 2) * dln
+    tilt = np.exp(-bias * steps)
+    if inverse:
+        y = v.irfft(v.rfft(a * np.exp(bias * (steps + offset))) / np.conj(u), n=n)
+        return v.flip(y, axis=-1) / tilt
+    y = v.irfft(v.rfft(a * tilt) * u, n=n)
+    return v.flip(y, axis=-1) * np.exp(-bias * (steps + offset))
+
+
+def _hankel_of(native: Any, inverse: bool) -> Callable[..., Any]:
+    return _like(native, lambda a, *rest: _hankel(inverse, _float(a), *rest))
+
+
+fht, ifht = _hankel_of(scipy.fft.fht, False), _hankel_of(scipy.fft.ifht, True)

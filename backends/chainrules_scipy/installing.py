@@ -1,0 +1,168 @@
+"""SciPy's own names for traced values too: what `install` puts there, and takes away again.
+
+A function under SciPy's name looks at its arguments: with none that may be differentiated it calls
+SciPy's, as it was. A class stays the class, and only what constructs it looks. SciPy's modules keep
+the names that they imported from each other.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_py.extend import alias, lock_of_a_table, varies
+
+OURS = {
+    f"scipy.{name}": f"chainrules_scipy.{name}"
+    for name in ("special", "linalg", "fft")
+}
+"""The public modules of SciPy, and those of ours that have functions of theirs."""
+
+
+class _Place(NamedTuple):
+    """Where something stands while it is installed, and what stood there before."""
+
+    owner: Any
+    name: str
+    put: Any
+    before: Any
+
+
+_ABSENT = object()
+_places: dict[tuple[Any, str], _Place] = {}
+_lock = lock_of_a_table()
+_standing: set[Installed] = set()
+
+_PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
+
+
+def is_traced(arguments: Any) -> bool:
+    """Tell whether any of a call's arguments may be differentiated, by whatever engine."""
+    return any(type(x) not in _PLAIN and varies(x) for x in arguments)
+
+
+def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:
+    """Have a function stand under SciPy's name, for traced values, where it is installed."""
+    home = public_module(native)
+
+    @functools.wraps(native)
+    def dispatching(*args: Any, **options: Any) -> Any:
+        traced = is_traced(args) or (options and is_traced(options.values()))
+        return (function if traced else native)(*args, **options)
+
+    dispatching.__module__ = home  # where pickles find it
+    alias(dispatching, to=function, late=True)
+    _enter(_Place(sys.modules[home], native.__name__, dispatching, native))
+
+
+def public_module(native: Callable[..., Any]) -> str:
+    """Return the module in which people find something of SciPy's.
+
+    Examples
+    --------
+    >>> import scipy.linalg
+    >>> scipy.linalg.expm.__module__, public_module(scipy.linalg.expm)
+    ('scipy.linalg._matfuncs', 'scipy.linalg')
+    """
+    parts = native.__module__.split(".")
+    return ".".join(parts[: next((i for i, p in enumerate(parts) if p[0] == "_"), len(parts))])
+
+
+def _enter(new: _Place) -> None:
+    with _lock:
+        _places[id(new.owner), new.name] = new
+        if _standing:
+            setattr(new.owner, new.name, new.put)
+
+
+class Installed:
+    """That functions of ours stand under SciPy's names; ``with`` removes them at its end."""
+
+    def __enter__(self) -> Installed:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Give SciPy its functions back, unless they are installed by someone else as well."""
+        with _lock:
+            if self not in _standing:
+                return
+            _standing.remove(self)
+            if _standing:
+                return
+            sys.meta_path.remove(_finder)
+            for at in _places.values():
+                if vars(at.owner).get(at.name) is not at.put:  # somebody put something else there
+                    continue
+                if at.before is _ABSENT:
+                    delattr(at.owner, at.name)
+                else:
+                    setattr(at.owner, at.name, at.before)
+
+
+def install() -> Installed:
+    """Have functions of SciPy's take values that are differentiated, under SciPy's own names.
+
+    Calls of other values are SciPy's as they were. Names that were imported before, as by ``from
+    scipy.linalg import expm``, stay what they are; classes take traced values under all names.
+
+    Returns
+    -------
+    Installed
+        With a method ``remove``; or the block of a ``with``, at whose end they are removed.
+        Whoever installs removes for himself: SciPy has its functions back when all have.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.linalg
+    >>> from chainrules_tape import grad
+    >>> with install():
+    ...     print(grad(lambda x: scipy.linalg.expm(x)[0, 0])(np.zeros((2, 2))))
+    [[1. 0.]
+     [0. 0.]]
+    """
+    for theirs, ours in OURS.items():
+        if theirs in sys.modules:
+            importlib.import_module(ours)
+    installed = Installed()
+    with _lock:
+        if not _standing:
+            sys.meta_path.insert(0, _finder)
+            for at in _places.values():
+                setattr(at.owner, at.name, at.put)
+        _standing.add(installed)
+    return installed
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Has what is ours imported behind a module of SciPy's that is imported later."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> Any:
+        if name not in OURS:
+            return None
+        for finder in sys.meta_path:
+            found = None if finder is self else finder.find_spec(name, path, target)
+            if found is not None:
+                run = found.loader.exec_module
+
+                def exec_module(module: ModuleType) -> None:
+                    run(module)
+                    importlib.import_module(OURS[name])
+
+                found.loader.exec_module = exec_module
+                return found
+        return None
+
+
+_finder = _Finder()
