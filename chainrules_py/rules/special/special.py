@@ -9,6 +9,7 @@ import math
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.registry.pens import non_differentiable, rule, scalar_rule
+from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
@@ -151,19 +152,32 @@ def gamma_density(a, x):
     return exp(xlogy(a - 1, x) - x - gammaln(a))
 
 
-of_order(gammainc, lambda _y, a, x: gamma_density(a, x))
-of_order(gammaincc, lambda _y, a, x: -gamma_density(a, x))
-
-
-@rule(betainc, batched="broadcast")
-def betainc_rule(a, b, x):
-    """x^(a - 1) (1 - x)^(b - 1) / B(a, b): 8.17.1."""
-    in_x = LinearMap(times, times_conj, beta_density, a, b, x)
-    return betainc(a, b, x), (unstated(betainc, 0, a), unstated(betainc, 1, b), in_x)
+scalar_rule(
+    gammainc,
+    lambda _y, a, x: gammainc_shape(a, x),
+    lambda _y, a, x: gamma_density(a, x),
+    singular=True,
+)
+scalar_rule(
+    gammaincc,
+    lambda _y, a, x: -gammainc_shape(a, x),
+    lambda _y, a, x: -gamma_density(a, x),
+    singular=True,
+)
 
 
 def beta_density(a, b, x):
+    """x^(a - 1) (1 - x)^(b - 1) / B(a, b): 8.17.1."""
     return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
+
+scalar_rule(
+    betainc,
+    lambda _y, a, b, x: betainc_shape(a, b, x, 0),
+    lambda _y, a, b, x: betainc_shape(a, b, x, 1),
+    lambda _y, a, b, x: beta_density(a, b, x),
+    singular=True,
+)
 
 
 def binom_slope(y, n, k, in_n):

@@ -1,0 +1,172 @@
+"""The distributions of ``scipy.stats``, of traced values too.
+
+SciPy's own formula of a distribution, ``_logpdf`` and its kin, is called on traced values where it
+takes them, and one of ours where it does not. What is outside of the support, and beside the range
+of the shapes, is constant, and as SciPy has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import Tracer
+from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.stats.densities import LOG_DENSITIES
+
+_Compute = Callable[..., Any]
+
+
+def depth(x: Any) -> int:
+    """Count the differentiations that are under way around a value."""
+    n = 0
+    while isinstance(x, Tracer):
+        n, x = n + 1, x.__payload__
+    return n
+
+
+def _where_inside(
+    inside: Any, known: Callable[[], Any], compute: _Compute, operands: tuple[Any, ...]
+) -> Any:
+    """Compute at the elements that are inside; the others are known, and constant."""
+    if inside.all():
+        return compute(*operands)
+    if not inside.any():
+        return array_of(known())
+    elements = compute(*[_chosen(x, inside) for x in operands])
+    if np.ndim(elements) == 0:  # of numbers alone
+        return v.where(inside, elements, known())
+    places = np.where(inside, np.cumsum(inside).reshape(inside.shape) - 1, 0)
+    return v.where(inside, v.take(elements, places, axis=0), known())
+
+
+def _chosen(x: Any, inside: Any) -> Any:
+    if np.ndim(x) == 0:
+        return x
+    whole = x if np.shape(x) == inside.shape else v.broadcast_to(x, shape=inside.shape)
+    return whole[inside]
+
+
+class _Call:
+    """A call of a method of a distribution, with what tells which elements are inside."""
+
+    def __init__(self, dist: Any, x: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        shapes, loc, scale = dist._parse_args(*args, **options)
+        self.dist, self.x, self.loc, self.scale = dist, array_of(x), array_of(loc), array_of(scale)
+        self.shapes = tuple(map(array_of, shapes))
+        self.plain_shapes = tuple(map(readable, self.shapes))
+        self.valid = np.asarray(dist._argcheck(*self.plain_shapes)) & (readable(self.scale) > 0)
+
+    def plainly(self, name: str) -> Any:
+        """Call SciPy's own method on the values."""
+        values = map(readable, (self.x, *self.shapes, self.loc, self.scale))
+        return getattr(self.dist, name)(*values)
+
+    def inside(self, ends: bool) -> Any:
+        """Tell which elements are in the support, with or without its ends, or between 0 and 1."""
+        z = (readable(self.x) - readable(self.loc)) / readable(self.scale)
+        low, high = self.dist._get_support(*self.plain_shapes)
+        within = (low <= z) & (z <= high) if ends else (low < z) & (z < high)
+        return np.asarray(within & self.valid & np.isfinite(z))
+
+
+def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
+    """Compute the logarithm of the standardised density."""
+    own = LOG_DENSITIES.get(dist.name)
+    if own is not None:
+        return own(z, *shapes)
+    if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
+        msg = f"SciPy has the density of {dist.name} by differences, which have no derivative"
+        raise NotDifferentiableError(msg)
+    return dist._logpdf(z, *shapes)
+
+
+def _is_own(dist: Any, name: str) -> bool:
+    general = scipy.stats.rv_discrete if isinstance(dist, scipy.stats.rv_discrete) else (
+        scipy.stats.rv_continuous
+    )
+    return getattr(type(dist), name) is not getattr(general, name)
+
+
+def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
+    """Compute the logarithm of the density at x, as ``rv_continuous.logpdf`` does."""
+    call = _Call(dist, x, args, options)
+
+    def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+        return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
+
+    operands = (call.x, call.loc, call.scale, *call.shapes)
+    return _where_inside(call.inside(True), lambda: call.plainly("logpdf"), compute, operands)
+
+
+def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
+    """Compute the density at x, as ``rv_continuous.pdf`` does."""
+    return v.exp(logpdf(dist, x, *args, **options))
+
+
+def _of_distribution(name: str) -> _Compute:
+    def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
+        call = _Call(dist, x, args, options)
+
+        def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
+
+        operands = (call.x, call.loc, call.scale, *call.shapes)
+        return _where_inside(call.inside(False), lambda: call.plainly(name), compute, operands)
+
+    method.__name__ = name
+    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
+    return method
+
+
+cdf, sf, logcdf, logsf = map(_of_distribution, ("cdf", "sf", "logcdf", "logsf"))
+
+
+def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
+    def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
+        call = _Call(dist, q, args, options)
+        p = readable(call.x)
+        inside = np.asarray((p > 0) & (p < 1) & call.valid & np.isfinite(readable(call.loc)))
+        known = call.plainly(name)
+
+        def compute(q: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            for _ in range(steps):  # Newton's, from where it has arrived: each doubles the order
+                missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
+                x = x + sign * missing / pdf(dist, x, *shapes, loc=loc, scale=scale)
+            return x
+
+        operands = (call.x, array_of(known), call.loc, call.scale, *call.shapes)
+        steps = max(map(depth, operands)).bit_length()
+        return _where_inside(inside, lambda: known, compute, operands)
+
+    method.__name__ = name
+    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does: the inverse, by its equation."
+    return method
+
+
+ppf, isf = _quantile("ppf", cdf, 1), _quantile("isf", sf, -1)
+
+
+def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
+    """Compute the logarithm of a probability, as ``rv_discrete.logpmf`` does.
+
+    It is differentiated in the shapes: k and loc are whole numbers.
+    """
+    shapes, loc, _ = dist._parse_args(*args, **options)
+    k, shapes = readable(k) - readable(loc), tuple(map(array_of, shapes))
+    plain = tuple(map(readable, shapes))
+    low, high = dist._get_support(*plain)
+    inside = np.asarray((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
+    return _where_inside(
+        inside, lambda: dist.logpmf(k, *plain), dist._logpmf, (array_of(k), *shapes)
+    )
+
+
+def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
+    """Compute a probability, as ``rv_discrete.pmf`` does."""
+    return v.exp(logpmf(dist, k, *args, **options))
