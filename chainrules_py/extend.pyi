@@ -202,6 +202,13 @@ from chainrules_py.registry.table import (
     primal_of,
     unbind,
 )
+from chainrules_py.rules.special.quadrature import (
+    WIDE,
+    betainc_shape,
+    gammainc_shape,
+    half_line,
+    zeta_shape,
+)
 from chainrules_py.rules import reductions as reduction_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules
 from chainrules_py.rules.higher_order.integration import (
@@ -381,6 +388,7 @@ __all__ = [
     "PLAIN",
     "REQUIRED",
     "UFUNC_KEYWORDS",
+    "WIDE",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -452,6 +460,7 @@ __all__ = [
     "basis",
     "batched",
     "beside",
+    "betainc_shape",
     "bind",
     "block",
     "by_name",
@@ -493,8 +502,10 @@ __all__ = [
     "fourier_composites",
     "frozen",
     "full",
+    "gammainc_shape",
     "gather",
     "given",
+    "half_line",
     "has_known_layout",
     "highest_tracer",
     "holders",
@@ -614,4 +625,5 @@ __all__ = [
     "with_generators",
     "written",
     "zero_block",
+    "zeta_shape",
 ]

@@ -97,7 +97,7 @@ _NUMBERS: Any = np.ndarray | np.generic | Scalar
 _PYTHONS: Any = int | float | complex
 
 
-def _of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
+def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     """Enter what computes a word; of Python's numbers the result is one of Python's."""
     n = len(word.operands)
     word.implement(function, types=(_NUMBERS,) * n)
@@ -118,7 +118,7 @@ _OF: dict[int, Callable[[Any], Callable[..., Any]]] = {
 
 
 for _word in FUNCTIONS:
-    _of_numbers(_word, getattr(scipy.special, _word.__name__))
+    of_numbers(_word, getattr(scipy.special, _word.__name__))
 
 
 def polygamma_scipy(n: Any, x: Any, /) -> Any:
@@ -128,9 +128,9 @@ def polygamma_scipy(n: Any, x: Any, /) -> Any:
     return (y if dtype.kind != "f" else y.astype(dtype))[()]
 
 
-_of_numbers(v.polygamma, polygamma_scipy)
-_of_numbers(v.zeta, lambda x, q, /: scipy.special.zeta(x, q))
-_of_numbers(v.lambertw, lambda x, k, /: scipy.special.lambertw(x, k))
+of_numbers(v.polygamma, polygamma_scipy)
+of_numbers(v.zeta, lambda x, q, /: scipy.special.zeta(x, q))
+of_numbers(v.lambertw, lambda x, k, /: scipy.special.lambertw(x, k))
 
 
 def square(*matrices: Any) -> None:

@@ -241,4 +241,11 @@ def _log_mass(a: Any, b: Any) -> Any:
 
 @_density
 def truncpareto(x: Any, b: Any, c: Any) -> Any:
-    return np.log(b) - np.log(-np.expm1(-b * np.log(c))) - (b + 1) * np.log(x)
+    return np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x)
+
+
+@_density
+def ncx2(x: Any, df: Any, nc: Any) -> Any:
+    order, r, s = 0.5 * df - 1, np.sqrt(nc * x), np.sqrt(x) - np.sqrt(nc)
+    tilt = sc.xlogy(0.5 * order, x / nc) - s * s / 2
+    return tilt - math.log(2) + np.log(sc.ive(order, r))

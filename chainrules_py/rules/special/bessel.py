@@ -6,6 +6,7 @@ Source: NIST Digital Library of Mathematical Functions, whose equations are cite
 import math
 
 from chainrules_py.registry.pens import rule, scalar_rule
+from chainrules_py.rules.special.quadrature import zeta_shape
 from chainrules_py.rules.special.special import (
     floating,
     of_order,
@@ -198,7 +199,12 @@ def both_adjoint(y_bar, p, q):
 
 # ---------------------------------------------------------------------------------- others
 
-of_order(zeta, lambda _y, x, q: -floating(x, q) * zeta(x + 1, q))  # 25.11.17
+scalar_rule(
+    zeta,
+    lambda _y, x, q: zeta_shape(x, q),
+    lambda _y, x, q: -floating(x, q) * zeta(x + 1, q),  # 25.11.17
+    singular=True,
+)
 of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / floating(v, x))  # 16.3.1
 
 

@@ -1,6 +1,6 @@
-"""Derivatives of incomplete gamma and beta functions in their shapes, for which there is no form.
+"""Derivatives of special functions in their shapes, for which there is no form.
 
-They are integrals of the density times the derivative of its logarithm, from 0 or to ∞, whichever
+Those of incomplete gamma and beta functions are integrals of the density times the derivative of its logarithm, from 0 or to ∞, whichever
 is monotone. With t = x exp(-u) what is singular at 0 decays; the sum over the half-line is the
 trapezoidal rule after u = exp(π/2 sinh τ): Takahasi and Mori, Publ. RIMS 9 (1974) 721. It is
 written in words, one node after the other, and so has derivatives of any order in every library.
@@ -22,18 +22,24 @@ from chainrules_py.vocabulary import (
 )
 
 STEP = 1 / 16
-NODES = tuple(
-    (u, STEP * math.pi / 2 * math.cosh(STEP * k) * u)
-    for k in range(-56, 38)
-    for u in (math.exp(math.pi / 2 * math.sinh(STEP * k)),)
-)
+
+
+def _nodes(first, last):
+    places = [STEP * k for k in range(first, last)]
+    at = [(math.exp(math.pi / 2 * math.sinh(t)), math.pi / 2 * math.cosh(t)) for t in places]
+    return tuple([(u, STEP * slope * u) for u, slope in at])
+
+
+NODES = _nodes(-56, 38)
 """Places u between 0 and ∞, and the weights of what is integrated there."""
+WIDE = _nodes(-68, 62)
+"""Those of what has a root or a power at an end."""
 
 
-def half_line(f, scale):
+def half_line(f, scale, nodes=NODES):
     """Integrate over u from 0 to ∞ what decays within a few times the scale."""
     total = 0.0
-    for u, weight in NODES:
+    for u, weight in nodes:
         total = total + weight * f(u * scale)
     return total * scale
 
@@ -94,3 +100,26 @@ def part_shape(a, b, x, place):
         return exp(constant - c * u + (b - 1) * remains) * (slope + mean)
 
     return beside + half_line(element, 1 / (abs(c - (b - 1) * x / (1 - x)) + sqrt(c)))
+
+
+# ----------------------------------------------------------------------------- Riemann's zeta
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def zeta_shape(s, q):
+    """∂ζ(s, q)/∂s: the terms of the sum by Euler and Maclaurin, 25.11.5."""
+    total, end = 0.0, q + 10
+    for k in range(10):
+        at = log(q + k)
+        total = total - at * exp(-s * at)
+    at, rest = log(end), 1 / (s - 1)
+    power = exp(-s * at)
+    total = total - end * power * rest * (at + rest) - 0.5 * at * power
+    factor, slope = s, 1.0  # of s (s + 1) ... (s + 2j - 2)
+    for j, b in enumerate(BERNOULLI, 1):
+        scale = b / math.factorial(2 * j) * power * end ** (1 - 2 * j)
+        total = total + scale * (slope - at * factor)
+        for i in (2 * j - 1, 2 * j):
+            factor, slope = factor * (s + i), slope * (s + i) + factor
+    return total

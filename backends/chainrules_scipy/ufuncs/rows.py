@@ -9,30 +9,19 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
+from chainrules_py.extend import alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
+from chainrules_scipy.ufuncs.declared import row
+from chainrules_scipy.ufuncs.functions import zetac
 
 _name: str
 _word: Any
 
 
-def _row(
-    ufunc: Any, word: Callable[..., Any], operands: tuple[str, ...], rename: Any = None
-) -> None:
-    alias(
-        ufunc,
-        to=word,
-        parameters=dict.fromkeys(operands) | UFUNC_KEYWORDS,
-        positional=operands,
-        rename=rename,
-        refuse=tuple(UFUNC_KEYWORDS),
-    )
-
-
 for _word in FUNCTIONS:
-    _row(getattr(scipy.special, _word.__name__), _word, _word.operands)
+    row(getattr(scipy.special, _word.__name__), _word, _word.operands)
 
 # Under another name; ``psi`` and ``jn`` are the same objects as ``digamma`` and ``jv``.
 for _name, _word in (
@@ -42,7 +31,7 @@ for _name, _word in (
     ("log1p", v.log1p),
     ("round", v.round),
 ):
-    _row(getattr(scipy.special, _name), _word, _word.operands)
+    row(getattr(scipy.special, _name), _word, _word.operands)
 
 
 def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +46,7 @@ def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _word in (("kn", v.kv), ("yn", v.yv)):
-    _row(getattr(scipy.special, _name), _in_double(_word), ("v_", "x"))
+    row(getattr(scipy.special, _name), _in_double(_word), ("v_", "x"))
 
 # ---------------------------------------------------------- functions that let traced values pass
 
@@ -65,12 +54,9 @@ for _name, _word in (("kn", v.kv), ("yn", v.yv)):
 _ufuncs: Any = importlib.import_module("scipy.special._ufuncs")
 
 
-def _hurwitz(x: Any, q: Any = None) -> Any:
-    """Riemann's function is that of q = 1, where it has a series."""
-    if q is None:
-        msg = "zeta(x) has no derivative in x here; zeta(x, q) has one in q"
-        raise NotDifferentiableError(msg)
-    return v.zeta(x, q)
+def _zeta(x: Any, q: Any = None) -> Any:
+    """Riemann's function is that of q = 1; where that has no series, by `zetac`."""
+    return zetac(x) + 1 if q is None else v.zeta(x, q)
 
 
 def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
@@ -81,13 +67,13 @@ def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
     return v.lambertw(z, k)
 
 
-alias(scipy.special.zeta, to=_hurwitz, refuse=("out",))
+alias(scipy.special.zeta, to=_zeta, refuse=("out",))
 alias(scipy.special.lambertw, to=_branch)
 if hasattr(_ufuncs, "_zeta"):
-    _row(_ufuncs._zeta, v.zeta, ("x", "q"))
+    row(_ufuncs._zeta, v.zeta, ("x", "q"))
 if hasattr(_ufuncs, "_riemann_zeta"):
-    _row(_ufuncs._riemann_zeta, _hurwitz, ("x",))
+    row(_ufuncs._riemann_zeta, _zeta, ("x",))
 if hasattr(_ufuncs, "_lambertw"):
-    _row(_ufuncs._lambertw, _branch, ("z", "k", "tol"))
+    row(_ufuncs._lambertw, _branch, ("z", "k", "tol"))
 if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
     alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

@@ -1,0 +1,154 @@
+"""How the ufuncs of ``scipy.special`` get words, rows, and rules that are a line each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+import scipy.special
+
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    NotDifferentiableError,
+    Primitive,
+    ZeroTangent,
+    is_zero,
+    primitive,
+    rule,
+    scalar_rule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
+from chainrules_scipy.implementations import of_numbers
+
+Partial = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _one(x: Any, /) -> Any:
+    """x."""
+
+
+def _two(x: Any, y: Any, /) -> Any:
+    """x."""
+
+
+def _three(x: Any, y: Any, z: Any, /) -> Any:
+    """x."""
+
+
+def _four(x: Any, y: Any, z: Any, w: Any, /) -> Any:
+    """x."""
+
+
+def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> None:
+    """Enter what a ufunc is: a word, or a function in words of the same operands."""
+    alias(
+        ufunc,
+        to=to,
+        parameters=dict.fromkeys(operands) | UFUNC_KEYWORDS,
+        positional=operands,
+        rename=rename,
+        refuse=tuple(UFUNC_KEYWORDS),
+    )
+
+
+def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
+    """Declare the word that is a ufunc of SciPy's, in the module that asks."""
+    asks = sys._getframe(depth)
+    base = (_one, _two, _three, _four)[len(operands) - 1]
+    code = base.__code__.replace(
+        co_name=name,
+        co_qualname=name,
+        co_varnames=operands,
+        co_firstlineno=asks.f_lineno,
+        co_filename=asks.f_code.co_filename,
+    )
+    function: Any = FunctionType(code, asks.f_globals, name)
+    function.__qualname__, function.__doc__ = name, f"Compute ``scipy.special.{name}``."
+    word: Primitive[..., Any] = primitive(function)
+    ufunc = getattr(scipy.special, name)
+    of_numbers(word, ufunc)
+    row(ufunc, word, operands)
+    return word
+
+
+def fixed(word: Primitive[..., Any], place: int) -> Partial:
+    """Make the partial in an operand in which there is none: it raises where it is wanted."""
+    name = word.operands[place]
+
+    def refuse() -> Any:
+        msg = (
+            f"scipy.special.{word.__name__} has no derivative in its operand {name} here; hold it "
+            f"fixed with ignore_derivatives({name})"
+        )
+        raise NotDifferentiableError(msg)
+
+    of_number: tuple[Partial, ...] = (
+        lambda _y, _a: refuse(),
+        lambda _y, _a, _b: refuse(),
+        lambda _y, _a, _b, _c: refuse(),
+        lambda _y, _a, _b, _c, _d: refuse(),
+    )
+    return of_number[len(word.operands) - 1]
+
+
+def stated(
+    name: str, operands: str, *partials: Partial | None, depth: int = 2, **options: Any
+) -> Any:
+    """Declare a ufunc's word and state its partials; None for an operand that has none here."""
+    word = declared(name, *operands.split(), depth=depth)
+    given = [fixed(word, k) if partial is None else partial for k, partial in enumerate(partials)]
+    scalar_rule(word, *given, singular=True, **options)
+    return word
+
+
+def composite(name: str) -> Callable[[F], F]:
+    """Say that a ufunc is this function in words, of operands of the same names (a decorator)."""
+
+    def enter(function: F) -> F:
+        code = function.__code__
+        row(getattr(scipy.special, name), function, code.co_varnames[: code.co_argcount])
+        return function
+
+    return enter
+
+
+def several(name: str, operands: str, *slopes: Partial | None) -> Any:
+    """Declare a ufunc's word with several results, and state its derivatives.
+
+    A slope is of the results and the operands, and gives as many as there are results.
+    """
+    word = declared(name, *operands.split(), depth=2)
+    refusals = [fixed(word, k) for k in range(len(slopes))]
+
+    def maps(*xs: Any) -> Any:
+        y = word(*xs)
+        found: list[Any] = []
+        for k, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
+            constant = kind_of(x) in ("int", "bool")
+            found.append(
+                NoTangent() if constant else LinearMap(_push, _pull, slope or refusals[k], y, xs)
+            )
+        return y, tuple(found)
+
+    of_number: tuple[Any, ...] = (
+        lambda x: maps(x),
+        lambda x, y: maps(x, y),
+        lambda x, y, z: maps(x, y, z),
+    )
+    rule(word)(of_number[len(word.operands) - 1])
+    return word
+
+
+def _push(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    return tuple([v.strong_multiply(t, p) for p in slope(y, *xs)])
+
+
+def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    given = [(y_bar[k], p) for k, p in enumerate(slope(y, *xs))]
+    parts = [v.strong_multiply(t, v.conj(p)) for t, p in given if not is_zero(t)]
+    return sum(parts[1:], parts[0]) if parts else ZeroTangent()

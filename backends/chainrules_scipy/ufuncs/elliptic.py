@@ -1,0 +1,130 @@
+"""Elliptic integrals and functions of ``scipy.special``.
+
+Carlson's integrals are sums over the half-line of products of powers, and so are their derivatives,
+of any order: 19.16 of NIST's Digital Library of Mathematical Functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import WIDE, half_line
+from chainrules_scipy.ufuncs.declared import several, stated
+
+
+def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
+    """∫ Π (t + x)^-p dt over t from 0 on."""
+    scale = sum(xs) / len(xs)
+
+    def element(t: Any) -> Any:
+        y = 1.0
+        for p, x in zip(powers, xs, strict=True):
+            y = y * v.pow(t + x, -p)
+        return y
+
+    return half_line(element, scale, WIDE)
+
+
+def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
+    """Make the partial in one operand, which raises a power by one."""
+    p = powers[place]
+    raised = tuple([q + (k == place) for k, q in enumerate(powers)])
+
+    def slope(*xs: Any) -> Any:
+        """At 0 it is infinite."""
+        zero = v.equal(xs[place], 0)
+        inside = [v.where(zero, 1.0, x) if k == place else x for k, x in enumerate(xs)]
+        return v.where(zero, -math.inf, -p * factor * _carlson(raised, *inside))
+
+    of_number: dict[int, Any] = {
+        2: lambda _y, a, b: slope(a, b),
+        3: lambda _y, a, b, c: slope(a, b, c),
+        4: lambda _y, a, b, c, d: slope(a, b, c, d),
+    }
+    return of_number[len(powers)]
+
+
+def _integral(name: str, operands: str, factor: float, *powers: float) -> Any:
+    return stated(
+        name, operands, *[_slope(factor, powers, k) for k in range(len(powers))], depth=3
+    )
+
+
+elliprf = _integral("elliprf", "x y z", 0.5, 0.5, 0.5, 0.5)
+elliprc = _integral("elliprc", "x y", 0.5, 0.5, 1.0)
+elliprd = _integral("elliprd", "x y z", 1.5, 0.5, 0.5, 1.5)
+elliprj = _integral("elliprj", "x y z p", 1.5, 0.5, 0.5, 0.5, 1.0)
+
+
+def _in_first(x: Any, y: Any, z: Any) -> Any:
+    """∂R_G/∂x = (R_F - x R_D(y, z, x) / 3) / 4: 19.16.3 under the integral."""
+    zero = v.equal(x, 0)
+    part = v.where(zero, 0.0, x * elliprd(y, z, v.where(zero, 1.0, x)))
+    return 0.25 * (elliprf(x, y, z) - part / 3)
+
+
+elliprg = stated(
+    "elliprg",
+    "x y z",
+    lambda _y, x, y, z: _in_first(x, y, z),
+    lambda _y, x, y, z: _in_first(y, x, z),
+    lambda _y, x, y, z: _in_first(z, x, y),
+)
+
+
+def _turns(phi: Any) -> tuple[Any, Any, Any]:
+    """Return how many half turns an angle is, and the sine and cosine of what is left."""
+    turns = v.round(phi / math.pi)
+    left = phi - turns * math.pi
+    return turns, v.sin(left), v.cos(left)
+
+
+def _first_in_modulus(phi: Any, m: Any) -> Any:
+    """∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of the whole one for each half turn: 19.25.5."""
+    turns, s, c = _turns(phi)
+    part = s**3 / 6 * elliprd(c * c, 1.0 + 0 * s, 1 - m * s * s)
+    return part + turns / 3 * elliprd(0 * m, 1.0 + 0 * m, 1 - m)
+
+
+def _second_in_modulus(phi: Any, m: Any) -> Any:
+    """∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6: 19.25.9."""
+    turns, s, c = _turns(phi)
+    part = s**3 / 6 * elliprd(c * c, 1 - m * s * s, 1.0 + 0 * s)
+    return -part - turns / 3 * elliprd(0 * m, 1 - m, 1.0 + 0 * m)
+
+
+def _delta(phi: Any, m: Any) -> Any:
+    s = v.sin(phi)
+    return v.sqrt(1 - m * s * s)
+
+
+ellipkinc = stated(
+    "ellipkinc",
+    "phi m",
+    lambda _y, phi, m: 1 / _delta(phi, m),
+    lambda _y, phi, m: _first_in_modulus(phi, m),
+)
+ellipeinc = stated(
+    "ellipeinc",
+    "phi m",
+    lambda _y, phi, m: _delta(phi, m),
+    lambda _y, phi, m: _second_in_modulus(phi, m),
+)
+
+
+def _jacobi_in_modulus(y: Any, u: Any, m: Any) -> Any:
+    """By the amplitude φ of u = F(φ, m)."""
+    sn, cn, dn, phi = y
+    turn = -dn * _first_in_modulus(phi, m)
+    return cn * turn, -sn * turn, -(sn * sn + 2 * m * sn * cn * turn) / (2 * dn), turn
+
+
+# 22.13.1 to 22.13.3, and the amplitude.
+ellipj = several(
+    "ellipj",
+    "u m",
+    lambda y, u, m: (y[1] * y[2], -y[0] * y[2], -m * y[0] * y[1], y[2]),
+    _jacobi_in_modulus,
+)
