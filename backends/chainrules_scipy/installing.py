@@ -21,7 +21,7 @@ from chainrules_py.extend import alias, lock_of_a_table, varies
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
-    for name in ("special", "linalg", "fft")
+    for name in ("special", "linalg", "fft", "stats")
 }
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 
@@ -60,6 +60,34 @@ def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
     _enter(_Place(sys.modules[home], native.__name__, dispatching, native))
+
+
+def place_method(cls: type, function: Callable[..., Any]) -> None:
+    """Have a function stand as the method of its name, for traced arguments."""
+    native = getattr(cls, function.__name__)
+
+    @functools.wraps(native)
+    def dispatching(self: Any, *args: Any, **options: Any) -> Any:
+        traced = is_traced(args) or (options and is_traced(options.values()))
+        return (function if traced else native)(self, *args, **options)
+
+    before = vars(cls).get(native.__name__, _ABSENT)
+    _enter(_Place(cls, native.__name__, dispatching, before))
+
+
+def place_constructor(cls: type, function: Callable[..., Any]) -> None:
+    """Have a function make what a class makes, where arguments are traced; under all its names.
+
+    Instances of the class, and its subclasses, are what they were: what the function makes is no
+    instance, and so is not initialised.
+    """
+
+    def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
+        if made is cls and (is_traced(args) or is_traced(options.values())):
+            return function(*args, **options)
+        return object.__new__(made)
+
+    _enter(_Place(cls, "__new__", staticmethod(dispatching), vars(cls).get("__new__", _ABSENT)))
 
 
 def public_module(native: Callable[..., Any]) -> str:

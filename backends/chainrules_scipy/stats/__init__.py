@@ -1,0 +1,103 @@
+"""Distributions and statistics of ``scipy.stats``, of traced values too.
+
+A distribution of SciPy's under its name, ``from chainrules_scipy.stats import norm``, has ``pdf``,
+``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf`` and ``isf``, or ``pmf`` and ``logpmf``,
+that are differentiated in the value and in all parameters; everything else is SciPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import scipy.stats
+
+from chainrules_py.extend import advise
+from chainrules_scipy.installing import place_method
+from chainrules_scipy.stats import distributions
+from chainrules_scipy.stats.distributions import (
+    cdf,
+    isf,
+    logcdf,
+    logpdf,
+    logpmf,
+    logsf,
+    pdf,
+    pmf,
+    ppf,
+    sf,
+)
+
+__all__ = ["Distribution", "Frozen", "distributions"]
+
+_CONTINUOUS = (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf)
+_DISCRETE = (pmf, logpmf)
+
+
+class Distribution:
+    """A distribution of SciPy's, whose functions take traced values.
+
+    Parameters
+    ----------
+    native : rv_continuous or rv_discrete
+        SciPy's.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> norm = Distribution(scipy.stats.norm)
+    >>> grad(lambda scale: norm.logpdf(1.0, 0.0, scale))(2.0)
+    -0.375
+    """
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def __getattr__(self, name: str) -> Any:
+        function = _of(self.native).get(name)
+        if function is None:
+            return getattr(self.native, name)
+        return functools.partial(function, self.native)
+
+    def __call__(self, *args: Any, **options: Any) -> Frozen:
+        return Frozen(self, args, options)
+
+
+class Frozen:
+    """A distribution with its parameters."""
+
+    def __init__(self, of: Distribution, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.of, self.args, self.options = of, args, options
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.of, name)
+        if name not in _of(self.of.native):
+            return functools.partial(method, *self.args, **self.options)
+        return lambda x: method(x, *self.args, **self.options)
+
+
+def _of(native: Any) -> dict[str, Any]:
+    functions = _DISCRETE if isinstance(native, scipy.stats.rv_discrete) else _CONTINUOUS
+    return {f.__name__: f for f in functions}
+
+
+for _cls, _functions in (
+    (scipy.stats.rv_continuous, _CONTINUOUS),
+    (scipy.stats.rv_discrete, _DISCRETE),
+):
+    for _f in _functions:
+        place_method(_cls, _f)
+        advise(
+            getattr(_cls, _f.__name__),
+            f"SciPy's {_f.__name__} makes plain arrays of its arguments: take the distribution by "
+            "'from chainrules_scipy.stats import', under its name, or call "
+            "chainrules_scipy.install() before",
+        )
+
+
+def __getattr__(name: str) -> Any:
+    native = getattr(scipy.stats, name, None)
+    if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
+        return Distribution(native)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.special as sc
 
 from chainrules_scipy.rows import readable
+from chainrules_scipy.ufuncs.distributions import kolmogorov_slope
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
@@ -26,7 +27,7 @@ def _density(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
-def _chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operands: Any) -> Any:
+def chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operands: Any) -> Any:
     """Compute f where a condition holds and g elsewhere, neither where the other one is."""
     condition = np.asarray(condition)
     if condition.all():
@@ -44,9 +45,9 @@ def _some(x: Any, where: Any) -> Any:
     return known[np.broadcast_to(where, known.shape)][0]
 
 
-def _ratio_log1p(u: Any) -> Any:
+def ratio_log1p(u: Any) -> Any:
     """log(1 + u) / u, which is 1 - u/2 + u²/3 - ... at 0."""
-    return _chosen(
+    return chosen(
         abs(readable(u)) < 1e-3,
         lambda u: 1 - u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u * (1 / 6 - u / 7))))),
         lambda u: np.log1p(u) / u,
@@ -62,7 +63,7 @@ def _of_positive(f: Callable[..., Any]) -> Callable[..., Any]:
     """Density 0 at 0, where the formula has logarithms that cancel."""
 
     def density(x: Any, *shapes: Any) -> Any:
-        return _chosen(readable(x) > 0, f, lambda x, *s: -np.inf + 0 * x, x, *shapes)
+        return chosen(readable(x) > 0, f, lambda x, *s: -np.inf + 0 * x, x, *shapes)
 
     density.__name__ = f.__name__
     return density
@@ -93,7 +94,7 @@ def cosine(x: Any) -> Any:
 def crystalball(x: Any, beta: Any, m: Any) -> Any:
     tail = m / beta / (m - 1) * np.exp(-beta * beta / 2)
     norm = np.log(tail + math.sqrt(2 * math.pi) * sc.ndtr(beta))
-    return _chosen(
+    return chosen(
         readable(x) > -readable(beta),
         lambda x, beta, m: -x * x / 2,
         lambda x, beta, m: m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x),
@@ -113,13 +114,13 @@ def dpareto_lognorm(x: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
 
 @_density
 def genextreme(x: Any, c: Any) -> Any:
-    t = x * _ratio_log1p(-c * x)
+    t = x * ratio_log1p(-c * x)
     return -np.exp(-t) - t - np.log1p(-c * x)
 
 
 @_density
 def genpareto(x: Any, c: Any) -> Any:
-    return -(c + 1) * x * _ratio_log1p(c * x)
+    return -(c + 1) * x * ratio_log1p(c * x)
 
 
 @_density
@@ -129,7 +130,7 @@ def gengamma(x: Any, a: Any, c: Any) -> Any:
 
 @_density
 def genhalflogistic(x: Any, c: Any) -> Any:
-    t = -x * _ratio_log1p(-c * x)
+    t = -x * ratio_log1p(-c * x)
     return math.log(2) + t - np.log1p(-c * x) - 2 * np.log1p(np.exp(t))
 
 
@@ -163,14 +164,14 @@ def gibrat(x: Any) -> Any:
 
 @_density
 def kappa4(x: Any, h: Any, k: Any) -> Any:
-    t = x * _ratio_log1p(-k * x)
+    t = x * ratio_log1p(-k * x)
     u = np.exp(-t)
-    return -t - np.log1p(-k * x) - (1 - h) * u * _ratio_log1p(-h * u)
+    return -t - np.log1p(-k * x) - (1 - h) * u * ratio_log1p(-h * u)
 
 
 @_density
 def pearson3(x: Any, skew: Any) -> Any:
-    return _chosen(
+    return chosen(
         abs(readable(skew)) < 1e-5,
         lambda x, skew: _normal(x) + skew * (x**3 - 3 * x) / 6,
         _pearson3,
@@ -193,13 +194,18 @@ def recipinvgauss(x: Any, mu: Any) -> Any:
 
 
 @_density
+def kstwobign(x: Any) -> Any:
+    return np.log(-kolmogorov_slope(x))
+
+
+@_density
 def skewnorm(x: Any, a: Any) -> Any:
     return math.log(2) + _normal(x) + sc.log_ndtr(a * x)
 
 
 @_density
 def t(x: Any, df: Any) -> Any:
-    return _chosen(np.isinf(readable(df)), lambda x, df: _normal(x), _student, x, df)
+    return chosen(np.isinf(readable(df)), lambda x, df: _normal(x), _student, x, df)
 
 
 def _student(x: Any, df: Any) -> Any:
@@ -209,10 +215,10 @@ def _student(x: Any, df: Any) -> Any:
 @_density
 def trapezoid(x: Any, c: Any, d: Any) -> Any:
     height = np.log(2 / (d - c + 1))
-    return height + _chosen(
+    return height + chosen(
         readable(x) < readable(c),
         lambda x, c, d: np.log(x / c),
-        lambda x, c, d: _chosen(
+        lambda x, c, d: chosen(
             readable(x) <= readable(d), lambda x, d: 0 * x, lambda x, d: np.log((1 - x) / (1 - d)), x, d
         ),
         x,

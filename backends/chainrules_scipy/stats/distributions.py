@@ -17,6 +17,7 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer
 from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 
 _Compute = Callable[..., Any]
@@ -109,22 +110,88 @@ def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
     return v.exp(logpdf(dist, x, *args, **options))
 
 
-def _of_distribution(name: str) -> _Compute:
+def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
+    """Compute a standardised distribution function, up to a constant."""
+    own = CUMULATIVE.get(dist.name)
+    if own is not None:
+        return own(z, *shapes)
+    if dist.name in INTEGRATED:
+        return _integral(dist, z, *shapes)
+    if not _is_own(dist, "_cdf"):
+        msg = f"SciPy integrates the density of {dist.name}, of which there is no derivative here"
+        raise NotDifferentiableError(msg)
+    return dist._cdf(z, *shapes)
+
+
+def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
+    """Integrate the density from the nearer end of the support, or of the turn of a circle."""
+    plain, at = tuple(map(readable, shapes)), readable(z)
+    first, middle, last = (dist.ppf(q, *plain) for q in (0.25, 0.5, 0.75))
+    low, high = dist._get_support(*plain)
+    if dist.name == "vonmises":
+        turn = 2 * np.pi * np.round(at / (2 * np.pi))
+        low, middle, high = turn - np.pi, turn, turn + np.pi
+
+    def density(x: Any, *s: Any) -> Any:
+        """0, and constant, where it is too small for a number."""
+        some = readable(_log_density(dist, readable(x), *map(readable, s))) > -700
+        inside = v.where(some, x, middle if np.ndim(middle) == 0 else np.max(middle))
+        return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
+
+    ends = (np.asarray(low, float), np.asarray(high, float))
+    below = np.broadcast_to(at <= middle, np.shape(at))
+    return integrated(density, ends, below, np.asarray(last - first), z, *shapes)
+
+
+def _anchored(value: Any, moving: Any) -> Any:
+    """Give a traced value, of which only the derivatives count, another value."""
+    return value + (moving - readable(moving))
+
+
+def _of_distribution(name: str, upper: bool) -> _Compute:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
+        known = call.plainly(name)
 
-        def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-            return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
+        def compute(known: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            below = _cumulative(dist, (x - loc) / scale, *shapes)
+            return _anchored(known, -below if upper else below)
 
-        operands = (call.x, call.loc, call.scale, *call.shapes)
-        return _where_inside(call.inside(False), lambda: call.plainly(name), compute, operands)
+        operands = (array_of(known), call.x, call.loc, call.scale, *call.shapes)
+        return _where_inside(call.inside(False), lambda: known, compute, operands)
 
     method.__name__ = name
     method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
     return method
 
 
-cdf, sf, logcdf, logsf = map(_of_distribution, ("cdf", "sf", "logcdf", "logsf"))
+cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
+
+
+def _log_of(name: str, probability: _Compute) -> _Compute:
+    def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
+        if _is_own(dist, f"_{name}") and dist.name in LOG_CUMULATIVE:
+            call = _Call(dist, x, args, options)
+            operands = (call.x, call.loc, call.scale, *call.shapes)
+            return _where_inside(
+                call.inside(False),
+                lambda: call.plainly(name),
+                lambda x, loc, scale, *shapes: getattr(dist, f"_{name}")((x - loc) / scale, *shapes),
+                operands,
+            )
+        inside = _Call(dist, x, args, options).inside(False)
+        y = probability(dist, x, *args, **options)
+        return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(readable(y)))
+
+    method.__name__ = name
+    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
+    return method
+
+
+LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic", "genlogistic"})
+"""Distributions whose own logarithms take traced values, and know the tails."""
+
+logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 
 
 def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:

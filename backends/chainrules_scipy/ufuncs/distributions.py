@@ -238,7 +238,7 @@ tklmbda = stated(
 )
 
 
-def _kolmogorov(_y: Any, y: Any) -> Any:
+def kolmogorov_slope(y: Any) -> Any:
     """Differentiate 2 Σ (-1)^(k - 1) exp(-2k²y²), or for small y the series by Poisson's sum."""
     large = y > 0.8
     far, near = v.where(large, y, 1.0), v.where(large, 0.5, v.where(y > 0.04, y, 0.5))
@@ -250,8 +250,8 @@ def _kolmogorov(_y: Any, y: Any) -> Any:
     return v.where(large, tail, v.where(y > 0.04, -_ROOT * head, 0.0))
 
 
-kolmogorov = stated("kolmogorov", "y", _kolmogorov)
-kolmogi = stated("kolmogi", "p", lambda y, _p: 1 / _kolmogorov(None, y))
+kolmogorov = stated("kolmogorov", "y", lambda _y, y: kolmogorov_slope(y))
+kolmogi = stated("kolmogi", "p", lambda y, _p: 1 / kolmogorov_slope(y))
 
 # Γ(z + m) / Γ(z), and x^y - 1.
 poch = stated(
