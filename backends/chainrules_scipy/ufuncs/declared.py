@@ -76,6 +76,13 @@ def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
     return word
 
 
+def in_precision(k: Any, x: Any) -> Any:
+    """Give whole numbers the precision of x, where x has one."""
+    if kind_of(k) != "int" or not hasattr(x, "dtype"):
+        return k
+    return v.astype(k, dtype=x.dtype) if hasattr(k, "dtype") else k + v.zeros_like(x)
+
+
 def fixed(word: Primitive[..., Any], place: int) -> Partial:
     """Make the partial in an operand in which there is none: it raises where it is wanted."""
     name = word.operands[place]
@@ -101,9 +108,52 @@ def stated(
 ) -> Any:
     """Declare a ufunc's word and state its partials; None for an operand that has none here."""
     word = declared(name, *operands.split(), depth=depth)
-    given = [fixed(word, k) if partial is None else partial for k, partial in enumerate(partials)]
-    scalar_rule(word, *given, singular=True, **options)
+    if None not in partials:
+        scalar_rule(word, *partials, singular=True, **options)
+    else:
+        given = [p and _single(p) for p in partials]
+        _state(word, given, lambda y: (y,), _times, _times_conj, **options)
     return word
+
+
+def _single(partial: Partial) -> Partial:
+    return lambda y, *xs: (partial(y[0], *xs),)
+
+
+def _times(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    return v.strong_multiply(t, slope(y, *xs)[0])
+
+
+def _times_conj(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    return v.strong_multiply(t, v.conj(slope(y, *xs)[0]))
+
+
+def _state(
+    word: Any, slopes: Any, results: Any, push: Any, pull: Any, complex: str | None = None
+) -> None:
+    """State slopes of results and operands; whole numbers without one have no derivative at all."""
+    refusals = [fixed(word, k) for k in range(len(slopes))]
+
+    def maps(*xs: Any) -> Any:
+        if complex is None and "complex" in map(kind_of, xs):
+            msg = f"scipy.special.{word.__name__} is differentiated at real operands alone"
+            raise NotDifferentiableError(msg)
+        y = word(*xs)
+        found: list[Any] = []
+        for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
+            if slope is None and kind_of(x) in ("int", "bool"):
+                found.append(NoTangent())
+            else:
+                found.append(LinearMap(push, pull, slope or refusal, results(y), xs))
+        return y, tuple(found)
+
+    of_number: tuple[Any, ...] = (
+        lambda x: maps(x),
+        lambda x, y: maps(x, y),
+        lambda x, y, z: maps(x, y, z),
+        lambda x, y, z, w: maps(x, y, z, w),
+    )
+    rule(word, batched="broadcast")(of_number[len(slopes) - 1])
 
 
 def composite(name: str) -> Callable[[F], F]:
@@ -117,30 +167,13 @@ def composite(name: str) -> Callable[[F], F]:
     return enter
 
 
-def several(name: str, operands: str, *slopes: Partial | None) -> Any:
+def several(name: str, operands: str, *slopes: Partial | None, complex: str | None = None) -> Any:
     """Declare a ufunc's word with several results, and state its derivatives.
 
     A slope is of the results and the operands, and gives as many as there are results.
     """
     word = declared(name, *operands.split(), depth=2)
-    refusals = [fixed(word, k) for k in range(len(slopes))]
-
-    def maps(*xs: Any) -> Any:
-        y = word(*xs)
-        found: list[Any] = []
-        for k, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
-            constant = kind_of(x) in ("int", "bool")
-            found.append(
-                NoTangent() if constant else LinearMap(_push, _pull, slope or refusals[k], y, xs)
-            )
-        return y, tuple(found)
-
-    of_number: tuple[Any, ...] = (
-        lambda x: maps(x),
-        lambda x, y: maps(x, y),
-        lambda x, y, z: maps(x, y, z),
-    )
-    rule(word)(of_number[len(word.operands) - 1])
+    _state(word, slopes, tuple, _push, _pull, complex)
     return word
 
 

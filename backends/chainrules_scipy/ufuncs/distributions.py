@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import betainc_shape, gammainc_shape
-from chainrules_scipy.ufuncs.declared import composite, stated
+from chainrules_py.extend import betainc_shape, gammainc_shape, kind_of
+from chainrules_scipy.ufuncs.declared import composite, in_precision, stated
 
 _ROOT = math.sqrt(2 * math.pi)
 
@@ -35,14 +37,27 @@ betaincc = stated(
 
 # --------------------------------------------------------------- made of gammainc and betainc
 
+
+def _whole(k: Any) -> Any:
+    """Cut a number to a whole one, as these functions do."""
+    return k if kind_of(k) == "int" else v.floor(k)
+
+
 composite("chdtr")(lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x))
 composite("chdtrc")(lambda v_, x: v.gammaincc(0.5 * v_, 0.5 * x))
 composite("gdtr")(lambda a, b, x: v.gammainc(b, a * x))
 composite("gdtrc")(lambda a, b, x: v.gammaincc(b, a * x))
-composite("pdtr")(lambda k, m: v.gammaincc(v.floor(k) + 1, m))
-composite("pdtrc")(lambda k, m: v.gammainc(v.floor(k) + 1, m))
-composite("nbdtr")(lambda k, n, p: v.betainc(n, v.floor(k) + 1, p))
-composite("nbdtrc")(lambda k, n, p: betaincc(n, v.floor(k) + 1, p))
+composite("pdtr")(lambda k, m: v.gammaincc(in_precision(_whole(k) + 1, m), m))
+composite("pdtrc")(lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m))
+composite("nbdtr")(lambda k, n, p: v.betainc(n, _whole(k) + 1, _in_double(p, k, n)))
+composite("nbdtrc")(lambda k, n, p: betaincc(n, _whole(k) + 1, _in_double(p, k, n)))
+
+
+def _in_double(p: Any, k: Any, n: Any) -> Any:
+    """With whole numbers SciPy takes narrower p as double."""
+    wide = getattr(p, "dtype", None) in (None, np.dtype(float))
+    return p if wide or not kind_of(k) == kind_of(n) == "int" else v.astype(p, dtype=np.dtype(float))
+
 
 
 @composite("fdtr")
@@ -60,7 +75,7 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
 @composite("bdtr")
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """1 where k is n: 26.5.24 of Abramowitz and Stegun."""
-    k, n = v.floor(k), v.floor(n)
+    k, n = _whole(k), _whole(n)
     some = v.less(k, n)
     inside = betaincc(k + 1, v.where(some, n - k, 1.0), p)
     return v.where(some, inside, 1.0)
@@ -69,7 +84,7 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
 @composite("bdtrc")
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
     """0 where k is n."""
-    k, n = v.floor(k), v.floor(n)
+    k, n = _whole(k), _whole(n)
     some = v.less(k, n)
     return v.where(some, v.betainc(k + 1, v.where(some, n - k, 1.0), p), 0.0)
 
@@ -194,11 +209,16 @@ gdtrib = stated(
 composite("gdtria")(lambda p, b, x: gammaincinv(b, p) / x)
 composite("gdtrix")(lambda a, b, p: gammaincinv(b, p) / a)
 composite("chdtri")(lambda v_, p: 2 * gammainccinv(0.5 * v_, p))
-composite("pdtri")(lambda k, y: gammainccinv(v.floor(k) + 1, y))
-composite("bdtri")(lambda k, n, y: betainccinv(v.floor(k) + 1, v.floor(n) - v.floor(k), y))
-composite("nbdtri")(lambda k, n, y: betaincinv(n, v.floor(k) + 1, y))
-composite("nrdtrimn")(lambda p, std, x: x - std * v.ndtri(p))
-composite("nrdtrisd")(lambda mn, p, x: (x - mn) / v.ndtri(p))
+composite("pdtri")(lambda k, y: gammainccinv(_whole(k) + 1, y))
+composite("bdtri")(lambda k, n, y: betainccinv(_whole(k) + 1, _whole(n) - _whole(k), y))
+composite("nbdtri")(lambda k, n, y: betaincinv(n, _whole(k) + 1, _in_double(y, k, n)))
+composite("nrdtrimn")(lambda p, std, x: x - std * v.ndtri(_probability(p)))
+composite("nrdtrisd")(lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)))
+
+
+def _probability(p: Any) -> Any:
+    """NaN where it is none."""
+    return v.where(v.logical_and(p > 0, p < 1), p, math.nan)
 
 
 @composite("fdtri")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
@@ -56,6 +56,9 @@ _ufuncs: Any = importlib.import_module("scipy.special._ufuncs")
 
 def _zeta(x: Any, q: Any = None) -> Any:
     """Riemann's function is that of q = 1; where that has no series, by `zetac`."""
+    if q is None and kind_of(x) == "complex":
+        msg = "zeta(x) of complex x has no derivative here"
+        raise NotDifferentiableError(msg)
     return zetac(x) + 1 if q is None else v.zeta(x, q)
 
 

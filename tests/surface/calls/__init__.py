@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tests.surface.calls import creation, decompositions, elementwise, array_info, fourier
 from tests.surface.calls import higher_order, indexing, joining, manipulation, polynomials
 from tests.surface.calls import products, reductions, scipy_linalg, sets, sorting, special
-from tests.surface.calls import statistics
+from tests.surface.calls import statistics, scipy_fft, scipy_ufuncs
 
 # isort: on
 from tests.surface.calls.call import ENTERED, SurfaceCall
@@ -29,7 +29,9 @@ __all__ = [
     "polynomials",
     "products",
     "reductions",
+    "scipy_fft",
     "scipy_linalg",
+    "scipy_ufuncs",
     "sets",
     "sorting",
     "special",
