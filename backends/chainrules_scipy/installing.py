@@ -21,7 +21,7 @@ from chainrules_py.extend import alias, lock_of_a_table, varies
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
-    for name in ("special", "linalg", "fft", "stats")
+    for name in ("special", "linalg", "fft", "stats", "integrate")
 }
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 
