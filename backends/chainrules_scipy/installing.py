@@ -21,8 +21,8 @@ from chainrules_py.extend import alias, lock_of_a_table, varies
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
-    for name in ("special", "linalg", "fft", "stats", "integrate")
-}
+    for name in ("special", "linalg", "fft", "stats", "integrate", "interpolate")
+} | {"scipy.spatial.distance": "chainrules_scipy.distance"}
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 
 
@@ -87,7 +87,11 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
             return function(*args, **options)
         return object.__new__(made)
 
-    _enter(_Place(cls, "__new__", staticmethod(dispatching), vars(cls).get("__new__", _ABSENT)))
+    def plainly(made: type, /, *args: Any, **options: Any) -> Any:
+        return object.__new__(made)
+
+    # A class whose ``__new__`` was deleted takes no arguments any more: CPython issue 49572.
+    _enter(_Place(cls, "__new__", staticmethod(dispatching), staticmethod(plainly)))
 
 
 def public_module(native: Callable[..., Any]) -> str:

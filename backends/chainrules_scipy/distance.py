@@ -1,0 +1,301 @@
+"""Distances of ``scipy.spatial.distance``, of traced values too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+__all__ = [
+    "braycurtis",
+    "canberra",
+    "cdist",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "euclidean",
+    "jensenshannon",
+    "mahalanobis",
+    "minkowski",
+    "pdist",
+    "seuclidean",
+    "sqeuclidean",
+    "squareform",
+]
+
+_Metric = Callable[..., Any]
+
+
+def _sum(x: Any) -> Any:
+    return v.sum(x, axis=-1)
+
+
+def _norm(d: Any) -> Any:
+    return v.vector_norm(d, axis=-1)
+
+
+def _weighted(d: Any, w: Any) -> Any:
+    return d if w is None else d * w
+
+
+def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
+    """The w-weighted p-norm of the difference, with its subgradient 0 where that is 0."""
+    d = v.abs(a - b)
+    if p == np.inf:
+        return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
+    if p == 1:
+        return _sum(_weighted(d, w))
+    if p == 2:
+        return _norm(d if w is None else d * v.sqrt(w))
+    total = _sum(_weighted(v.pow(d, p), w))
+    some = readable(total) > 0
+    return v.where(some, v.pow(v.where(some, total, 1.0), 1 / p), 0.0)
+
+
+def _cosine(a: Any, b: Any, w: Any = None) -> Any:
+    across = _sum(_weighted(a * b, w))
+    along = v.sqrt(_sum(_weighted(a * a, w)) * _sum(_weighted(b * b, w)))
+    return 1 - across / along
+
+
+def _mean(a: Any, w: Any) -> Any:
+    return v.mean(a, axis=-1, keepdims=True) if w is None else _parts(a * w, w)
+
+
+def _parts(a: Any, w: Any) -> Any:
+    return v.sum(a, axis=-1, keepdims=True) / _sum(w)
+
+
+def _correlation(a: Any, b: Any, w: Any = None, centered: bool = True) -> Any:
+    return _cosine(a - _mean(a, w), b - _mean(b, w), w) if centered else _cosine(a, b, w)
+
+
+def _canberra(a: Any, b: Any, w: Any = None) -> Any:
+    """Where both are 0 the term is 0."""
+    size = v.abs(a) + v.abs(b)
+    some = readable(size) > 0
+    return _sum(_weighted(v.where(some, v.abs(a - b) / v.where(some, size, 1.0), 0.0), w))
+
+
+def _braycurtis(a: Any, b: Any, w: Any = None) -> Any:
+    return _sum(_weighted(v.abs(a - b), w)) / _sum(_weighted(v.abs(a + b), w))
+
+
+def _jensenshannon(
+    a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False
+) -> Any:
+    a, b = (x / v.sum(x, axis=axis, keepdims=True) for x in (a, b))
+    mean = 0.5 * (a + b)
+    total = v.rel_entr(a, mean) + v.rel_entr(b, mean)
+    square = v.sum(total, axis=axis, keepdims=keepdims)
+    return v.sqrt(square / (2 if base is None else 2 * np.log(base)))
+
+
+def _seuclidean(a: Any, b: Any, V: Any) -> Any:
+    return _norm((a - b) / v.sqrt(V))
+
+
+def _mahalanobis(a: Any, b: Any, VI: Any) -> Any:
+    d = a - b
+    square = _sum(v.matmul(d, VI) * d)
+    some = readable(square) > 0
+    return v.where(some, v.sqrt(v.where(some, square, 1.0)), 0.0)
+
+
+def _sqeuclidean(a: Any, b: Any, w: Any = None) -> Any:
+    d = a - b
+    return _sum(_weighted(d * d, w))
+
+
+_METRICS: dict[str, _Metric] = {
+    "euclidean": functools.partial(_minkowski, p=2),
+    "cityblock": functools.partial(_minkowski, p=1),
+    "chebyshev": functools.partial(_minkowski, p=np.inf),
+    "minkowski": _minkowski,
+    "sqeuclidean": _sqeuclidean,
+    "seuclidean": _seuclidean,
+    "mahalanobis": _mahalanobis,
+    "cosine": _cosine,
+    "correlation": _correlation,
+    "canberra": _canberra,
+    "braycurtis": _braycurtis,
+    "jensenshannon": _jensenshannon,
+}
+_SHORT = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "linf": "chebyshev"}
+
+
+def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
+    if callable(metric):
+        found = next((name for name in _METRICS if getattr(native, name) is metric), None)
+        if found is None:
+            msg = "a metric of one's own is called on each pair: write the loop, or name a metric"
+            raise UnsupportedKeywordError(msg)
+        metric = found
+    name = _SHORT.get(metric, metric)
+    if name not in _METRICS:
+        msg = f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}"
+        raise UnsupportedKeywordError(msg)
+    given = {k: value for k, value in options.items() if value is not None}
+    if name == "seuclidean" and "V" not in given:
+        given["V"] = v.var(v.concat(*rows, axis=0), axis=0, correction=1)
+    if name == "mahalanobis" and "VI" not in given:
+        every = v.concat(*rows, axis=0)
+        d = every - v.mean(every, axis=0)
+        given["VI"] = v.inv(v.matmul(v.matrix_transpose(d), d) / (every.shape[0] - 1))
+    return functools.partial(_METRICS[name], **given)
+
+
+@stands_for(native.cdist)
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Compute the distances of all pairs of rows of two matrices.
+
+    Parameters
+    ----------
+    XA : array, shape (m, k)
+        The left ones.
+    XB : array, shape (n, k)
+        The right ones.
+    metric : str
+        Which distance.
+    out : None
+        Not taken.
+    **kwargs
+        What the metric takes: ``p``, ``w``, ``V``, ``VI``.
+
+    Returns
+    -------
+    array, shape (m, n)
+        As ``scipy.spatial.distance.cdist``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the metric has no derivative, or ``out`` is given.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(lambda x: cdist(x, np.zeros((1, 2))).sum())(np.array([[3.0, 4.0]])))
+    [[0.6 0.8]]
+    """
+    if out is not None:
+        msg = "cdist(out=...) is not for traced values; take what it returns"
+        raise UnsupportedKeywordError(msg)
+    a, b = array_of(XA), array_of(XB)
+    distance = _metric(metric, kwargs, [a, b])
+    return distance(v.expand_dims(a, axis=1), v.expand_dims(b, axis=0))
+
+
+@stands_for(native.pdist)
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Compute the distances of all pairs of rows of a matrix, each once.
+
+    Parameters
+    ----------
+    X : array, shape (m, k)
+        The rows.
+    metric : str
+        Which distance.
+    out : None
+        Not taken.
+    **kwargs
+        What the metric takes.
+
+    Returns
+    -------
+    array, shape (m (m - 1) / 2,)
+        As ``scipy.spatial.distance.pdist``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the metric has no derivative, or ``out`` is given.
+
+    Examples
+    --------
+    >>> print(pdist([[0.0, 0.0], [3.0, 4.0]]))
+    [5.]
+    """
+    if out is not None:
+        msg = "pdist(out=...) is not for traced values; take what it returns"
+        raise UnsupportedKeywordError(msg)
+    x = array_of(X)
+    i, j = np.triu_indices(x.shape[0], 1)
+    return _metric(metric, kwargs, [x])(v.take(x, i, axis=0), v.take(x, j, axis=0))
+
+
+@stands_for(native.squareform)
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """Make a matrix of the distances that `pdist` gives, or these of a matrix.
+
+    Parameters
+    ----------
+    X : array, shape (m (m - 1) / 2,) or (m, m)
+        The distances.
+    force : str
+        As SciPy has it.
+    checks : bool
+        Whether to raise for a matrix that is not symmetric.
+
+    Returns
+    -------
+    array
+        As ``scipy.spatial.distance.squareform``.
+
+    Examples
+    --------
+    >>> print(squareform([5.0]))
+    [[0. 5.]
+     [5. 0.]]
+    """
+    x = array_of(X)
+    native.squareform(readable(x), force, checks)
+    if x.ndim == 2:
+        i, j = np.triu_indices(x.shape[0], 1)
+        return x[i, j]
+    m = round((1 + (1 + 8 * x.shape[0]) ** 0.5) / 2)
+    places = np.zeros((m, m), int)
+    i, j = np.triu_indices(m, 1)
+    places[i, j] = places[j, i] = np.arange(len(i)) + 1
+    return v.take(v.concat(v.zeros_like(x[:1]) if m > 1 else x, x, axis=0), places, axis=0)
+
+
+def _of_vectors(name: str) -> Callable[..., Any]:
+    metric, theirs = _METRICS[name], getattr(native, name)
+    signature = inspect.signature(theirs)
+
+    @functools.wraps(theirs)
+    def distance(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        given = bound.arguments
+        plain = ("p", "centered", "base", "axis", "keepdims")
+        a, b, *rest = (x if k in plain or x is None else array_of(x) for k, x in given.items())
+        return metric(a, b, **dict(zip([*given][2:], rest, strict=True)))
+
+    distance.__doc__ = f"Compute what ``scipy.spatial.distance.{name}`` does, of its parameters."
+    distance.__module__ = __name__
+    return stands_for(theirs)(distance)
+
+
+euclidean = _of_vectors("euclidean")
+cityblock = _of_vectors("cityblock")
+chebyshev = _of_vectors("chebyshev")
+minkowski = _of_vectors("minkowski")
+sqeuclidean = _of_vectors("sqeuclidean")
+seuclidean = _of_vectors("seuclidean")
+mahalanobis = _of_vectors("mahalanobis")
+cosine = _of_vectors("cosine")
+correlation = _of_vectors("correlation")
+canberra = _of_vectors("canberra")
+braycurtis = _of_vectors("braycurtis")
+jensenshannon = _of_vectors("jensenshannon")
