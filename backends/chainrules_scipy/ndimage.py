@@ -1,0 +1,454 @@
+"""Filters and interpolation of ``scipy.ndimage``, in images, coefficients and coordinates."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.ndimage as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+_OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
+
+
+def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say that a function is SciPy's, of its parameters by name, without ``output`` (a decorator)."""
+    theirs = getattr(native, name)
+    signature = inspect.signature(theirs)
+
+    def enter(compute: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(theirs)
+        def function(*args: Any, **options: Any) -> Any:
+            bound = signature.bind(*args, **options)
+            bound.apply_defaults()
+            given = dict(bound.arguments)
+            output = given.pop("output", None)
+            if isinstance(output, np.ndarray):
+                msg = f"{name}(output=...) is not for traced values; take what it returns"
+                raise UnsupportedKeywordError(msg)
+            x = array_of(given.pop("input"))
+            y = compute(x, **given)
+            return y if output in (None, np.float64) else v.astype(y, dtype=np.dtype(output))
+
+        function.__doc__ = compute.__doc__
+        function.__module__ = __name__
+        return stands_for(theirs)(function)
+
+    return enter
+
+
+def _each(value: Any, n: int) -> list[Any]:
+    """Return one value for each of n axes."""
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return [value] * n
+    found = list(value)
+    if len(found) != n:
+        msg = f"{len(found)} values for {n} axes; give one for each"
+        raise ValueError(msg)
+    return found
+
+
+def _axes(x: Any, axes: Any) -> list[int]:
+    return [*range(x.ndim)] if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
+
+
+def _places(n: int, at: Any, mode: str) -> Any:
+    """Return which element stands at places outside of the n, by a mode."""
+    if mode == "nearest":
+        return np.clip(at, 0, n - 1)
+    if mode in ("wrap", "grid-wrap"):
+        return at % n
+    period = 2 * n if mode == "reflect" else max(2 * n - 2, 1)
+    at = at % period
+    return np.where(at < n, at, (2 * n - 1 if mode == "reflect" else 2 * n - 2) - at)
+
+
+def _around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -> Any:
+    """Go on before and behind an axis."""
+    mode = _OTHER_NAMES.get(mode, mode)
+    n = x.shape[axis]
+    if mode == "constant":
+        widths = tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
+        return v.pad(x, cval, widths=widths)
+    if mode not in ("reflect", "nearest", "mirror", "wrap", "grid-wrap"):
+        msg = f"boundary mode not supported: {mode!r}"
+        raise RuntimeError(msg)
+    return v.take(x, _places(n, np.arange(-before, n + behind), mode), axis=axis)
+
+
+def _part(x: Any, axis: int, start: int, n: int) -> Any:
+    return x[(slice(None),) * axis + (slice(start, start + n),)]
+
+
+def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
+    """Σ_k w_k x_{i + k - m//2 - origin} along an axis."""
+    w, n, axis = array_of(w), x.shape[axis], range(x.ndim)[axis]
+    size = w.shape[0]
+    before = size // 2 + origin
+    if not 0 <= before < size:
+        msg = "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
+        raise ValueError(msg)
+    whole = _around(x, axis, before, size - 1 - before, mode, cval)
+    total: Any = None
+    for k in range(size):
+        term = _part(whole, axis, k, n) * w[k]
+        total = term if total is None else total + term
+    return total
+
+
+def _turned(w: Any, origin: int) -> tuple[Any, int]:
+    """Return the weights and the origin with which a convolution is a correlation."""
+    w = array_of(w)
+    return v.flip(w, axis=0), -origin - (w.shape[0] % 2 == 0)
+
+
+@_like("correlate1d")
+def correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
+    """Correlate along an axis, as ``scipy.ndimage.correlate1d``."""
+    return _correlated(x, weights, axis, mode, cval, origin)
+
+
+@_like("convolve1d")
+def convolve1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
+    """Convolve along an axis, as ``scipy.ndimage.convolve1d``."""
+    weights, origin = _turned(weights, origin)
+    return _correlated(x, weights, axis, mode, cval, origin)
+
+
+def _of_all_axes(
+    x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, turn: bool
+) -> Any:
+    axes, w = _axes(x, axes), array_of(w)
+    if w.ndim != len(axes):
+        msg = f"weights of {w.ndim} axes for {len(axes)} of the input"
+        raise RuntimeError(msg)
+    origins, modes = _each(origin, len(axes)), _each(mode, len(axes))
+    if turn:
+        w = v.flip(w, axis=tuple(range(w.ndim)))
+        origins = [-o - (m % 2 == 0) for o, m in zip(origins, w.shape, strict=True)]
+    whole = x
+    for axis, size, o, m in zip(axes, w.shape, origins, modes, strict=True):
+        before = size // 2 + o
+        whole = _around(whole, axis, before, size - 1 - before, m, cval)
+    total: Any = 0.0
+    for k in np.ndindex(*w.shape):
+        part = whole
+        for axis, start in zip(axes, k, strict=True):
+            part = _part(part, axis, start, x.shape[axis])
+        total = total + part * w[k]
+    return total
+
+
+@_like("correlate")
+def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
+    """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
+    return _of_all_axes(x, weights, mode, cval, origin, axes, False)
+
+
+@_like("convolve")
+def convolve(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
+    """Convolve with weights of as many axes, as ``scipy.ndimage.convolve``."""
+    return _of_all_axes(x, weights, mode, cval, origin, axes, True)
+
+
+def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+    """Return a derivative of Gauss's function of sum 1, at whole numbers."""
+    x = np.arange(-radius, radius + 1.0)
+    rate = 1 / (sigma * sigma)
+    phi = v.exp(-0.5 * rate * x**2)
+    phi = phi / v.sum(phi)
+    polynomial: list[Any] = [1.0]  # q with q φ the derivative: q ← q′ - x q / σ²
+    for _ in range(order):
+        slope = [k * c for k, c in enumerate(polynomial)][1:] + [0.0, 0.0]
+        lifted = [0.0, *[-rate * c for c in polynomial]]
+        polynomial = [a + b for a, b in zip(slope, lifted, strict=False)][: len(lifted)]
+    return phi * sum(c * x**k for k, c in enumerate(polynomial))
+
+
+def _smoothed(
+    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: Any, radius: Any
+) -> Any:
+    reach = int(truncate * float(readable(sigma)) + 0.5) if radius is None else int(radius)
+    return _correlated(x, v.flip(_gaussian(sigma, order, reach), axis=0), axis, mode, cval, 0)
+
+
+@_like("gaussian_filter1d")
+def gaussian_filter1d(
+    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: Any, *, radius: Any
+) -> Any:
+    """Smooth along an axis, in images and widths, as ``scipy.ndimage.gaussian_filter1d``."""
+    return _smoothed(x, sigma, axis, order, mode, cval, truncate, radius)
+
+
+@_like("gaussian_filter")
+def gaussian_filter(
+    x: Any, sigma: Any, order: Any, mode: Any, cval: Any, truncate: Any, *, radius: Any, axes: Any
+) -> Any:
+    """Smooth along axes, in images and widths, as ``scipy.ndimage.gaussian_filter``."""
+    axes = _axes(x, axes)
+    n = len(axes)
+    each = (_each(given, n) for given in (sigma, order, mode, radius))
+    for axis, s, o, m, r in zip(axes, *each, strict=True):
+        if readable(s) > 1e-15:
+            x = _smoothed(x, s, axis, o, m, cval, truncate, r)
+    return x
+
+
+@_like("uniform_filter1d")
+def uniform_filter1d(x: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
+    """Average windows along an axis, as ``scipy.ndimage.uniform_filter1d``."""
+    return _correlated(x, np.full(size, 1 / size), axis, mode, cval, origin)
+
+
+@_like("uniform_filter")
+def uniform_filter(x: Any, size: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
+    """Average windows, as ``scipy.ndimage.uniform_filter``."""
+    axes = _axes(x, axes)
+    each = (_each(given, len(axes)) for given in (size, mode, origin))
+    for axis, n, m, o in zip(axes, *each, strict=True):
+        if n > 1:
+            x = _correlated(x, np.full(n, 1 / n), axis, m, cval, o)
+    return x
+
+
+def _edges(x: Any, axis: int, mode: Any, cval: Any, across: Sequence[float]) -> Any:
+    modes, axis = _each(mode, x.ndim), range(x.ndim)[axis]
+    y = _correlated(x, [-1.0, 0.0, 1.0], axis, modes[axis], cval, 0)
+    for other in range(x.ndim):
+        if other != axis:
+            y = _correlated(y, across, other, modes[other], cval, 0)
+    return y
+
+
+@_like("sobel")
+def sobel(x: Any, axis: int, mode: Any, cval: Any) -> Any:
+    """Differentiate along an axis and smooth along the others, as ``scipy.ndimage.sobel``."""
+    return _edges(x, axis, mode, cval, [1.0, 2.0, 1.0])
+
+
+@_like("prewitt")
+def prewitt(x: Any, axis: int, mode: Any, cval: Any) -> Any:
+    """Differentiate along an axis and add along the others, as ``scipy.ndimage.prewitt``."""
+    return _edges(x, axis, mode, cval, [1.0, 1.0, 1.0])
+
+
+@_like("laplace")
+def laplace(x: Any, mode: Any, cval: Any, *, axes: Any) -> Any:
+    """Add the second differences along axes, as ``scipy.ndimage.laplace``."""
+    axes = _axes(x, axes)
+    modes = _each(mode, len(axes))
+    parts = [
+        _correlated(x, [1.0, -2.0, 1.0], i, m, cval, 0) for i, m in zip(axes, modes, strict=True)
+    ]
+    return sum(parts[1:], parts[0])
+
+
+def _of_derivatives(x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any) -> Any:
+    axes = _axes(x, axes)
+    sigmas, modes = _each(sigma, len(axes)), _each(mode, len(axes))
+    found = []
+    for chosen in axes:
+        y = x
+        for axis, s, m in zip(axes, sigmas, modes, strict=True):
+            at = order if axis == chosen else 0
+            y = _smoothed(y, s, axis, at, m, cval, given.get("truncate", 4.0), given.get("radius"))
+        found.append(y)
+    return found
+
+
+@_like("gaussian_laplace")
+def gaussian_laplace(x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any) -> Any:
+    """Add the second derivatives of Gauss's function, as ``scipy.ndimage.gaussian_laplace``."""
+    parts = _of_derivatives(x, sigma, 2, mode, cval, axes, kwargs.get("kwargs", kwargs))
+    return sum(parts[1:], parts[0])
+
+
+@_like("gaussian_gradient_magnitude")
+def gaussian_gradient_magnitude(
+    x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any
+) -> Any:
+    """Compute the length of the gradient, as ``scipy.ndimage.gaussian_gradient_magnitude``."""
+    parts = _of_derivatives(x, sigma, 1, mode, cval, axes, kwargs.get("kwargs", kwargs))
+    return v.vector_norm(v.stack(*parts, axis=0), axis=0)
+
+
+# -------------------------------------------------------------------------------- interpolation
+
+_PADDED = 12
+
+
+def _weights(t: Any, order: int) -> list[Any]:
+    """Return the values at t, between two knots, of the B-splines that are not 0 there."""
+    found: list[Any] = [1.0]
+    for d in range(1, order + 1):
+        before, behind = [0.0, *found], [*found, 0.0]
+        found = [
+            ((t + d - k) * before[k] + (k + 1 - t) * behind[k]) / d for k in range(d + 1)
+        ]
+    return found
+
+
+def _filtered(x: Any, order: int, mode: str, axes: Sequence[int]) -> Any:
+    """Return the coefficients of the splines that go through x."""
+    if order < 2:
+        return x
+    for axis in axes:
+        if x.shape[axis] > 1:
+            unit = native.spline_filter1d(np.eye(x.shape[axis]), order, axis=0, mode=mode)
+            x = _along(unit, x, axis)
+    return x
+
+
+def _along(matrix: Any, x: Any, axis: int) -> Any:
+    y = v.tensordot(matrix, x, axes=((1,), (axis,)))
+    return v.permute_dims(y, axes=(*range(1, axis + 1), 0, *range(axis + 1, x.ndim)))
+
+
+def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    """Interpolate at coordinates, one array for each axis."""
+    if order not in range(6):
+        msg = "spline order not supported"
+        raise RuntimeError(msg)
+    if mode in ("wrap", "grid-constant") or mode not in (
+        *("reflect", "grid-mirror", "constant", "nearest", "mirror", "grid-wrap"),
+    ):
+        msg = f"interpolation with mode={mode!r} has no derivative here; take 'grid-wrap', or pad before"
+        raise UnsupportedKeywordError(msg)
+    mode = _OTHER_NAMES.get(mode, mode)
+    if mode == "nearest" and prefilter and order > 1:
+        for axis in range(x.ndim):
+            x = _around(x, axis, _PADDED, _PADDED, "nearest", 0.0)
+        at = [c + _PADDED for c in at]
+    beyond = mode if mode in ("reflect", "grid-wrap", "nearest") else "mirror"
+    smooth = "mirror" if beyond == "nearest" else beyond
+    coefficients = _filtered(x, order, smooth, range(x.ndim)) if prefilter else x
+    outside: Any = False
+    places, weights = [], []
+    for c, n in zip(at, x.shape, strict=True):
+        known = readable(c)
+        if mode == "constant":
+            outside = outside | (known < 0) | (known > n - 1)
+        if mode == "nearest":
+            c = v.clip(c, 0, n - 1)
+            known = readable(c)
+        first = np.floor(known if order % 2 else known + 0.5)
+        t = c - first if order % 2 else c + 0.5 - first
+        start = first.astype(int) - order // 2
+        places.append([_places(n, start + k, beyond) for k in range(order + 1)])
+        weights.append(_weights(t, order))
+    total: Any = 0.0
+    for k in np.ndindex(*(order + 1,) * x.ndim):
+        weight: Any = 1.0
+        for axis, i in enumerate(k):
+            weight = weight * weights[axis][i]
+        total = total + weight * coefficients[tuple(places[axis][i] for axis, i in enumerate(k))]
+    return v.where(outside, cval, total) if np.any(outside) else total
+
+
+@_like("map_coordinates")
+def map_coordinates(
+    x: Any, coordinates: Any, order: int, mode: str, cval: Any, prefilter: bool
+) -> Any:
+    """Interpolate at coordinates, in images and coordinates, as ``scipy.ndimage.map_coordinates``."""
+    at = array_of(coordinates)
+    return _interpolated(x, [at[i] for i in range(x.ndim)], order, mode, cval, prefilter)
+
+
+@_like("spline_filter1d")
+def spline_filter1d(x: Any, order: int, axis: int, mode: str) -> Any:
+    """Return coefficients of splines along an axis, as ``scipy.ndimage.spline_filter1d``."""
+    return _filtered(x, order, mode, [range(x.ndim)[axis]])
+
+
+@_like("spline_filter")
+def spline_filter(x: Any, order: int, mode: str) -> Any:
+    """Return coefficients of splines along all axes, as ``scipy.ndimage.spline_filter``."""
+    return _filtered(x, order, mode, range(x.ndim))
+
+
+def _grid(shape: Sequence[int]) -> list[Any]:
+    return [np.asarray(i, float) for i in np.indices(tuple(shape), dtype=float)]
+
+
+@_like("shift")
+def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    """Move an image, in image and way, as ``scipy.ndimage.shift``."""
+    steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
+    at = [i - s for i, s in zip(_grid(x.shape), steps, strict=True)]
+    return _interpolated(x, at, order, mode, cval, prefilter)
+
+
+@_like("affine_transform")
+def affine_transform(
+    x: Any,
+    matrix: Any,
+    offset: Any,
+    output_shape: Any,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
+) -> Any:
+    """Take from the places M i + offset, in all of these, as ``scipy.ndimage.affine_transform``."""
+    matrix, n = array_of(matrix), x.ndim
+    grid = _grid(x.shape if output_shape is None else output_shape)
+    if matrix.ndim == 2 and matrix.shape[1] == n + 1:
+        matrix, offset = matrix[:n, :n], matrix[:n, n]
+    offsets = [offset] * n if np.ndim(offset) == 0 else [offset[i] for i in range(n)]
+    if matrix.ndim == 1:
+        at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
+    else:
+        at = [sum(matrix[i, j] * grid[j] for j in range(n)) + offsets[i] for i in range(n)]
+    return _interpolated(x, at, order, mode, cval, prefilter)
+
+
+@_like("zoom")
+def zoom(
+    x: Any, zoom: Any, order: int, mode: str, cval: Any, prefilter: bool, *, grid_mode: bool
+) -> Any:
+    """Stretch an image, as ``scipy.ndimage.zoom``: in the image, for its size is whole."""
+    if grid_mode:
+        msg = "zoom(grid_mode=True) has no derivative here; leave it out"
+        raise UnsupportedKeywordError(msg)
+    factors = _each(readable(zoom), x.ndim)
+    shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
+    scale = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(x.shape, shape, strict=True)]
+    at = [i * s for i, s in zip(_grid(shape), scale, strict=True)]
+    return _interpolated(x, at, order, mode, cval, prefilter)
+
+
+@_like("rotate")
+def rotate(
+    x: Any,
+    angle: Any,
+    axes: Any,
+    reshape: bool,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
+) -> Any:
+    """Turn an image in a plane, in image and angle, as ``scipy.ndimage.rotate``."""
+    i, j = sorted(range(x.ndim)[a] for a in axes)
+    turn = angle * (math.pi / 180)
+    c, s = v.cos(turn), v.sin(turn)
+    shape = list(x.shape)
+    if reshape:
+        a, b = float(readable(c)), float(readable(s))
+        corners = np.array([[a, b], [-b, a]]) @ [
+            [0, 0, shape[i], shape[i]],
+            [0, shape[j], 0, shape[j]],
+        ]
+        shape[i], shape[j] = (int(n) for n in np.ptp(corners, axis=1) + 0.5)
+    at = _grid(shape)
+    mid = [((x.shape[k] - 1) / 2, (shape[k] - 1) / 2) for k in (i, j)]
+    u, w = at[i] - mid[0][1], at[j] - mid[1][1]
+    at[i], at[j] = c * u + s * w + mid[0][0], -s * u + c * w + mid[1][0]
+    return _interpolated(x, at, order, mode, cval, prefilter)
