@@ -202,13 +202,6 @@ from chainrules_py.registry.table import (
     primal_of,
     unbind,
 )
-from chainrules_py.rules.special.quadrature import (
-    WIDE,
-    betainc_shape,
-    gammainc_shape,
-    half_line,
-    zeta_shape,
-)
 from chainrules_py.rules import reductions as reduction_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules
 from chainrules_py.rules.higher_order.integration import (
@@ -227,6 +220,13 @@ from chainrules_py.rules.linalg.matrices import (
 from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,
+)
+from chainrules_py.rules.special.quadrature import (
+    WIDE,
+    betainc_shape,
+    gammainc_shape,
+    half_line,
+    zeta_shape,
 )
 from chainrules_py.tangents.arithmetic import (
     accumulate,

@@ -90,9 +90,7 @@ def _braycurtis(a: Any, b: Any, w: Any = None) -> Any:
     return _sum(_weighted(v.abs(a - b), w)) / _sum(_weighted(v.abs(a + b), w))
 
 
-def _jensenshannon(
-    a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False
-) -> Any:
+def _jensenshannon(a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
     a, b = (x / v.sum(x, axis=axis, keepdims=True) for x in (a, b))
     mean = 0.5 * (a + b)
     total = v.rel_entr(a, mean) + v.rel_entr(b, mean)

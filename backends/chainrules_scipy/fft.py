@@ -98,6 +98,7 @@ ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
 
 # ------------------------------------------------------------------- cosine and sine transforms
 
+
 def _sums(x: Any, axis: int, before: Any, after: Any, start: int) -> Any:
     """Return Σ_j x_j before_j exp(-πi jk / n) after_k for k from a start on, n of them."""
     n = x.shape[axis]
@@ -209,9 +210,7 @@ def _trigonometric(name: str, transform: Any) -> Callable[..., Any]:
     inverse = name[0] == "i"
     if name[-1] != "n":
 
-        def along_one(
-            x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any
-        ) -> Any:
+        def along_one(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
             return _normed(transform, inverse, _float(x), type, n, axis, norm, orthogonalize)
 
         return _like(getattr(scipy.fft, name), along_one)

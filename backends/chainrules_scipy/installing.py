@@ -21,7 +21,16 @@ from chainrules_py.extend import alias, lock_of_a_table, varies
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
-    for name in ("special", "linalg", "fft", "stats", "integrate", "interpolate", "signal", "ndimage")
+    for name in (
+        "special",
+        "linalg",
+        "fft",
+        "stats",
+        "integrate",
+        "interpolate",
+        "signal",
+        "ndimage",
+    )
 } | {"scipy.spatial.distance": "chainrules_scipy.distance"}
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 

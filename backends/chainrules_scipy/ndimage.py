@@ -122,9 +122,7 @@ def convolve1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: in
     return _correlated(x, weights, axis, mode, cval, origin)
 
 
-def _of_all_axes(
-    x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, turn: bool
-) -> Any:
+def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, turn: bool) -> Any:
     axes, w = _axes(x, axes), array_of(w)
     if w.ndim != len(axes):
         msg = f"weights of {w.ndim} axes for {len(axes)} of the input"
@@ -250,7 +248,9 @@ def laplace(x: Any, mode: Any, cval: Any, *, axes: Any) -> Any:
     return sum(parts[1:], parts[0])
 
 
-def _of_derivatives(x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any) -> Any:
+def _of_derivatives(
+    x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any
+) -> Any:
     axes = _axes(x, axes)
     sigmas, modes = _each(sigma, len(axes)), _each(mode, len(axes))
     found = []
@@ -289,9 +289,7 @@ def _weights(t: Any, order: int) -> list[Any]:
     found: list[Any] = [1.0]
     for d in range(1, order + 1):
         before, behind = [0.0, *found], [*found, 0.0]
-        found = [
-            ((t + d - k) * before[k] + (k + 1 - t) * behind[k]) / d for k in range(d + 1)
-        ]
+        found = [((t + d - k) * before[k] + (k + 1 - t) * behind[k]) / d for k in range(d + 1)]
     return found
 
 

@@ -43,7 +43,9 @@ def crystalball(x: Any, beta: Any, m: Any) -> Any:
     body = chosen(
         readable(x) > -readable(beta),
         lambda x, beta, m: tail + root * (sc.ndtr(x) - sc.ndtr(-beta)),
-        lambda x, beta, m: edge * m / beta / (m - 1) * ((m / beta - beta - x) * beta / m) ** (1 - m),
+        lambda x, beta, m: (
+            edge * m / beta / (m - 1) * ((m / beta - beta - x) * beta / m) ** (1 - m)
+        ),
         x,
         beta,
         m,
@@ -76,7 +78,9 @@ def loggamma(x: Any, c: Any) -> Any:
 def pearson3(x: Any, skew: Any) -> Any:
     return chosen(
         abs(readable(skew)) < 1e-5,
-        lambda x, s: sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi)),
+        lambda x, s: (
+            sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi))
+        ),
         _pearson3,
         x,
         skew,
@@ -86,9 +90,7 @@ def pearson3(x: Any, skew: Any) -> Any:
 def _pearson3(x: Any, skew: Any) -> Any:
     beta = 2 / skew
     alpha = beta * beta
-    return chosen(
-        readable(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha
-    )
+    return chosen(readable(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha)
 
 
 @_cumulative
@@ -191,7 +193,9 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
             return half_line(lambda u: density(z + side * u, *shapes), width, WIDE)
         reach = abs(end - z)
         return half_line(
-            lambda u: density(end - side * reach * np.exp(-u), *shapes) * reach * np.exp(-u), 1.0, WIDE
+            lambda u: density(end - side * reach * np.exp(-u), *shapes) * reach * np.exp(-u),
+            1.0,
+            WIDE,
         )
 
     return chosen(

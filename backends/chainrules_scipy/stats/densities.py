@@ -94,14 +94,19 @@ def cosine(x: Any) -> Any:
 def crystalball(x: Any, beta: Any, m: Any) -> Any:
     tail = m / beta / (m - 1) * np.exp(-beta * beta / 2)
     norm = np.log(tail + math.sqrt(2 * math.pi) * sc.ndtr(beta))
-    return chosen(
-        readable(x) > -readable(beta),
-        lambda x, beta, m: -x * x / 2,
-        lambda x, beta, m: m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x),
-        x,
-        beta,
-        m,
-    ) - norm
+    return (
+        chosen(
+            readable(x) > -readable(beta),
+            lambda x, beta, m: -x * x / 2,
+            lambda x, beta, m: (
+                m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x)
+            ),
+            x,
+            beta,
+            m,
+        )
+        - norm
+    )
 
 
 @_density
@@ -219,7 +224,11 @@ def trapezoid(x: Any, c: Any, d: Any) -> Any:
         readable(x) < readable(c),
         lambda x, c, d: np.log(x / c),
         lambda x, c, d: chosen(
-            readable(x) <= readable(d), lambda x, d: 0 * x, lambda x, d: np.log((1 - x) / (1 - d)), x, d
+            readable(x) <= readable(d),
+            lambda x, d: 0 * x,
+            lambda x, d: np.log((1 - x) / (1 - d)),
+            x,
+            d,
         ),
         x,
         c,

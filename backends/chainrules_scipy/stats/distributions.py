@@ -88,8 +88,10 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
 
 
 def _is_own(dist: Any, name: str) -> bool:
-    general = scipy.stats.rv_discrete if isinstance(dist, scipy.stats.rv_discrete) else (
-        scipy.stats.rv_continuous
+    general = (
+        scipy.stats.rv_discrete
+        if isinstance(dist, scipy.stats.rv_discrete)
+        else (scipy.stats.rv_continuous)
     )
     return getattr(type(dist), name) is not getattr(general, name)
 
@@ -176,7 +178,9 @@ def _log_of(name: str, probability: _Compute) -> _Compute:
             return _where_inside(
                 call.inside(False),
                 lambda: call.plainly(name),
-                lambda x, loc, scale, *shapes: getattr(dist, f"_{name}")((x - loc) / scale, *shapes),
+                lambda x, loc, scale, *shapes: getattr(dist, f"_{name}")(
+                    (x - loc) / scale, *shapes
+                ),
                 operands,
             )
         inside = _Call(dist, x, args, options).inside(False)

@@ -56,8 +56,9 @@ composite("nbdtrc")(lambda k, n, p: betaincc(n, _whole(k) + 1, _in_double(p, k, 
 def _in_double(p: Any, k: Any, n: Any) -> Any:
     """With whole numbers SciPy takes narrower p as double."""
     wide = getattr(p, "dtype", None) in (None, np.dtype(float))
-    return p if wide or not kind_of(k) == kind_of(n) == "int" else v.astype(p, dtype=np.dtype(float))
-
+    return (
+        p if wide or not kind_of(k) == kind_of(n) == "int" else v.astype(p, dtype=np.dtype(float))
+    )
 
 
 @composite("fdtr")
@@ -106,7 +107,10 @@ def _student_shape(df: Any, t: Any) -> Any:
 
 
 stdtr = stated(
-    "stdtr", "df t", lambda _y, df, t: _student_shape(df, t), lambda _y, df, t: _student_density(df, t)
+    "stdtr",
+    "df t",
+    lambda _y, df, t: _student_shape(df, t),
+    lambda _y, df, t: _student_density(df, t),
 )
 
 
@@ -242,9 +246,7 @@ def _tukey_shape(p: Any, lam: Any) -> Any:
     a, b = v.log(p), v.log1p(-p)
     near = v.abs(lam) < 1e-3
     s = v.where(near, lam, 0.0)
-    small = sum(
-        (a**k - b**k) * s ** (k - 2) * (k - 1) / math.factorial(k) for k in range(2, 8)
-    )
+    small = sum((a**k - b**k) * s ** (k - 2) * (k - 1) / math.factorial(k) for k in range(2, 8))
     m = v.where(near, 1.0, lam)
     up, down = v.exp(m * a), v.exp(m * b)
     return v.where(near, small, (up * a - down * b) / m - (up - down) / (m * m))
@@ -262,7 +264,9 @@ def kolmogorov_slope(y: Any) -> Any:
     """Differentiate 2 Σ (-1)^(k - 1) exp(-2k²y²), or for small y the series by Poisson's sum."""
     large = y > 0.8
     far, near = v.where(large, y, 1.0), v.where(large, 0.5, v.where(y > 0.04, y, 0.5))
-    tail = sum(-8 * (-1) ** (k - 1) * k * k * far * v.exp(-2.0 * k * k * far * far) for k in range(1, 8))
+    tail = sum(
+        -8 * (-1) ** (k - 1) * k * k * far * v.exp(-2.0 * k * k * far * far) for k in range(1, 8)
+    )
     head = 0.0
     for k in (1, 3, 5, 7):
         c = (k * math.pi) ** 2 / 8

@@ -47,9 +47,7 @@ def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
 
 
 def _integral(name: str, operands: str, factor: float, *powers: float) -> Any:
-    return stated(
-        name, operands, *[_slope(factor, powers, k) for k in range(len(powers))], depth=3
-    )
+    return stated(name, operands, *[_slope(factor, powers, k) for k in range(len(powers))], depth=3)
 
 
 elliprf = _integral("elliprf", "x y z", 0.5, 0.5, 0.5, 0.5)

@@ -42,6 +42,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
 # ----------------------------------------------------------------------------- Riemann's zeta
 
+
 def _zetac(_y: Any, x: Any) -> Any:
     """By the reflection 25.4.1 where x is negative."""
     left = x < 0
@@ -51,7 +52,9 @@ def _zetac(_y: Any, x: Any) -> Any:
     mirror = 2 * v.exp(-s * math.log(2 * math.pi)) * v.gamma(s)
     angle = 0.5 * math.pi * s
     rate = math.log(2 * math.pi) - v.digamma(s)
-    by_s = mirror * (v.cos(angle) * (zeta_shape(s, 1.0) - rate * value) - 0.5 * math.pi * v.sin(angle) * value)
+    by_s = mirror * (
+        v.cos(angle) * (zeta_shape(s, 1.0) - rate * value) - 0.5 * math.pi * v.sin(angle) * value
+    )
     return v.where(left, -by_s, right)
 
 
@@ -59,9 +62,7 @@ zetac = stated("zetac", "x", _zetac)
 
 # -------------------------------------------------------------------- Bessel and Airy functions
 
-airy = several(
-    "airy", "z", lambda y, z: (y[1], z * y[0], y[3], z * y[2]), complex="holomorphic"
-)
+airy = several("airy", "z", lambda y, z: (y[1], z * y[0], y[3], z * y[2]), complex="holomorphic")
 # The scaled ones, of real z ≥ 0, have factors exp(±2/3 z^1.5).
 airye = several(
     "airye",
@@ -209,8 +210,9 @@ eval_jacobi = stated(
     None,
     None,
     None,
-    lambda _y, n, alpha, beta, x: _factor(n, 0.5 * (n + alpha + beta + 1))
-    * eval_jacobi(_lower(n), alpha + 1, beta + 1, x),
+    lambda _y, n, alpha, beta, x: (
+        _factor(n, 0.5 * (n + alpha + beta + 1)) * eval_jacobi(_lower(n), alpha + 1, beta + 1, x)
+    ),
 )
 eval_gegenbauer = stated(
     "eval_gegenbauer",

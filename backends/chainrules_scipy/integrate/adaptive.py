@@ -1,0 +1,272 @@
+"""Integrals of functions, on intervals that are divided where it is needed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_scipy.rows import readable, stands_for
+
+__all__ = ["dblquad", "quad", "quad_vec"]
+
+_STEP = 1 / 8
+_GAUSS = tuple(
+    ((1 + x) / 2, (1 - x) / 2, w / 2)
+    for x, w in zip(*map(np.ndarray.tolist, np.polynomial.legendre.leggauss(24)), strict=True)
+)
+_AT_ENDS = tuple(
+    (s, r, _STEP * math.pi * math.cosh(_STEP * k) * s * r)
+    for k in range(-34, 35)
+    for s, r in [[1 / (1 + math.exp(sign * math.pi * math.sinh(_STEP * k))) for sign in (-1, 1)]]
+)
+"""Parts of an interval before and behind a place, and weights: by Gauss, and, where a function may be
+singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721."""
+
+
+@stands_for(scipy.integrate.quad)
+def quad(
+    func: Any,
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: int = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    **options: Any,
+) -> Any:
+    """Integrate a function between two limits, each of which may be infinite.
+
+    The value is QUADPACK's. Derivatives, in the limits, the arguments and what the function holds,
+    are those of Gauss's formula on the intervals that QUADPACK came to.
+
+    Parameters
+    ----------
+    func : callable
+        Of a number, and ``args``.
+    a, b : number
+        The limits.
+    args : tuple
+        Further arguments of it.
+    full_output : int
+        Whether to return more.
+    epsabs, epsrel : float
+        The error that is allowed.
+    limit : int
+        How many intervals there may be.
+    points : sequence of float, optional
+        Where the function is not smooth.
+    weight, **options
+        Not taken.
+
+    Returns
+    -------
+    tuple
+        The integral, and an estimate of its error, as ``scipy.integrate.quad``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If there is a weight, or an option of one.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> round(grad(lambda k: quad(lambda x: v.exp(-k * x), 0.0, np.inf)[0])(2.0), 9)
+    -0.25
+    """
+    if weight is not None or any(value is not None for value in options.values()):
+        msg = "quad(weight=...) has no derivative here: write the weight into the function"
+        raise UnsupportedKeywordError(msg)
+    args = args if isinstance(args, tuple) else (args,)
+
+    def f(x: Any) -> Any:
+        return func(x, *args)
+
+    low, high = float(readable(a)), float(readable(b))
+    if low == high:
+        return 0.0 * (a + b), 0.0
+    if low > high:
+        found = quad(f, b, a, (), full_output, epsabs, epsrel, limit, points)
+        return (-found[0], *found[1:])
+    found = scipy.integrate.quad(
+        lambda x: float(readable(f(x))),
+        low,
+        high,
+        full_output=1,
+        epsabs=epsabs,
+        epsrel=epsrel,
+        limit=limit,
+        points=points,
+    )
+    last = found[2]["last"]
+    pieces = zip(found[2]["alist"][:last].tolist(), found[2]["blist"][:last].tolist(), strict=True)
+    value = _anchored("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])
+    return (value, *found[1:]) if full_output else (value, found[1])
+
+
+def _anchored(name: str, value: Any, moving: Any, error: Any) -> Any:
+    """Give the value found to what the derivatives are of, if that is the same integral."""
+    known = readable(moving)
+    if np.any(abs(known - value) > np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))):
+        msg = (
+            f"{name} gives {value}, and the formula that is differentiated {known}: the function is "
+            "singular inside; integrate from each place where it is to the next"
+        )
+        raise NotDifferentiableError(msg)
+    return value + (moving - known)
+
+
+def _over_all(f: Any, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
+    """Integrate over pieces whose ends move with the limits."""
+    first, last = min(start for start, _ in pieces), max(end for _, end in pieces)
+    total: Any = 0.0
+    for start, end in pieces:
+        for before, behind, weight in _AT_ENDS if start == first or end == last else _GAUSS:
+            at, width = start + (end - start) * before, (end - start) * weight
+            rest = last - end + (end - start) * behind
+            if at == 0 or rest == 0:
+                continue
+            if math.isfinite(low) and math.isfinite(high):
+                part, rest = (at - low) / (high - low), rest / (high - low)
+                if start == first:
+                    part = (end - start) * before / (high - low)
+                x = a + (b - a) * part if part < rest else b - (b - a) * rest
+                if low < readable(x) < high:
+                    total = total + width / (high - low) * (b - a) * f(x)
+                continue
+            # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
+            away, width = rest / at, width / at**2
+            if math.isfinite(low):
+                total = total + width * f(a + away)
+            elif math.isfinite(high):
+                total = total + width * f(b - away)
+            else:
+                total = total + width * (f(away) + f(-away))
+    return total
+
+
+@stands_for(scipy.integrate.dblquad)
+def dblquad(
+    func: Any,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """Integrate a function over y, between limits that may depend on x, and over x.
+
+    Parameters
+    ----------
+    func : callable
+        Of y, x and ``args``.
+    a, b : number
+        The limits of x.
+    gfun, hfun : callable or number
+        The limits of y.
+    args : tuple
+        Further arguments.
+    epsabs, epsrel : float
+        The error that is allowed.
+
+    Returns
+    -------
+    tuple
+        The integral, and an estimate of its error.
+
+    Examples
+    --------
+    >>> round(dblquad(lambda y, x: x * y, 0.0, 1.0, 0.0, lambda x: x)[0], 9)
+    0.125
+    """
+
+    def limit(g: Any, x: Any) -> Any:
+        return g(x) if callable(g) else g
+
+    def inner(x: Any) -> Any:
+        low, high = limit(gfun, x), limit(hfun, x)
+        return quad(lambda y: func(y, x, *args), low, high, epsabs=epsabs, epsrel=epsrel)[0]
+
+    return quad(inner, a, b, epsabs=epsabs, epsrel=epsrel)
+
+
+@stands_for(scipy.integrate.quad_vec)
+def quad_vec(
+    f: Any,
+    a: Any,
+    b: Any,
+    epsabs: float = 1e-200,
+    epsrel: float = 1e-8,
+    norm: str = "2",
+    cache_size: float = 100e6,
+    limit: float = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: Any = None,
+    full_output: bool = False,
+    *,
+    args: Any = (),
+) -> Any:
+    """Integrate a function whose values are arrays.
+
+    Parameters
+    ----------
+    f : callable
+        Of a number, and ``args``.
+    a, b : number
+        The limits.
+    epsabs, epsrel, norm, cache_size, limit, workers, points, quadrature
+        As SciPy has them.
+    full_output : bool
+        Not taken: False.
+    args : tuple
+        Further arguments of f.
+
+    Returns
+    -------
+    tuple
+        The integral, and an estimate of its error.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If all is asked for.
+
+    Examples
+    --------
+    >>> print(quad_vec(lambda x: np.array([x, x * x]), 0.0, 1.0)[0].round(9))
+    [0.5        0.33333333]
+    """
+    if full_output:
+        msg = "quad_vec(full_output=True) is not for traced values; leave it out"
+        raise UnsupportedKeywordError(msg)
+    low, high = float(readable(a)), float(readable(b))
+    value, error, info = scipy.integrate.quad_vec(
+        lambda x: readable(f(x, *args)),
+        low,
+        high,
+        epsabs,
+        epsrel,
+        norm,
+        cache_size,
+        limit,
+        1,
+        points,
+        quadrature,
+        True,
+    )
+    pieces = [tuple(map(float, piece)) for piece in info.intervals]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        msg = "quad_vec with an infinite limit has no derivative here; write quad, for each element"
+        raise UnsupportedKeywordError(msg)
+    moving = _over_all(lambda x: f(x, *args), a, b, low, high, pieces)
+    return _anchored("quad_vec", value, moving, error), error

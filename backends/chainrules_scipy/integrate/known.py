@@ -1,0 +1,212 @@
+"""Integrals of what is known at places, and by one formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.rows import array_of, stands_for
+
+__all__ = ["cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
+
+
+def _along(y: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
+    return y[(slice(None),) * (axis % y.ndim) + (slice(start, stop, step),)]
+
+
+def _distances(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    """Return the steps between the places, of shapes that fit y along the axis."""
+    if x is None:
+        return array_of(dx)
+    x = array_of(x)
+    if x.ndim == 1:
+        h = x[1:] - x[:-1]
+        return v.reshape(h, shape=(-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
+    return _along(x, axis, 1, None) - _along(x, axis, None, -1)
+
+
+@stands_for(scipy.integrate.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integrate what is known at places by straight lines.
+
+    Parameters
+    ----------
+    y : array
+        The values.
+    x : array, optional
+        The places, of the shape of y or along the axis; equally far apart by default.
+    dx : number
+        How far, if x is not given.
+    axis : int
+        Along which they are.
+
+    Returns
+    -------
+    array
+        As ``scipy.integrate.trapezoid``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(trapezoid)(np.array([1.0, 2.0, 4.0])))
+    [0.5 1.  0.5]
+    """
+    y = array_of(y)
+    pairs = _along(y, axis, 1, None) + _along(y, axis, None, -1)
+    return v.sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
+
+
+@stands_for(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(
+    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    """Integrate up to each place, by straight lines.
+
+    Parameters
+    ----------
+    y : array
+        The values.
+    x : array, optional
+        The places.
+    dx : number
+        How far they are apart, if x is not given.
+    axis : int
+        Along which they are.
+    initial : {None, 0}
+        What stands before, if anything.
+
+    Returns
+    -------
+    array
+        As ``scipy.integrate.cumulative_trapezoid``.
+
+    Examples
+    --------
+    >>> print(cumulative_trapezoid([1.0, 2.0, 4.0]))
+    [1.5 4.5]
+    """
+    y = array_of(y)
+    pairs = _along(y, axis, 1, None) + _along(y, axis, None, -1)
+    total = v.cumulative_sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
+    if initial is None:
+        return total
+    if initial != 0:
+        msg = f"initial is {initial!r}, and has to be None or 0"
+        raise ValueError(msg)
+    return v.concat(v.zeros_like(_along(total, axis, 0, 1)), total, axis=axis)
+
+
+@stands_for(scipy.integrate.simpson)
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integrate by parabolas, and where one interval is left, by Cartwright's correction.
+
+    Parameters
+    ----------
+    y : array
+        The values.
+    x : array, optional
+        The places, in any distances.
+    dx : number
+        How far they are apart, if x is not given.
+    axis : int
+        Along which they are.
+
+    Returns
+    -------
+    array
+        As ``scipy.integrate.simpson``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> print(grad(simpson)(np.array([1.0, 2.0, 4.0])))
+    [0.33333333 1.33333333 0.33333333]
+    """
+    y = array_of(y)
+    n = y.shape[axis]
+    if n < 3:
+        return trapezoid(y, x, dx, axis)
+    h = _distances(y, x, dx, axis)
+    steps = _distances(y, np.arange(n) if x is None else x, 1.0, axis) * (h if x is None else 1.0)
+    odd = n - 1 + n % 2
+    h0, h1 = (_along(steps, axis if steps.ndim == y.ndim else 0, k, odd - 1, 2) for k in (0, 1))
+    y0, y1, y2 = (_along(y, axis, k, odd - 2 + k, 2) for k in (0, 1, 2))
+    whole = h0 + h1
+    parts = y0 * (2 - h1 / h0) + y1 * (whole * whole / (h0 * h1)) + y2 * (2 - h0 / h1)
+    total = v.sum(whole / 6 * parts, axis=axis)
+    if odd == n:
+        return total
+    at = axis if steps.ndim == y.ndim else 0
+    a, b = _along(steps, at, n - 3, n - 2), _along(steps, at, n - 2, n - 1)
+    y0, y1, y2 = (_along(y, axis, k, k + 1) for k in (n - 3, n - 2, n - 1))
+    rest = (
+        y2 * (2 * b * b + 3 * a * b) / (6 * (a + b))
+        + y1 * (b * b + 3 * a * b) / (6 * a)
+        - y0 * b**3 / (6 * a * (a + b))
+    )
+    return total + v.sum(rest, axis=axis)
+
+
+@stands_for(scipy.integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Integrate 2^k + 1 values by Romberg's extrapolation.
+
+    Parameters
+    ----------
+    y : array
+        The values.
+    dx : number
+        How far they are apart.
+    axis : int
+        Along which they are.
+    show : bool
+        Not taken: False.
+
+    Returns
+    -------
+    array
+        As ``scipy.integrate.romb``.
+
+    Examples
+    --------
+    >>> print(romb([1.0, 2.0, 5.0]))
+    4.666666666666666
+    """
+    y = array_of(y)
+    weights = scipy.integrate.romb(np.eye(y.shape[axis]), axis=0, show=show)
+    factors = np.reshape(weights, (-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
+    return v.sum(y * factors, axis=axis) * dx
+
+
+@stands_for(scipy.integrate.fixed_quad)
+def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
+    """Integrate a function by Gauss's formula of some order.
+
+    Parameters
+    ----------
+    func : callable
+        Of an array of places, and ``args``.
+    a, b : number
+        The limits.
+    args : tuple
+        Further arguments of it.
+    n : int
+        The order.
+
+    Returns
+    -------
+    tuple
+        The integral, and None, as ``scipy.integrate.fixed_quad``.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> round(grad(lambda b: fixed_quad(lambda x: x * x, 0.0, b)[0])(2.0), 6)
+    4.0
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    y = (b - a) * (nodes + 1) / 2.0 + a
+    return (b - a) / 2.0 * v.sum(weights * func(y, *args), axis=-1), None

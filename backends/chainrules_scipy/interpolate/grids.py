@@ -1,0 +1,151 @@
+"""Interpolation on grids."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_scipy.installing import place_method
+from chainrules_scipy.interpolate.common import called, constructs
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+__all__ = ["RegularGridInterpolator", "interpn"]
+
+
+@constructs(native.RegularGridInterpolator)
+def RegularGridInterpolator(  # noqa: N802
+    points: Any,
+    values: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = math.nan,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Interpolate on a grid, by the corners of the box that a point is in.
+
+    Parameters
+    ----------
+    points : sequence of arrays
+        The coordinates of the grid, increasing or decreasing, along each axis.
+    values : array, shape (n1, n2, ...)
+        What is known there.
+    method : {"linear", "nearest"}
+        How.
+    bounds_error : bool
+        Whether points outside are an error.
+    fill_value : number or None
+        What is outside; None extrapolates.
+    **options
+        Not taken.
+
+    Returns
+    -------
+    callable
+        Of points, shape (..., number of axes).
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the method is another one.
+
+    Examples
+    --------
+    >>> grid = np.array([0.0, 1.0])
+    >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
+    [0.5]
+    """
+    if method not in ("linear", "nearest") or any(value is not None for value in options.values()):
+        msg = f"RegularGridInterpolator(method={method!r}) has no derivative here; take 'linear'"
+        raise UnsupportedKeywordError(msg)
+    axes = [array_of(p) for p in points]
+    values = array_of(values)
+
+    def interpolated(xi: Any, **given: Any) -> Any:
+        if given.get("method") not in (None, method):
+            msg = "another method than that of RegularGridInterpolator; make one of that method"
+            raise UnsupportedKeywordError(msg)
+        xi = v.stack(*xi, axis=-1) if isinstance(xi, tuple) else array_of(xi)
+        places, parts, outside = [], [], False
+        for k, axis in enumerate(axes):
+            x, known = xi[..., k], readable(axis)
+            sign = 1 if known[-1] >= known[0] else -1
+            at = readable(x)
+            inside = (np.min(known) <= at) & (at <= np.max(known))
+            outside = outside | ~inside
+            j = np.clip(np.searchsorted(sign * known, sign * at, "right") - 1, 0, len(known) - 2)
+            start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
+            places.append(j)
+            parts.append((x - start) / (end - start))
+        if bounds_error and np.any(outside):
+            msg = "One of the requested xi is out of bounds"
+            raise ValueError(msg)
+        y = _of_corners(values, places, parts, method, xi.ndim - 1)
+        if fill_value is None or not np.any(outside):
+            return y
+        shape = outside.shape + (1,) * (values.ndim - len(axes))
+        return v.where(np.reshape(outside, shape), fill_value, y)
+
+    return interpolated
+
+
+def _of_corners(values: Any, places: Any, parts: Any, method: str, n: int) -> Any:
+    if method == "nearest":
+        at = tuple(j + (readable(t) > 0.5) for j, t in zip(places, parts, strict=True))
+        return values[at]
+    total: Any = 0.0
+    for corner in np.ndindex(*(2,) * len(places)):
+        weight: Any = 1.0
+        for up, t in zip(corner, parts, strict=True):
+            weight = weight * (t if up else 1 - t)
+        at = tuple(j + up for j, up in zip(places, corner, strict=True))
+        weight = v.reshape(weight, shape=(*weight.shape, *(1,) * (values.ndim - len(places))))
+        total = total + weight * values[at]
+    return total
+
+
+@stands_for(native.interpn)
+def interpn(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = math.nan,
+) -> Any:
+    """Interpolate on a grid, as `RegularGridInterpolator` does.
+
+    Parameters
+    ----------
+    points, values, method, bounds_error, fill_value
+        Those of `RegularGridInterpolator`.
+    xi : array, shape (..., number of axes)
+        Where.
+
+    Returns
+    -------
+    array
+        As ``scipy.interpolate.interpn``.
+
+    Examples
+    --------
+    >>> grid = np.array([0.0, 1.0])
+    >>> print(interpn((grid, grid), np.eye(2), np.array([[0.5, 0.0]])))
+    [0.5]
+    """
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
+@functools.partial(place_method, native.RegularGridInterpolator)
+@called
+def _grid(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    found = RegularGridInterpolator(
+        self.grid, self.values, method or self.method, self.bounds_error, self.fill_value
+    )
+    return found(xi)

@@ -1,0 +1,237 @@
+"""What is linear in signals: computed from what SciPy makes of the unit vectors, or by Fourier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.signal as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
+from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.signal.axes import back, last
+from chainrules_scipy.signal.convolving import convolved
+
+__all__ = ["detrend", "hilbert", "resample", "savgol_filter", "upfirdn"]
+
+
+def _matrix(function: Any, n: int) -> Any:
+    """Return the matrix of what SciPy does to n elements of the last axis."""
+    return function(np.eye(n)).T
+
+
+def _applied(matrix: Any, x: Any, axis: int) -> Any:
+    return back(v.matmul(last(x, axis), matrix.T), axis)
+
+
+@stands_for(native.savgol_filter)
+def savgol_filter(
+    x: Any,
+    window_length: int,
+    polyorder: int,
+    deriv: int = 0,
+    delta: float = 1.0,
+    axis: int = -1,
+    mode: str = "interp",
+    cval: float = 0.0,
+) -> Any:
+    """Fit polynomials to windows, in the signals.
+
+    Parameters
+    ----------
+    x : array
+        The signals.
+    window_length, polyorder, deriv, delta, mode, cval
+        As SciPy has them.
+    axis : int
+        Along which they are.
+
+    Returns
+    -------
+    array
+        As ``scipy.signal.savgol_filter``.
+
+    Examples
+    --------
+    >>> print(savgol_filter(np.arange(5.0), 3, 1).round(9))
+    [0. 1. 2. 3. 4.]
+    """
+    x = array_of(x)
+
+    def smoothed(y: Any) -> Any:
+        return native.savgol_filter(y, window_length, polyorder, deriv, delta, -1, mode, cval)
+
+    n = x.shape[axis]
+    constant = smoothed(np.zeros(n)) if mode == "constant" else np.zeros(n)
+    y = _applied(_matrix(lambda e: smoothed(e) - constant, n), x, axis)
+    return y if not constant.any() else y + back(constant.reshape((1,) * (x.ndim - 1) + (n,)), axis)
+
+
+@stands_for(native.detrend)
+def detrend(
+    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+) -> Any:
+    """Subtract a line, or the mean.
+
+    Parameters
+    ----------
+    data : array
+        The signals.
+    axis : int
+        Along which they are.
+    type : {"linear", "constant"}
+        What is subtracted.
+    bp : sequence of int
+        Where another line begins.
+    overwrite_data : bool
+        Nothing is overwritten here.
+
+    Returns
+    -------
+    array
+        As ``scipy.signal.detrend``.
+
+    Examples
+    --------
+    >>> print(abs(detrend(np.arange(4.0))).round(9))
+    [0. 0. 0. 0.]
+    """
+    x = array_of(data)
+    matrix = _matrix(lambda e: native.detrend(e, -1, type, bp), x.shape[axis])
+    return _applied(matrix, x, axis)
+
+
+@stands_for(native.upfirdn)
+def upfirdn(
+    h: Any,
+    x: Any,
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: str = "constant",
+    cval: Any = 0,
+) -> Any:
+    """Put zeros between, filter, and take some.
+
+    Parameters
+    ----------
+    h : array, shape (m,)
+        The filter.
+    x : array
+        The signals.
+    up, down : int
+        How many elements one becomes, and of how many one is taken.
+    axis : int
+        Along which they are.
+    mode, cval
+        "constant" with 0.
+
+    Returns
+    -------
+    array
+        As ``scipy.signal.upfirdn``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the mode is another one.
+
+    Examples
+    --------
+    >>> print(upfirdn([1.0, 1.0], [1.0, 2.0], 2))
+    [1. 1. 2. 2.]
+    """
+    if mode != "constant" or cval != 0:
+        msg = f"upfirdn(mode={mode!r}, cval={cval!r}) has no derivative here; pad before"
+        raise UnsupportedKeywordError(msg)
+    h, signal = array_of(h), last(array_of(x), axis)
+    n = signal.shape[-1]
+    wide = v.expand_dims(signal, axis=-1)
+    wide = v.pad(wide, 0.0, widths=((0, 0),) * signal.ndim + ((0, up - 1),))
+    wide = v.reshape(wide, shape=(*signal.shape[:-1], n * up))[..., : (n - 1) * up + 1]
+    taps = v.reshape(h, shape=(1,) * (wide.ndim - 1) + (-1,))
+    return back(convolved(wide, taps, "full")[..., ::down], axis)
+
+
+@stands_for(native.resample)
+def resample(
+    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
+) -> Any:
+    """Give a periodic signal another number of elements, by its Fourier transform.
+
+    Parameters
+    ----------
+    x : array
+        The signals.
+    num : int
+        How many elements are wanted.
+    t : array, optional
+        The places of x; then those of the result are returned as well.
+    axis : int
+        Along which they are.
+    window, domain
+        None, and "time".
+
+    Returns
+    -------
+    array, or tuple of two
+        As ``scipy.signal.resample``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If there is a window, or another domain.
+
+    Examples
+    --------
+    >>> print(resample([1.0, 0.0, -1.0, 0.0], 2).round(9))
+    [1. -1.]
+    """
+    if window is not None or domain != "time":
+        msg = "resample(window=..., domain='freq') has no derivative here; leave them out"
+        raise UnsupportedKeywordError(msg)
+    x = array_of(x)
+    n = x.shape[axis]
+    y = _applied(_matrix(lambda e: native.resample(e, num, axis=-1), n), x, axis)
+    if t is None:
+        return y
+    t = array_of(t)
+    return y, np.arange(num) * (t[1] - t[0]) * n / float(num) + t[0]
+
+
+@stands_for(native.hilbert)
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+    """Return the analytic signal: twice the part of positive frequencies.
+
+    Parameters
+    ----------
+    x : array
+        Real signals.
+    N : int, optional
+        How many elements are transformed.
+    axis : int
+        Along which they are.
+
+    Returns
+    -------
+    array
+        As ``scipy.signal.hilbert``.
+
+    Examples
+    --------
+    >>> print(hilbert([1.0, 0.0, -1.0, 0.0]).round(9).imag)
+    [ 0.  1.  0. -1.]
+    """
+    x = array_of(x)
+    if kind_of(x) == "complex":
+        msg = "x must be real."
+        raise ValueError(msg)
+    n = x.shape[axis] if N is None else int(N)
+    factors = np.zeros(n)
+    factors[0] = 1
+    factors[1 : (n + 1) // 2] = 2
+    factors[n // 2] = 1 if n % 2 == 0 else factors[n // 2]
+    factors = np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
+    return v.ifft(v.fft(x, n=n, axis=axis) * factors, axis=axis)
