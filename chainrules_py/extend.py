@@ -35,7 +35,9 @@ _HOMES: dict[str, str] = {
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "
         "register_host register_scalar_type type_info"
     ),
-    "chainrules_py.rules.special.quadrature": "WIDE betainc_shape gammainc_shape half_line zeta_shape",
+    "chainrules_py.rules.special.quadrature": (
+        "WIDE betainc_shape gammainc_shape half_line zeta_shape"
+    ),
     "chainrules_py.primitives.closures.convert": "Closure Operator closed refuse_traced",
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen names_in",

@@ -48,7 +48,7 @@ def _weighted(d: Any, w: Any) -> Any:
 
 
 def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
-    """The w-weighted p-norm of the difference, with its subgradient 0 where that is 0."""
+    """Compute the weighted p-norm of the difference; 0 is its subgradient where that is 0."""
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)

@@ -13,7 +13,7 @@ import importlib.abc
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def _enter(new: _Place) -> None:
 class Installed:
     """That functions of ours stand under SciPy's names; ``with`` removes them at its end."""
 
-    def __enter__(self) -> Installed:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -193,17 +193,16 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name not in OURS:
             return None
         for finder in sys.meta_path:
-            found = None if finder is self else finder.find_spec(name, path, target)
+            found: Any = None if finder is self else finder.find_spec(name, path, target)
             if found is not None:
-                run = found.loader.exec_module
-
-                def exec_module(module: ModuleType) -> None:
-                    run(module)
-                    importlib.import_module(OURS[name])
-
-                found.loader.exec_module = exec_module
+                found.loader.exec_module = functools.partial(_run, found.loader.exec_module)
                 return found
         return None
+
+
+def _run(theirs: Callable[[ModuleType], None], module: ModuleType) -> None:
+    theirs(module)
+    importlib.import_module(OURS[module.__name__])
 
 
 _finder = _Finder()

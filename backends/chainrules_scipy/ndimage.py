@@ -19,7 +19,7 @@ _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
 
 
 def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say that a function is SciPy's, of its parameters by name, without ``output`` (a decorator)."""
+    """Say that a function is SciPy's, of its parameters but ``output`` (a decorator)."""
     theirs = getattr(native, name)
     signature = inspect.signature(theirs)
 
@@ -93,7 +93,7 @@ def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) ->
     size = w.shape[0]
     before = size // 2 + origin
     if not 0 <= before < size:
-        msg = "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
+        msg = f"Invalid origin; -{size // 2} <= origin <= {(size - 1) // 2} has to hold"
         raise ValueError(msg)
     whole = _around(x, axis, before, size - 1 - before, mode, cval)
     total: Any = None
@@ -164,7 +164,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
     phi = phi / v.sum(phi)
     polynomial: list[Any] = [1.0]  # q with q φ the derivative: q ← q′ - x q / σ²
     for _ in range(order):
-        slope = [k * c for k, c in enumerate(polynomial)][1:] + [0.0, 0.0]
+        slope = [*[k * c for k, c in enumerate(polynomial)][1:], 0.0, 0.0]
         lifted = [0.0, *[-rate * c for c in polynomial]]
         polynomial = [a + b for a, b in zip(slope, lifted, strict=False)][: len(lifted)]
     return phi * sum(c * x**k for k, c in enumerate(polynomial))
@@ -317,7 +317,7 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
     if mode in ("wrap", "grid-constant") or mode not in (
         *("reflect", "grid-mirror", "constant", "nearest", "mirror", "grid-wrap"),
     ):
-        msg = f"interpolation with mode={mode!r} has no derivative here; take 'grid-wrap', or pad before"
+        msg = f"interpolation with mode={mode!r} has no derivative here; take 'grid-wrap', or pad"
         raise UnsupportedKeywordError(msg)
     mode = _OTHER_NAMES.get(mode, mode)
     if mode == "nearest" and prefilter and order > 1:
@@ -354,7 +354,7 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
 def map_coordinates(
     x: Any, coordinates: Any, order: int, mode: str, cval: Any, prefilter: bool
 ) -> Any:
-    """Interpolate at coordinates, in images and coordinates, as ``scipy.ndimage.map_coordinates``."""
+    """Interpolate, in images and coordinates, as ``scipy.ndimage.map_coordinates``."""
     at = array_of(coordinates)
     return _interpolated(x, [at[i] for i in range(x.ndim)], order, mode, cval, prefilter)
 

@@ -23,8 +23,8 @@ _AT_ENDS = tuple(
     for k in range(-34, 35)
     for s, r in [[1 / (1 + math.exp(sign * math.pi * math.sinh(_STEP * k))) for sign in (-1, 1)]]
 )
-"""Parts of an interval before and behind a place, and weights: by Gauss, and, where a function may be
-singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721."""
+"""Parts of an interval before and behind a place, and weights: by Gauss, and, where a function may
+be singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721."""
 
 
 @stands_for(scipy.integrate.quad)
@@ -116,8 +116,8 @@ def _anchored(name: str, value: Any, moving: Any, error: Any) -> Any:
     known = readable(moving)
     if np.any(abs(known - value) > np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))):
         msg = (
-            f"{name} gives {value}, and the formula that is differentiated {known}: the function is "
-            "singular inside; integrate from each place where it is to the next"
+            f"{name} gives {value}, and the formula that is differentiated {known}: the function "
+            "is singular inside; integrate from each place where it is to the next"
         )
         raise NotDifferentiableError(msg)
     return value + (moving - known)

@@ -40,10 +40,12 @@ def times(matrices: Any, y: Any) -> Any:
 
 
 def steps(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the distances of the knots, and the slopes between them."""
     h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
     return h, (y[1:] - y[:-1]) / h
 
 
 def called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Name a function that stands as a method of a class (a decorator)."""
     function.__name__ = "__call__"
     return function

@@ -65,8 +65,12 @@ def CubicSpline(  # noqa: N802
             if given is None
             else native.CubicSpline(knots, np.zeros(y.shape), bc_type=bc_type).c
         )
-        unit = _homogeneous(bc_type, len(knots))
-        linear = native.CubicSpline(knots, np.eye(len(knots)), bc_type=unit).c
+        unit = np.eye(len(knots))
+        if bc_type == "periodic":  # the last value is the first one
+            native.CubicSpline(knots, readable(y), bc_type=bc_type)  # and SciPy says if it is not
+            unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
+        conditions = _homogeneous(bc_type, len(knots))
+        linear = native.CubicSpline(knots, unit, bc_type=conditions).c
         return PiecewisePolynomial(times(linear, y) + start, knots, extrapolate, axis)
     x = array_of(x)
     return hermite(x, y, _spline_slopes(x, y, bc_type), extrapolate, axis)
@@ -83,8 +87,8 @@ def _spline_slopes(x: Any, y: Any, bc_type: Any) -> Any:
     """Solve for the slopes at the knots: the second derivative is continuous there."""
     n = x.shape[0]
     if bc_type not in ("not-a-knot", "natural", "clamped") or n < 4:
-        msg = f"CubicSpline(bc_type={bc_type!r}) of {n} knots that are differentiated; take 4 or more, "
-        raise UnsupportedKeywordError(msg + "and 'not-a-knot', 'natural' or 'clamped'")
+        msg = f"CubicSpline(bc_type={bc_type!r}) of {n} knots that are differentiated; take 4, or "
+        raise UnsupportedKeywordError(msg + "more, and 'not-a-knot', 'natural' or 'clamped'")
     h = x[1:] - x[:-1]
     wide = v.reshape(h, shape=(-1,) + (1,) * (y.ndim - 1))
     slope = (y[1:] - y[:-1]) / wide
@@ -114,7 +118,7 @@ def _spline_slopes(x: Any, y: Any, bc_type: Any) -> Any:
 
 
 def _no_knot(h0: Any, h1: Any, w0: Any, w1: Any, s0: Any, s1: Any) -> tuple[Any, Any, Any]:
-    """The third derivative is continuous at the second knot."""
+    """Make the third derivative continuous at the second knot."""
     return h1, h0 + h1, ((w0 + 2 * (w0 + w1)) * w1 * s0 + w0 * w0 * s1) / (w0 + w1)
 
 

@@ -72,7 +72,9 @@ def RegularGridInterpolator(  # noqa: N802
             msg = "another method than that of RegularGridInterpolator; make one of that method"
             raise UnsupportedKeywordError(msg)
         xi = v.stack(*xi, axis=-1) if isinstance(xi, tuple) else array_of(xi)
-        places, parts, outside = [], [], False
+        places: list[Any] = []
+        parts: list[Any] = []
+        outside: Any = False
         for k, axis in enumerate(axes):
             x, known = xi[..., k], readable(axis)
             sign = 1 if known[-1] >= known[0] else -1

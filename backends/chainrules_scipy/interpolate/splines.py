@@ -76,7 +76,7 @@ def make_interp_spline(
 
 
 def _pieces(spline: Any) -> tuple[Any, Any]:
-    """Return the coefficients of the polynomials that a spline of SciPy's consists of, and knots."""
+    """Return the coefficients of the polynomials that a spline consists of, and the knots."""
     k = spline.k
     knots = np.unique(spline.t[k : len(spline.t) - k])
     parts = [spline(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]

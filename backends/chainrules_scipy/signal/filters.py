@@ -59,7 +59,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def _state_behind(b: Any, a: Any, x: Any, y: Any, state: Any, size: int) -> Any:
-    """z_k = Σ_j b_{k + 1 + j} x_{N - 1 - j} - a_{k + 1 + j} y_{N - 1 - j}, and what is left of z."""
+    """Return z_k = Σ_j b_{k+1+j} x_{N-1-j} - a_{k+1+j} y_{N-1-j}, and what is left of z."""
     n, parts = x.shape[-1], []
     for k in range(size):
         total = state[..., k + n] if k + n < size else v.zeros_like(y[..., 0])

@@ -26,7 +26,10 @@ def recursive_filter_numpy(a: np.ndarray, x: np.ndarray) -> Any:
 
 @rule(recursive_filter)
 def recursive_filter_rule(a: Array, x: Array) -> Any:
-    """A y = x with a Toeplitz matrix: ẏ = A⁻¹ (ẋ - Ȧ y), x̄ = A⁻ᴴ ȳ, ā_k = -Σ_n x̄_n conj(y_{n - k})."""
+    """Differentiate A y = x, where A is Toeplitz: ẏ = A⁻¹ (ẋ - Ȧ y), x̄ = A⁻ᴴ ȳ.
+
+    And ā_k = -Σ_n x̄_n conj(y_{n - k}).
+    """
     y = recursive_filter(a, x)
     return y, (
         LinearMap(_factors_push, _factors_pull, a, y),

@@ -60,6 +60,7 @@ class Distribution:
         return functools.partial(function, self.native)
 
     def __call__(self, *args: Any, **options: Any) -> Frozen:
+        """Fix parameters."""
         return Frozen(self, args, options)
 
 

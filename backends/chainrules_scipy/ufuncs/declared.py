@@ -147,11 +147,11 @@ def _state(
                 found.append(LinearMap(push, pull, slope or refusal, results(y), xs))
         return y, tuple(found)
 
-    of_number: tuple[Any, ...] = (
-        lambda x: maps(x),
-        lambda x, y: maps(x, y),
-        lambda x, y, z: maps(x, y, z),
-        lambda x, y, z, w: maps(x, y, z, w),
+    of_number: tuple[Any, ...] = (  # a rule has as many parameters as its word
+        lambda x: maps(x),  # noqa: PLW0108
+        lambda x, y: maps(x, y),  # noqa: PLW0108
+        lambda x, y, z: maps(x, y, z),  # noqa: PLW0108
+        lambda x, y, z, w: maps(x, y, z, w),  # noqa: PLW0108
     )
     rule(word, batched="broadcast")(of_number[len(slopes) - 1])
 

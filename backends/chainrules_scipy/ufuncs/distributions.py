@@ -27,7 +27,7 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return v.exp(v.xlogy(a - 1, x) + v.xlog1py(b - 1, -x) - v.betaln(a, b))
 
 
-betaincc = stated(
+betaincc: Any = stated(
     "betaincc",
     "a b x",
     lambda _y, a, b, x: -betainc_shape(a, b, x, 0),
@@ -69,7 +69,7 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
 
 @composite("fdtrc")
 def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
-    """The part above x, by the part that dfd has."""
+    """Compute the part above x, by the share that dfd has."""
     return v.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
 
 
@@ -106,7 +106,7 @@ def _student_shape(df: Any, t: Any) -> Any:
     return v.where(some, -0.5 * s * (shape + moved), 0.0)
 
 
-stdtr = stated(
+stdtr: Any = stated(
     "stdtr",
     "df t",
     lambda _y, df, t: _student_shape(df, t),
@@ -121,7 +121,7 @@ def _chi_density(x: Any, df: Any, nc: Any) -> Any:
     return 0.5 * tilt * v.ive(order, r)
 
 
-chndtr = stated(
+chndtr: Any = stated(
     "chndtr",
     "x df nc",
     lambda _y, x, df, nc: _chi_density(x, df, nc),
@@ -131,79 +131,79 @@ chndtr = stated(
 
 # -------------------------------------------------------------------------------- inverses
 
-gammaincinv = stated(
+gammaincinv: Any = stated(
     "gammaincinv",
     "a y",
     lambda x, a, _y: -gammainc_shape(a, x) / _gamma_density(a, x),
     lambda x, a, _y: 1 / _gamma_density(a, x),
 )
-gammainccinv = stated(
+gammainccinv: Any = stated(
     "gammainccinv",
     "a y",
     lambda x, a, _y: -gammainc_shape(a, x) / _gamma_density(a, x),
     lambda x, a, _y: -1 / _gamma_density(a, x),
 )
-betaincinv = stated(
+betaincinv: Any = stated(
     "betaincinv",
     "a b y",
     lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / _beta_density(a, b, x),
     lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / _beta_density(a, b, x),
     lambda x, a, b, _y: 1 / _beta_density(a, b, x),
 )
-betainccinv = stated(
+betainccinv: Any = stated(
     "betainccinv",
     "a b y",
     lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / _beta_density(a, b, x),
     lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / _beta_density(a, b, x),
     lambda x, a, b, _y: -1 / _beta_density(a, b, x),
 )
-stdtrit = stated(
+stdtrit: Any = stated(
     "stdtrit",
     "df p",
     lambda t, df, _p: -_student_shape(df, t) / _student_density(df, t),
     lambda t, df, _p: 1 / _student_density(df, t),
 )
-stdtridf = stated(
+stdtridf: Any = stated(
     "stdtridf",
     "p t",
     lambda df, _p, t: 1 / _student_shape(df, t),
     lambda df, _p, t: -_student_density(df, t) / _student_shape(df, t),
 )
-btdtria = stated(
+btdtria: Any = stated(
     "btdtria",
     "p b x",
     lambda a, _p, b, x: 1 / betainc_shape(a, b, x, 0),
     lambda a, _p, b, x: -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0),
     lambda a, _p, b, x: -_beta_density(a, b, x) / betainc_shape(a, b, x, 0),
 )
-btdtrib = stated(
+btdtrib: Any = stated(
     "btdtrib",
     "a p x",
     lambda b, a, _p, x: -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1),
     lambda b, a, _p, x: 1 / betainc_shape(a, b, x, 1),
     lambda b, a, _p, x: -_beta_density(a, b, x) / betainc_shape(a, b, x, 1),
 )
-chndtrix = stated(
+chndtrix: Any = stated(
     "chndtrix",
     "p df nc",
     lambda x, _p, df, nc: 1 / _chi_density(x, df, nc),
     None,
     lambda x, _p, df, nc: _chi_density(x, df + 2, nc) / _chi_density(x, df, nc),
 )
-chndtrinc = stated(
+chndtrinc: Any = stated(
     "chndtrinc",
     "x df p",
     lambda nc, x, df, _p: _chi_density(x, df, nc) / _chi_density(x, df + 2, nc),
     None,
     lambda nc, x, df, _p: -1 / _chi_density(x, df + 2, nc),
 )
-chdtriv = stated(
+chdtriv: Any = stated(
     "chdtriv",
     "p x",
     lambda df, _p, x: 2 / gammainc_shape(0.5 * df, 0.5 * x),
     lambda df, _p, x: -_gamma_density(0.5 * df, 0.5 * x) / gammainc_shape(0.5 * df, 0.5 * x),
 )
-gdtrib = stated(
+gdtrib: Any = stated(
     "gdtrib",
     "a p x",
     lambda b, a, _p, x: -x * _gamma_density(b, a * x) / gammainc_shape(b, a * x),
@@ -234,7 +234,7 @@ def fdtri(dfn: Any, dfd: Any, p: Any) -> Any:
 
 # ------------------------------------------------------------------ of one and of two operands
 
-ndtri_exp = stated("ndtri_exp", "y", lambda x, y: _ROOT * v.exp(y + 0.5 * x * x))
+ndtri_exp: Any = stated("ndtri_exp", "y", lambda x, y: _ROOT * v.exp(y + 0.5 * x * x))
 
 
 def _tukey(p: Any, lam: Any) -> Any:
@@ -242,7 +242,7 @@ def _tukey(p: Any, lam: Any) -> Any:
 
 
 def _tukey_shape(p: Any, lam: Any) -> Any:
-    """The derivative of (p^λ - (1 - p)^λ) / λ in λ, and its limit, by series, about λ = 0."""
+    """Differentiate (p^λ - (1 - p)^λ) / λ in λ; about λ = 0 by its series."""
     a, b = v.log(p), v.log1p(-p)
     near = v.abs(lam) < 1e-3
     s = v.where(near, lam, 0.0)
@@ -252,7 +252,7 @@ def _tukey_shape(p: Any, lam: Any) -> Any:
     return v.where(near, small, (up * a - down * b) / m - (up - down) / (m * m))
 
 
-tklmbda = stated(
+tklmbda: Any = stated(
     "tklmbda",
     "x lmbda",
     lambda p, _x, lmbda: 1 / _tukey(p, lmbda),
@@ -274,17 +274,17 @@ def kolmogorov_slope(y: Any) -> Any:
     return v.where(large, tail, v.where(y > 0.04, -_ROOT * head, 0.0))
 
 
-kolmogorov = stated("kolmogorov", "y", lambda _y, y: kolmogorov_slope(y))
-kolmogi = stated("kolmogi", "p", lambda y, _p: 1 / kolmogorov_slope(y))
+kolmogorov: Any = stated("kolmogorov", "y", lambda _y, y: kolmogorov_slope(y))
+kolmogi: Any = stated("kolmogi", "p", lambda y, _p: 1 / kolmogorov_slope(y))
 
 # Γ(z + m) / Γ(z), and x^y - 1.
-poch = stated(
+poch: Any = stated(
     "poch",
     "z m",
     lambda y, z, m: y * (v.digamma(z + m) - v.digamma(z)),
     lambda y, z, m: y * v.digamma(z + m),
 )
-powm1 = stated(
+powm1: Any = stated(
     "powm1",
     "x y",
     lambda _f, x, y: y * v.pow(x, y - 1),

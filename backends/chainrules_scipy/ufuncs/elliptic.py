@@ -63,7 +63,7 @@ def _in_first(x: Any, y: Any, z: Any) -> Any:
     return 0.25 * (elliprf(x, y, z) - part / 3)
 
 
-elliprg = stated(
+elliprg: Any = stated(
     "elliprg",
     "x y z",
     lambda _y, x, y, z: _in_first(x, y, z),
@@ -98,13 +98,13 @@ def _delta(phi: Any, m: Any) -> Any:
     return v.sqrt(1 - m * s * s)
 
 
-ellipkinc = stated(
+ellipkinc: Any = stated(
     "ellipkinc",
     "phi m",
     lambda _y, phi, m: 1 / _delta(phi, m),
     lambda _y, phi, m: _first_in_modulus(phi, m),
 )
-ellipeinc = stated(
+ellipeinc: Any = stated(
     "ellipeinc",
     "phi m",
     lambda _y, phi, m: _delta(phi, m),
@@ -120,7 +120,7 @@ def _jacobi_in_modulus(y: Any, u: Any, m: Any) -> Any:
 
 
 # 22.13.1 to 22.13.3, and the amplitude.
-ellipj = several(
+ellipj: Any = several(
     "ellipj",
     "u m",
     lambda y, u, m: (y[1] * y[2], -y[0] * y[2], -m * y[0] * y[1], y[2]),

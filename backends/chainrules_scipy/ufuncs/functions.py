@@ -18,24 +18,24 @@ from chainrules_scipy.ufuncs.declared import composite, several, stated
 
 _DEGREE = math.pi / 180
 
-sindg = stated("sindg", "x", lambda _y, x: _DEGREE * v.cos(_DEGREE * x))
-cosdg = stated("cosdg", "x", lambda _y, x: -_DEGREE * v.sin(_DEGREE * x))
-tandg = stated("tandg", "x", lambda y, _x: _DEGREE * (1 + y * y))
-cotdg = stated("cotdg", "x", lambda y, _x: -_DEGREE * (1 + y * y))
+sindg: Any = stated("sindg", "x", lambda _y, x: _DEGREE * v.cos(_DEGREE * x))
+cosdg: Any = stated("cosdg", "x", lambda _y, x: -_DEGREE * v.sin(_DEGREE * x))
+tandg: Any = stated("tandg", "x", lambda y, _x: _DEGREE * (1 + y * y))
+cotdg: Any = stated("cotdg", "x", lambda y, _x: -_DEGREE * (1 + y * y))
 composite("radian")(lambda d, m, s: _DEGREE * (d + m / 60 + s / 3600))
-wrightomega = stated("wrightomega", "z", lambda y, _z: y / (1 + y), complex="holomorphic")
+wrightomega: Any = stated("wrightomega", "z", lambda y, _z: y / (1 + y), complex="holomorphic")
 
 
 @composite("agm")
 def agm(a: Any, b: Any) -> Any:
-    """The mean of arithmetic and geometric means, π a / (2 K) of the modulus 1 - (b / a)²: 19.8.5."""
+    """Compute π a / (2 K) of the modulus 1 - (b / a)²: 19.8.5."""
     ratio = b / a
     return 0.5 * math.pi * a / v.ellipkm1(ratio * ratio)
 
 
 @composite("voigt_profile")
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    """The real part of Faddeeva's function: 7.19."""
+    """Take the real part of Faddeeva's function: 7.19."""
     width = math.sqrt(2) * sigma
     return v.real(v.wofz((x + 1j * gamma) / width)) / (math.sqrt(math.pi) * width)
 
@@ -58,13 +58,15 @@ def _zetac(_y: Any, x: Any) -> Any:
     return v.where(left, -by_s, right)
 
 
-zetac = stated("zetac", "x", _zetac)
+zetac: Any = stated("zetac", "x", _zetac)
 
 # -------------------------------------------------------------------- Bessel and Airy functions
 
-airy = several("airy", "z", lambda y, z: (y[1], z * y[0], y[3], z * y[2]), complex="holomorphic")
+airy: Any = several(
+    "airy", "z", lambda y, z: (y[1], z * y[0], y[3], z * y[2]), complex="holomorphic"
+)
 # The scaled ones, of real z ≥ 0, have factors exp(±2/3 z^1.5).
-airye = several(
+airye: Any = several(
     "airye",
     "z",
     lambda y, z: (
@@ -74,15 +76,19 @@ airye = several(
         z * y[2] - v.sqrt(z) * y[3],
     ),
 )
-berp = stated("berp", "x", lambda y, x: -bei(x) - y / x)
-beip = stated("beip", "x", lambda y, x: ber(x) - y / x)
-kerp = stated("kerp", "x", lambda y, x: -kei(x) - y / x)
-keip = stated("keip", "x", lambda y, x: ker(x) - y / x)
+ber: Any
+bei: Any
+ker: Any
+kei: Any
+berp: Any = stated("berp", "x", lambda y, x: -bei(x) - y / x)
+beip: Any = stated("beip", "x", lambda y, x: ber(x) - y / x)
+kerp: Any = stated("kerp", "x", lambda y, x: -kei(x) - y / x)
+keip: Any = stated("keip", "x", lambda y, x: ker(x) - y / x)
 ber = stated("ber", "x", lambda _y, x: berp(x))
 bei = stated("bei", "x", lambda _y, x: beip(x))
 ker = stated("ker", "x", lambda _y, x: kerp(x))
 kei = stated("kei", "x", lambda _y, x: keip(x))
-kelvin = several(
+kelvin: Any = several(
     "kelvin",
     "x",
     lambda y, x: (
@@ -99,40 +105,40 @@ def _struve_part(order: Any, x: Any) -> Any:
     return v.pow(0.5 * x, order) * v.rgamma(order + 1.5) / math.sqrt(math.pi)
 
 
-struve = stated(
+struve: Any = stated(
     "struve",
     "v x",
     None,
     lambda _y, v_, x: 0.5 * (struve(v_ - 1, x) - struve(v_ + 1, x) + _struve_part(v_, x)),
 )
-modstruve = stated(
+modstruve: Any = stated(
     "modstruve",
     "v x",
     None,
     lambda _y, v_, x: 0.5 * (modstruve(v_ - 1, x) + modstruve(v_ + 1, x) + _struve_part(v_, x)),
 )
-hankel1 = stated(
+hankel1: Any = stated(
     "hankel1",
     "v z",
     None,
     lambda _y, v_, z: 0.5 * (hankel1(v.real(v_) - 1, z) - hankel1(v.real(v_) + 1, z)),
     complex="holomorphic",
 )
-hankel2 = stated(
+hankel2: Any = stated(
     "hankel2",
     "v z",
     None,
     lambda _y, v_, z: 0.5 * (hankel2(v.real(v_) - 1, z) - hankel2(v.real(v_) + 1, z)),
     complex="holomorphic",
 )
-hankel1e = stated(
+hankel1e: Any = stated(
     "hankel1e",
     "v z",
     None,
     lambda y, v_, z: 0.5 * (hankel1e(v.real(v_) - 1, z) - hankel1e(v.real(v_) + 1, z)) - 1j * y,
     complex="holomorphic",
 )
-hankel2e = stated(
+hankel2e: Any = stated(
     "hankel2e",
     "v z",
     None,
@@ -140,12 +146,12 @@ hankel2e = stated(
     complex="holomorphic",
 )
 # For real arguments the factor exp(-|Im z|) is 1.
-jve = stated("jve", "v z", None, lambda _y, v_, z: 0.5 * (jve(v_ - 1, z) - jve(v_ + 1, z)))
-yve = stated("yve", "v z", None, lambda _y, v_, z: 0.5 * (yve(v_ - 1, z) - yve(v_ + 1, z)))
-wright_bessel = stated(
+jve: Any = stated("jve", "v z", None, lambda _y, v_, z: 0.5 * (jve(v_ - 1, z) - jve(v_ + 1, z)))
+yve: Any = stated("yve", "v z", None, lambda _y, v_, z: 0.5 * (yve(v_ - 1, z) - yve(v_ + 1, z)))
+wright_bessel: Any = stated(
     "wright_bessel", "a b x", None, None, lambda _y, a, b, x: wright_bessel(a, b + a, x)
 )
-log_wright_bessel = stated(
+log_wright_bessel: Any = stated(
     "log_wright_bessel",
     "a b x",
     None,
@@ -154,29 +160,29 @@ log_wright_bessel = stated(
 )
 
 # Integrals of Bessel and Airy functions from 0 on; those of H₀ and Y₀, K₀ over t from x on.
-itairy = several(
+itairy: Any = several(
     "itairy",
     "x",
     lambda _y, x: (airy(x)[0], airy(x)[2], airy(-x)[0], airy(-x)[2]),
 )
-itj0y0 = several("itj0y0", "x", lambda _y, x: (v.j0(x), v.y0(x)))
-iti0k0 = several("iti0k0", "x", lambda _y, x: (v.i0(x), v.k0(x)))
-it2j0y0 = several("it2j0y0", "x", lambda _y, x: ((1 - v.j0(x)) / x, -v.y0(x) / x))
-it2i0k0 = several("it2i0k0", "x", lambda _y, x: ((v.i0(x) - 1) / x, -v.k0(x) / x))
-itstruve0 = stated("itstruve0", "x", lambda _y, x: struve(0.0, x))
-it2struve0 = stated("it2struve0", "x", lambda _y, x: -struve(0.0, x) / x)
-itmodstruve0 = stated("itmodstruve0", "x", lambda _y, x: modstruve(0.0, x))
+itj0y0: Any = several("itj0y0", "x", lambda _y, x: (v.j0(x), v.y0(x)))
+iti0k0: Any = several("iti0k0", "x", lambda _y, x: (v.i0(x), v.k0(x)))
+it2j0y0: Any = several("it2j0y0", "x", lambda _y, x: ((1 - v.j0(x)) / x, -v.y0(x) / x))
+it2i0k0: Any = several("it2i0k0", "x", lambda _y, x: ((v.i0(x) - 1) / x, -v.k0(x) / x))
+itstruve0: Any = stated("itstruve0", "x", lambda _y, x: struve(0.0, x))
+it2struve0: Any = stated("it2struve0", "x", lambda _y, x: -struve(0.0, x) / x)
+itmodstruve0: Any = stated("itmodstruve0", "x", lambda _y, x: modstruve(0.0, x))
 
 # Parabolic cylinder functions and their derivatives: 12.2.2, where a = -v - 1/2.
-pbdv = several("pbdv", "v x", None, lambda y, v_, x: (y[1], (0.25 * x * x - v_ - 0.5) * y[0]))
-pbvv = several("pbvv", "v x", None, lambda y, v_, x: (y[1], (0.25 * x * x - v_ - 0.5) * y[0]))
-pbwa = several("pbwa", "a x", None, lambda y, a, x: (y[1], (a - 0.25 * x * x) * y[0]))
+pbdv: Any = several("pbdv", "v x", None, lambda y, v_, x: (y[1], (0.25 * x * x - v_ - 0.5) * y[0]))
+pbvv: Any = several("pbvv", "v x", None, lambda y, v_, x: (y[1], (0.25 * x * x - v_ - 0.5) * y[0]))
+pbwa: Any = several("pbwa", "a x", None, lambda y, a, x: (y[1], (a - 0.25 * x * x) * y[0]))
 
 # -------------------------------------------------------------------------------- integrals
 
-shichi = several("shichi", "x", lambda _y, x: (v.sinh(x) / x, v.cosh(x) / x))
+shichi: Any = several("shichi", "x", lambda _y, x: (v.sinh(x) / x, v.cosh(x) / x))
 # 8.19.13, and of exp(-x) / x.
-expn = stated(
+expn: Any = stated(
     "expn",
     "n x",
     None,
@@ -184,7 +190,9 @@ expn = stated(
         n == 0, -v.exp(-x) * (x + 1) / (x * x), -expn(v.where(n == 0, 1, n) - 1, x)
     ),
 )
-hyperu = stated("hyperu", "a b x", None, None, lambda _y, a, b, x: -a * hyperu(a + 1, b + 1, x))
+hyperu: Any = stated(
+    "hyperu", "a b x", None, None, lambda _y, a, b, x: -a * hyperu(a + 1, b + 1, x)
+)
 
 # ------------------------------------------------------------------------------ polynomials
 
@@ -204,7 +212,7 @@ def _factor(n: Any, c: Any) -> Any:
     return v.where(n == 0, 0.0, c)
 
 
-eval_jacobi = stated(
+eval_jacobi: Any = stated(
     "eval_jacobi",
     "n alpha beta x",
     None,
@@ -214,45 +222,45 @@ eval_jacobi = stated(
         _factor(n, 0.5 * (n + alpha + beta + 1)) * eval_jacobi(_lower(n), alpha + 1, beta + 1, x)
     ),
 )
-eval_gegenbauer = stated(
+eval_gegenbauer: Any = stated(
     "eval_gegenbauer",
     "n alpha x",
     None,
     None,
     lambda _y, n, alpha, x: _factor(n, 2 * alpha) * eval_gegenbauer(_lower(n), alpha + 1, x),
 )
-eval_genlaguerre = stated(
+eval_genlaguerre: Any = stated(
     "eval_genlaguerre",
     "n alpha x",
     None,
     None,
     lambda _y, n, alpha, x: _factor(n, -1.0) * eval_genlaguerre(_lower(n), alpha + 1, x),
 )
-eval_legendre = stated(
+eval_legendre: Any = stated(
     "eval_legendre",
     "n x",
     None,
     lambda _y, n, x: _factor(n, 0.5 * (n + 1)) * eval_jacobi(_lower(n), 1.0, 1.0, x),
 )
-eval_laguerre = stated(
+eval_laguerre: Any = stated(
     "eval_laguerre",
     "n x",
     None,
     lambda _y, n, x: _factor(n, -1.0) * eval_genlaguerre(_lower(n), 1.0, x),
 )
-eval_hermite = stated(
+eval_hermite: Any = stated(
     "eval_hermite", "n x", None, lambda _y, n, x: 2.0 * n * eval_hermite(_lower(n), x)
 )
-eval_hermitenorm = stated(
+eval_hermitenorm: Any = stated(
     "eval_hermitenorm", "n x", None, lambda _y, n, x: 1.0 * n * eval_hermitenorm(_lower(n), x)
 )
-eval_chebyu = stated(
+eval_chebyu: Any = stated(
     "eval_chebyu",
     "n x",
     None,
     lambda _y, n, x: _factor(n, 2.0) * eval_gegenbauer(_lower(n), 2.0, x),
 )
-eval_chebyt = stated(
+eval_chebyt: Any = stated(
     "eval_chebyt", "n x", None, lambda _y, n, x: 1.0 * n * eval_chebyu(_lower(n), x)
 )
 composite("eval_chebyc")(lambda n, x: 2 * eval_chebyt(n, 0.5 * x))
@@ -263,7 +271,7 @@ composite("eval_sh_chebyu")(lambda n, x: eval_chebyu(n, 2 * _in_double(n, x) - 1
 composite("eval_sh_jacobi")(
     lambda n, p, q, x: eval_jacobi(n, p - q, q - 1, 2 * x - 1) / v.binom(2 * n + p - 1, n)
 )
-lpmv = stated(
+lpmv: Any = stated(
     "lpmv",
     "m v x",
     None,

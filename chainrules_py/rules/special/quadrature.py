@@ -1,12 +1,15 @@
 """Derivatives of special functions in their shapes, for which there is no form.
 
-Those of incomplete gamma and beta functions are integrals of the density times the derivative of its logarithm, from 0 or to ∞, whichever
-is monotone. With t = x exp(-u) what is singular at 0 decays; the sum over the half-line is the
-trapezoidal rule after u = exp(π/2 sinh τ): Takahasi and Mori, Publ. RIMS 9 (1974) 721. It is
-written in words, one node after the other, and so has derivatives of any order in every library.
+Those of incomplete gamma and beta functions are integrals of the density times the derivative of
+its logarithm, from 0 or to ∞, whichever is monotone. With t = x exp(-u) what is singular at 0
+decays; the sum over the half-line is the trapezoidal rule after u = exp(π/2 sinh τ): Takahasi and
+Mori, Publ. RIMS 9 (1974) 721. It is written in words, one node after the other, and so has
+derivatives of any order in every library.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from chainrules_py.vocabulary import (
     abs,
@@ -24,7 +27,7 @@ from chainrules_py.vocabulary import (
 STEP = 1 / 16
 
 
-def _nodes(first, last):
+def _nodes(first: int, last: int) -> tuple[tuple[float, float], ...]:
     places = [STEP * k for k in range(first, last)]
     at = [(math.exp(math.pi / 2 * math.sinh(t)), math.pi / 2 * math.cosh(t)) for t in places]
     return tuple([(u, STEP * slope * u) for u, slope in at])
@@ -36,15 +39,15 @@ WIDE = _nodes(-68, 62)
 """Those of what has a root or a power at an end."""
 
 
-def half_line(f, scale, nodes=NODES):
+def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
     """Integrate over u from 0 to ∞ what decays within a few times the scale."""
-    total = 0.0
+    total: Any = 0.0
     for u, weight in nodes:
         total = total + weight * f(u * scale)
     return total * scale
 
 
-def gammainc_shape(a, x):
+def gammainc_shape(a: Any, x: Any) -> Any:
     """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt: 8.2.4, up to x or, minus, from x on."""
     inside = logical_and(x > 0, x < math.inf)
     left = logical_and(inside, x < a + 1)
@@ -54,39 +57,39 @@ def gammainc_shape(a, x):
     return where(left, below, where(right, -above, 0))
 
 
-def lower_shape(a, x):
+def lower_shape(a: Any, x: Any) -> Any:
     """From P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1), 8.8.5, where nothing is singular."""
     b, at = a + 1, log(x)
     beside = exp(a * at - x - gammaln(b)) * (at - digamma(b))
     constant, mean = b * at - gammaln(b), at - digamma(b)
 
-    def element(u):
+    def element(u: Any) -> Any:
         return exp(constant - b * u - x * exp(-u)) * (mean - u)
 
     return beside + half_line(element, 1 / (abs(b - x) + sqrt(b)))
 
 
-def upper_shape(a, x):
+def upper_shape(a: Any, x: Any) -> Any:
     constant, mean = gammaln(a), digamma(a)
 
-    def element(u):
+    def element(u: Any) -> Any:
         at = log(x + u)
         return exp((a - 1) * at - (x + u) - constant) * (at - mean)
 
     return half_line(element, where(x < 4 * a + 10, sqrt(x), 1))
 
 
-def betainc_shape(a, b, x, place):
+def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """∂I/∂a or ∂I/∂b, by the side of the mean that x is on: 8.17.4."""
     inside = logical_and(x > 0, x < 1)
     left = logical_and(inside, x * (a + b) <= a)
     right = logical_and(inside, x * (a + b) > a)
-    below = part_shape(*[where(left, z, d) for z, d in ((a, 1), (b, 1), (x, 0.5))], place)
-    above = part_shape(*[where(right, z, d) for z, d in ((b, 1), (a, 1), (1 - x, 0.5))], 1 - place)
+    below = part_shape(where(left, a, 1), where(left, b, 1), where(left, x, 0.5), place)
+    above = part_shape(where(right, b, 1), where(right, a, 1), where(right, 1 - x, 0.5), 1 - place)
     return where(left, below, where(right, -above, 0))
 
 
-def part_shape(a, b, x, place):
+def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """From I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20."""
     c, at, rest = a + 1, log(x), log1p(-x)
     slope = at - 1 / a - digamma(a) if place == 0 else rest - digamma(b)
@@ -94,7 +97,7 @@ def part_shape(a, b, x, place):
     constant = c * at - betaln(c, b)
     mean = digamma(c + b) - digamma(b if place else c)
 
-    def element(u):
+    def element(u: Any) -> Any:
         remains = log1p(-x * exp(-u))
         slope = remains if place else at - u
         return exp(constant - c * u + (b - 1) * remains) * (slope + mean)
@@ -107,9 +110,10 @@ def part_shape(a, b, x, place):
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def zeta_shape(s, q):
+def zeta_shape(s: Any, q: Any) -> Any:
     """∂ζ(s, q)/∂s: the terms of the sum by Euler and Maclaurin, 25.11.5."""
-    total, end = 0.0, q + 10
+    total: Any = 0.0
+    end = q + 10
     for k in range(10):
         at = log(q + k)
         total = total - at * exp(-s * at)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -88,8 +89,8 @@ def test_every_function_has_calls():
     rows = {f for f in aliases if type(f) is np.ufunc and f not in vars(np).values()}
     named = {getattr(scipy.special, n.rpartition(".")[2], None) for n in entered}
     private = {f.__name__ for f in rows - named if not f.__name__.startswith("_")}
-    stated_by_tests = {"sindg", "bei", "ber"}  # tests/core/registry/test_table.py
-    assert not private & set(scipy.special.__all__) - stated_by_tests
+    # Of itairy SciPy's values have six digits, and pbvv gives NaN in single precision.
+    assert private & set(scipy.special.__all__) <= {"itairy", "pbvv"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,8 +169,10 @@ def test_scipys_function_says_what_to_write(name):
 
 
 def test_a_ufunc_without_a_row_is_named():
-    with pytest.raises(NotDifferentiableError, match=r"scipy\.special\.airy has no derivative"):
-        grad(lambda x: scipy.special.airy(x)[0])(1.0)
+    with pytest.raises(
+        NotDifferentiableError, match=r"scipy\.special\.mathieu_a has no derivative"
+    ):
+        grad(lambda q: scipy.special.mathieu_a(2.0, q))(1.0)
 
 
 REFUSED = [
@@ -192,9 +195,46 @@ def test_keywords_without_a_derivative_are_refused(f, word):
         jvp(f, (2.0,), (1.0,))
 
 
-def test_riemanns_zeta_has_no_rule():
+@pytest.mark.parametrize("x", [-7.3, -2.5, -0.4, 0.3, 1.7, 2.5, 8.0, 30.0])
+def test_riemanns_zeta(x):
+    truth = float(mpmath.diff(mpmath.zeta, x))
+    assert abs(grad(scipy.special.zeta)(x) - truth) < 1e-11 * abs(truth)
     with pytest.raises(NotDifferentiableError, match="zeta"):
-        grad(scipy.special.zeta)(2.5)
+        grad(lambda z: scipy.special.zeta(z).real)(2.5 + 1j)
+
+
+def _shape_calls():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        a, b = 10 ** rng.uniform(-2, 3, 2)
+        x = a * 10 ** rng.uniform(-0.3, 0.3)
+        # Each from its nearer end: the other part is 1, whose derivative has no digits.
+        yield "gammainc", (a, x), 0, _gamma_part(x, a)
+        y = float(np.clip(rng.beta(a, b), 1e-6, 1 - 1e-6))
+        for place in (0, 1):
+            yield "betainc", (a, b, y), place, _beta_part(a, b, y)
+
+
+def _gamma_part(x, a):
+    if x < a + 1:
+        return lambda s, x: mpmath.gammainc(s, 0, x, regularized=True)
+    return lambda s, x: -mpmath.gammainc(s, x, mpmath.inf, regularized=True)
+
+
+def _beta_part(a, b, y):
+    if y * (a + b) <= a:
+        return lambda a, b, y: mpmath.betainc(a, b, 0, y, regularized=True)
+    return lambda a, b, y: -mpmath.betainc(b, a, 0, 1 - y, regularized=True)
+
+
+def test_shapes_against_many_digits():
+    with mpmath.workdps(50):
+        for name, xs, place, f in _shape_calls():
+            found = grad(getattr(scipy.special, name), place)(*xs)
+            exact = [mpmath.mpf(x) for x in xs]
+            by = lambda s: f(*exact[:place], s, *exact[place + 1 :])  # noqa: B023
+            truth = float(mpmath.diff(by, exact[place], h=mpmath.mpf(10) ** -18))
+            assert abs(found - truth) < 2e-9 * abs(truth) + 1e-250, (name, xs, place)
 
 
 def test_check_finite():
@@ -356,7 +396,7 @@ def test_without_scipy_the_error_says_what_is_missing():
         """
     )
     assert "nothing computes digamma(ndarray)" in out
-    assert "chainrules_scipy announced itself and could not be imported" in out
+    assert "chainrules_scipy.implementations announced itself and could not be imported" in out
 
 
 def test_rules_of_the_users_own_come_first():

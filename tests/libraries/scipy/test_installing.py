@@ -1,0 +1,147 @@
+"""Functions of ours under SciPy's own names."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
+import scipy.special
+import scipy.stats
+
+import chainrules_scipy
+from chainrules_py import TracerError, rrule
+from chainrules_scipy import installing
+from chainrules_tape import grad
+
+X = np.array([0.3, 1.0, 2.0])
+PROGRAMS = {
+    "special": lambda x: scipy.special.logsumexp(x),
+    "linalg": lambda x: scipy.linalg.expm(np.outer(x, x))[0, 1],
+    "fft": lambda x: scipy.fft.dct(x)[1],
+    "stats": lambda x: np.sum(scipy.stats.norm(x[0], x[1]).logpdf([0.1, 0.4])),
+    "integrate": lambda x: scipy.integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, x[1])[0],
+    "interpolate": lambda x: scipy.interpolate.CubicSpline(np.arange(3.0), x)(0.4),
+    "signal": lambda x: np.sum(scipy.signal.lfilter([1.0], [1.0, 0.5], x) ** 2),
+    "ndimage": lambda x: np.sum(scipy.ndimage.gaussian_filter(x, 1.0) ** 2),
+    "distance": lambda x: scipy.spatial.distance.euclidean(x, [1.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(f):
+    with pytest.raises(TracerError, match="chainrules_scipy"):
+        grad(f)(X)
+    plain = f(X)
+    with chainrules_scipy.install():
+        assert f(X) == plain
+        g = grad(f)(X)
+    way, h = np.array([0.5, -0.2, 0.3]), 1e-6
+    truth = (f(X + h * way) - f(X - h * way)) / (2 * h)
+    assert abs(np.sum(g * way) - truth) < 1e-6 * (1 + abs(truth))
+    with pytest.raises(TracerError):
+        grad(f)(X)
+
+
+def _standing():
+    return {at: getattr(p.owner, p.name) for at, p in installing._places.items()}
+
+
+def test_removed_in_any_order():
+    before = _standing()
+    first, second = chainrules_scipy.install(), chainrules_scipy.install()
+    during = _standing()
+    first.remove()
+    first.remove()
+    assert _standing() == during
+    assert during != before
+    second.remove()
+    after = _standing()
+    constructors = {at for at in before if at[1] == "__new__"}
+    assert {k: v for k, v in after.items() if k not in constructors} == {
+        k: v for k, v in before.items() if k not in constructors
+    }
+    assert not [f for f in sys.meta_path if f is installing._finder]
+
+
+def test_what_stands_is_what_it_was():
+    native = scipy.linalg.expm
+    with chainrules_scipy.install():
+        assert scipy.linalg.expm is not native
+        assert pickle.loads(pickle.dumps(scipy.linalg.expm)) is scipy.linalg.expm
+        assert pickle.loads(pickle.dumps(native)) is native
+        assert inspect.signature(scipy.linalg.expm) == inspect.signature(native)
+        assert np.array_equal(rrule(scipy.linalg.expm, np.eye(2))[0], native(np.eye(2)))
+        spline = scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], X)
+        assert type(spline) is scipy.interpolate.CubicSpline
+        assert type(pickle.loads(pickle.dumps(spline))) is scipy.interpolate.CubicSpline
+        assert grad(spline)(0.4) == pytest.approx(float(spline(0.4, 1)))
+
+        class Own(scipy.interpolate.CubicSpline):
+            pass
+
+        assert type(Own([0.0, 1.0, 2.0], X)) is Own
+    assert scipy.linalg.expm is native
+    assert float(spline(0.4)) == float(scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], X)(0.4))
+
+
+def test_ufuncs_stay():
+    before = {n: f for n, f in vars(scipy.special).items() if isinstance(f, np.ufunc)}
+    with chainrules_scipy.install():
+        assert {n: vars(scipy.special)[n] for n in before} == before
+
+
+def test_somebody_else_may_put_something_there():
+    native = scipy.linalg.inv
+    installed = chainrules_scipy.install()
+    try:
+        scipy.linalg.inv = other = lambda a: a
+        installed.remove()
+        assert scipy.linalg.inv is other
+    finally:
+        scipy.linalg.inv = native
+
+
+def test_from_threads():
+    failed = []
+
+    def run():
+        for _ in range(30):
+            with chainrules_scipy.install():
+                try:
+                    grad(PROGRAMS["fft"])(X)
+                except TracerError as error:
+                    failed.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failed
+    assert not installing._standing
+
+
+def test_what_is_imported():
+    program = """
+import sys, chainrules_scipy
+assert not [m for m in sys.modules if m.startswith("scipy.") and m.count(".") == 1], "at once"
+with chainrules_scipy.install():
+    import scipy.fft
+    assert scipy.fft.dct.__module__ == "scipy.fft", scipy.fft.dct
+    assert "chainrules_scipy.fft" in sys.modules
+    assert "scipy.signal" not in sys.modules
+    from scipy import signal
+    assert signal.convolve.__module__ == "scipy.signal"
+assert signal.convolve.__module__ == "scipy.signal._signaltools"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,86 @@
+"""Integrals and differential equations of ``scipy.integrate``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate as theirs
+
+import chainrules_scipy.integrate as ours
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_tape import grad, hessian
+from tests.libraries.scipy.same import check_same
+
+_rng = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 9])
+def test_known_at_places(n):
+    y, x = _rng.normal(size=(3, n)), np.sort(_rng.random(n))
+    for name in ("trapezoid", "simpson", "cumulative_trapezoid"):
+        f, g = getattr(ours, name), getattr(theirs, name)
+        check_same(f, g, y)
+        check_same(f, g, y, dx=0.3)
+        check_same(lambda y, x: f(y, x=x), lambda y, x: g(y, x=x), y, x)
+        check_same(lambda y, x: f(y, x=x), lambda y, x: g(y, x=x), y, np.sort(_rng.random((3, n))))
+        check_same(lambda y, x: f(y, x=x, axis=0), lambda y, x: g(y, x=x, axis=0), y.T.copy(), x)
+    if n in (3, 5, 9):
+        check_same(ours.romb, theirs.romb, y, dx=0.3)
+
+
+INTEGRALS = {
+    "both limits": lambda m, k: m.quad(lambda x: np.exp(-k * x * x), 0, k)[0],
+    "infinite": lambda m, k: m.quad(lambda x: np.exp(-k * x * x), -np.inf, np.inf)[0],
+    "up to infinity": lambda m, k: m.quad(lambda x, p: np.exp(-p * x), k, np.inf, (k,))[0],
+    "turned": lambda m, k: m.quad(lambda x: np.cos(k * x), 1, 0)[0],
+    "a root at an end": lambda m, k: m.quad(lambda x: np.cos(k * x) / np.sqrt(x), 0, k)[0],
+    "a root away from 0": lambda m, k: m.quad(lambda x: k / np.sqrt(x - 1) / x, 1, k + 3)[0],
+    "a logarithm": lambda m, k: m.quad(lambda x: np.log(x) * k, 0, k)[0],
+    "a bend": lambda m, k: m.quad(lambda x: abs(x - 0.3) * k, 0, 1, points=[0.3])[0],
+    "two": lambda m, k: m.dblquad(lambda y, x: np.exp(-k * x * y), 0, 1, 0.0, lambda x: k * x)[0],
+    "vectors": lambda m, k: np.sum(
+        m.quad_vec(lambda x: np.exp(-k * x) * x * np.array([1.0, 2.0]), 0, k)[0]
+    ),
+    "fixed": lambda m, k: m.fixed_quad(lambda x: np.exp(-k * x), 0, k, n=7)[0],
+}
+
+
+@pytest.mark.parametrize("f", INTEGRALS.values(), ids=INTEGRALS)
+def test_integrals(f):
+    k, h = 1.3, 1e-4
+    truth = (f(theirs, k + h) - f(theirs, k - h)) / (2 * h)
+    assert abs(grad(lambda k: f(ours, k))(k) - truth) < 2e-7 * (1 + abs(truth))
+    np.testing.assert_allclose(f(ours, k), f(theirs, k), rtol=1e-14)
+
+
+def test_second_order():
+    f = lambda k: ours.quad(lambda x: np.exp(-k * x * x), 0, k)[0]
+    h = 1e-4
+    truth = (grad(f)(1.3 + h) - grad(f)(1.3 - h)) / (2 * h)
+    assert abs(hessian(f)(1.3) - truth) < 1e-7
+
+
+def test_what_is_not_resolved_is_told():
+    with pytest.raises(NotDifferentiableError, match="singular inside"):
+        grad(lambda k: ours.quad(lambda x: k * abs(x - 0.3) ** -0.9, 0, 1, limit=200)[0])(1.0)
+    with pytest.raises(UnsupportedKeywordError, match="weight"):
+        ours.quad(np.exp, 0, 1, weight="cos", wvar=1.0)
+
+
+def test_differential_equations():
+    def path(m, k):
+        return m.odeint(lambda y, t, k: -k * y * y, [1.0], [0.0, 0.5, 1.0], (k,))[-1, 0]
+
+    def swing(m, k):
+        rate = lambda t, y: np.stack([y[1], -k * y[0]])
+        given = {"t_eval": [1.0, 2.0], "rtol": 1e-6, "atol": 1e-9}
+        return m.solve_ivp(rate, (0.0, 2.0), [1.0, 0.0], **given).y[0, 1]
+
+    for f in (path, swing):
+        h = 1e-4
+        truth = (f(theirs, 1.3 + h) - f(theirs, 1.3 - h)) / (2 * h)
+        assert abs(grad(lambda k, f=f: f(ours, k))(1.3) - truth) < 1e-4
+    with pytest.raises(UnsupportedKeywordError, match="Radau"):
+        ours.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], method="Radau")
+    with pytest.raises(UnsupportedKeywordError, match="tcrit"):
+        ours.odeint(lambda y, t: -y, [1.0], [0.0, 1.0], tcrit=[0.5])

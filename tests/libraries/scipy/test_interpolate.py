@@ -1,0 +1,120 @@
+"""Interpolation of ``scipy.interpolate``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.interpolate as theirs
+
+import chainrules_scipy.interpolate as ours
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_tape import grad
+from tests.libraries.scipy.same import check_same
+
+_rng = np.random.default_rng(3)
+X = np.sort(_rng.random(7)) * 3
+T = np.linspace(X[0] + 0.01, X[-1] - 0.01, 11) + 0.003
+Y = _rng.normal(size=(2, 7, 3))
+GRID = (np.sort(_rng.random(4)), np.sort(_rng.random(5))[::-1].copy())
+VALUES = _rng.normal(size=(4, 5, 2))
+POINTS = np.stack([_rng.uniform(g.min(), g.max(), 6) for g in GRID], axis=-1)
+
+CUBIC = [
+    ("CubicSpline", {}),
+    ("CubicSpline", {"bc_type": "natural"}),
+    ("CubicSpline", {"bc_type": "clamped"}),
+    ("PchipInterpolator", {}),
+    ("Akima1DInterpolator", {}),
+    ("Akima1DInterpolator", {"method": "makima", "extrapolate": True}),
+]
+
+
+def _of(library, name, axis, options):
+    return lambda x, y, t: getattr(library, name)(x, y, axis=axis, **options)(t)
+
+
+@pytest.mark.parametrize(("name", "options"), CUBIC)
+def test_cubic_polynomials(name, options):
+    check_same(_of(ours, name, 1, options), _of(theirs, name, 1, options), X, Y, T)
+    wide = np.concatenate([T, [X[0] - 0.2, X[-1] + 0.3]]).reshape(1, -1)
+    a, b = (getattr(m, name)(X, Y[0], **options) for m in (ours, theirs))
+    for nu in (0, 1, 2, 4):
+        np.testing.assert_allclose(a(wide, nu), b(wide, nu), atol=1e-9)
+    np.testing.assert_allclose(a.integrate(X[0], 1.0), b.integrate(X[0], 1.0), atol=1e-12)
+    np.testing.assert_allclose(a.derivative()(T), b.derivative()(T), atol=1e-9)
+    np.testing.assert_allclose(a.antiderivative()(T), b.antiderivative()(T), atol=1e-12)
+
+
+def test_conditions_at_the_ends():
+    for bc_type in (
+        ((1, np.ones((2, 3))), "natural"),
+        ((2, 0.5 * np.ones((2, 3))), (1, np.zeros((2, 3)))),
+    ):
+        check_same(
+            lambda y, t, b=bc_type: ours.CubicSpline(X, y, axis=1, bc_type=b)(t),
+            lambda y, t, b=bc_type: theirs.CubicSpline(X, y, axis=1, bc_type=b)(t),
+            Y,
+            T,
+        )
+    round_trip = np.concatenate([Y[0, :, 0], Y[0, :1, 0]])
+    x = np.arange(8.0)
+    a, b = (m.CubicSpline(x, round_trip, bc_type="periodic") for m in (ours, theirs))
+    np.testing.assert_allclose(a([0.3, 9.1]), b([0.3, 9.1]), rtol=1e-12)
+    with pytest.raises(UnsupportedKeywordError, match="differentiated"):
+        grad(lambda x: ours.CubicSpline(x, round_trip, bc_type="periodic")(0.3))(x)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_splines(k):
+    check_same(
+        lambda y, t: ours.make_interp_spline(X, y, k, axis=1)(t),
+        lambda y, t: theirs.make_interp_spline(X, y, k, axis=1)(t),
+        Y,
+        T,
+    )
+    with pytest.raises(NotDifferentiableError, match="CubicSpline"):
+        grad(lambda x: ours.make_interp_spline(x, Y[0, :, 0], k)(1.0))(X)
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic", "cubic"])
+def test_interp1d(kind):
+    given = {"bounds_error": False, "fill_value": 2.5, "kind": kind, "axis": 1}
+    wide = np.concatenate([T, [X[0] - 0.2, X[-1] + 0.3]])
+    check_same(
+        lambda y, t: ours.interp1d(X, y, **given)(t),
+        lambda y, t: theirs.interp1d(X, y, **given)(t),
+        Y,
+        wide,
+    )
+    with pytest.raises(ValueError, match="outside"):
+        ours.interp1d(X, Y[0, :, 0], kind)(-1.0)
+
+
+def test_grids():
+    for method in ("linear", "nearest"):
+        check_same(
+            lambda g, y, p, m=method: ours.RegularGridInterpolator((g, GRID[1]), y, m)(p),
+            lambda g, y, p, m=method: theirs.RegularGridInterpolator((g, GRID[1]), y, m)(p),
+            GRID[0],
+            VALUES,
+            POINTS,
+        )
+    check_same(
+        lambda y, p: ours.interpn(GRID, y, p),
+        lambda y, p: theirs.interpn(GRID, y, p),
+        VALUES,
+        POINTS,
+    )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "thin_plate_spline", "cubic", "quintic", "gaussian"])
+def test_radial_functions(kernel):
+    y, d, x = _rng.normal(size=(9, 2)), _rng.normal(size=(9, 3)), _rng.normal(size=(4, 2))
+    given = {"kernel": kernel, "smoothing": 0.1, "epsilon": 0.7}
+    check_same(
+        lambda y, d, x: ours.RBFInterpolator(y, d, **given)(x),
+        lambda y, d, x: theirs.RBFInterpolator(y, d, **given)(x),
+        y,
+        d,
+        x,
+    )

@@ -1,0 +1,88 @@
+"""Filters and interpolation of ``scipy.ndimage``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.ndimage as theirs
+
+import chainrules_scipy.ndimage as ours
+from chainrules_py import UnsupportedKeywordError
+from tests.libraries.scipy.same import check_same
+
+_rng = np.random.default_rng(2)
+X = _rng.normal(size=(6, 7))
+W, V = _rng.normal(size=(3, 4)), _rng.normal(size=4)
+AT = np.stack([_rng.uniform(-1.5, 7, 9), _rng.uniform(-2, 8, 9)])
+MATRIX = np.array([[0.913, 0.1071], [-0.2113, 1.1317]])
+
+
+def _same(name, *xs, **options):
+    check_same(getattr(ours, name), getattr(theirs, name), *xs, **options)
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "reflect",
+        "constant",
+        "nearest",
+        "mirror",
+        "wrap",
+        "grid-wrap",
+        "grid-mirror",
+        "grid-constant",
+    ],
+)
+def test_filters(mode):
+    given = {"mode": mode, "cval": 0.3}
+    _same("correlate1d", X, V, **given)
+    _same("convolve1d", X, V, axis=0, origin=1, **given)
+    _same("correlate", X, W, **given)
+    _same("convolve", X, W, origin=(1, -1), **given)
+    _same("gaussian_filter1d", X, np.array(1.3), order=2, axis=0, **given)
+    _same("gaussian_filter", X, np.array([0.8, 1.2]), **given)
+    _same("gaussian_filter", X, 0.8, order=(0, 3), radius=3, **given)
+    _same("uniform_filter1d", X, 4, origin=1, **given)
+    _same("uniform_filter", X, 3, **given)
+    _same("sobel", X, **given)
+    _same("prewitt", X, axis=0, **given)
+    _same("laplace", X, **given)
+    _same("gaussian_laplace", X, 1.1, **given)
+    _same("gaussian_gradient_magnitude", X, 1.1, **given)
+
+
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("mode", ["reflect", "constant", "nearest", "mirror", "grid-wrap"])
+def test_interpolation(order, mode):
+    # Of "nearest" SciPy goes on for 12 elements, which is 1e-8 at the fifth order.
+    given = {"order": order, "mode": mode, "cval": 0.3, "rtol": 1e-8}
+    fixed = () if order else (1,)
+    _same("map_coordinates", X, AT, fixed=fixed, **given)
+    _same("zoom", X, 1.6, **given)
+    if order:
+        _same("shift", X, np.array([0.3, -1.2]), **given)
+        _same("affine_transform", X, MATRIX, np.array([0.3171, -0.2219]), **given)
+        _same("rotate", X, np.array(33.0), reshape=False, **given)
+
+
+def test_forms():
+    _same("spline_filter", X)
+    _same("spline_filter1d", X, order=5, mode="reflect")
+    _same("rotate", X, 33.0, order=1)
+    _same("affine_transform", X, np.array([0.913, 1.137]), order=1, output_shape=(3, 4))
+    whole = np.array([[0.913, 0.1071, 0.3171], [-0.2113, 1.1317, 0.219], [0.0, 0.0, 1.0]])
+    _same(
+        "affine_transform",
+        X,
+        whole,
+        order=1,
+        still=lambda k, x: k == 1 and np.arange(3)[:, None] == 2,
+    )
+
+
+def test_what_is_not_taken():
+    with pytest.raises(UnsupportedKeywordError, match="grid-wrap"):
+        ours.shift(X, 0.3, mode="wrap")
+    with pytest.raises(UnsupportedKeywordError, match="output"):
+        ours.laplace(X, output=X.copy())

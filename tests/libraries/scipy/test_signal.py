@@ -1,0 +1,95 @@
+"""Filters and transforms of ``scipy.signal``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.signal as theirs
+
+import chainrules_scipy.signal as ours
+from chainrules_py import UnsupportedKeywordError
+from chainrules_tape import grad, hessian
+from tests.libraries.scipy.same import check_same
+
+_rng = np.random.default_rng(1)
+X = _rng.normal(size=(2, 40))
+B, A = theirs.butter(3, 0.3)
+SOS = theirs.butter(4, 0.3, output="sos")
+
+
+def _same(name, *xs, **options):
+    check_same(getattr(ours, name), getattr(theirs, name), *xs, **options)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("sizes", [((7,), (3,)), ((3,), (6,)), ((5, 6), (2, 3)), ((200,), (90,))])
+def test_convolutions(mode, sizes):
+    a, b = (_rng.normal(size=size) for size in sizes)
+    for name in ("convolve", "fftconvolve", "oaconvolve", "correlate"):
+        _same(name, a, b, mode=mode)
+    if a.ndim == 2:
+        _same("convolve2d", a, b, mode=mode)
+        _same("correlate2d", a, b, mode=mode)
+
+
+def test_convolutions_along_an_axis():
+    _same("fftconvolve", _rng.normal(size=(3, 7)), _rng.normal(size=(3, 4)), axes=1)
+
+
+def test_recursive_filters():
+    _same("lfilter", B, A, X)
+    _same("lfilter", B, 2 * A, X.T.copy(), axis=0)
+    _same("lfilter", B, np.array([1.0]), X)
+    _same("lfilter", B, A, X, zi=_rng.normal(size=(2, 3)))
+    _same("lfilter", B[:2], A, X[:, :2], zi=_rng.normal(size=(2, 3)))
+
+
+def _ones(k, x):
+    return np.arange(6) == 3 if k == 0 else False
+
+
+def test_sections():
+    _same("sosfilt", SOS, X, still=_ones)
+    _same("sosfilt", SOS, X, zi=_rng.normal(size=(2, 2, 2)), still=_ones)
+
+
+@pytest.mark.parametrize("padtype", ["odd", "even", "constant", None])
+def test_forward_and_backward(padtype):
+    _same("filtfilt", B, A, X, padtype=padtype)
+    _same("filtfilt", B, A, X.T.copy(), axis=0, padtype=padtype, padlen=5)
+    _same("sosfiltfilt", SOS, X, padtype=padtype, still=_ones)
+
+
+@pytest.mark.parametrize("mode", ["interp", "mirror", "constant", "nearest", "wrap"])
+def test_polynomials_of_windows(mode):
+    _same("savgol_filter", X, 7, 2, mode=mode, cval=0.3)
+    _same("savgol_filter", X.T.copy(), 7, 2, axis=0, deriv=1, mode=mode)
+
+
+def test_linear_in_signals():
+    _same("detrend", X)
+    _same("detrend", X, type="constant")
+    _same("detrend", X.T.copy(), axis=0, bp=[10])
+    _same("upfirdn", B, X, 3, 2)
+    _same("upfirdn", B, X.T.copy(), 2, 1, axis=0)
+    _same("resample", X, 25, axis=1)
+    for n in (None, 7, 50):
+        _same("hilbert", X, N=n)
+
+
+def test_second_order_in_the_recursion():
+    f = lambda a: np.sum(ours.lfilter([1.0], a, X[0, :5]) ** 2)
+    a, h = np.array([1.0, 0.3]), 1e-5
+    truth = [(grad(f)(a + h * e) - grad(f)(a - h * e)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(hessian(f)(a), truth, rtol=1e-6)
+
+
+def test_what_is_not_taken():
+    with pytest.raises(UnsupportedKeywordError, match="gust"):
+        ours.filtfilt(B, A, X, method="gust")
+    with pytest.raises(UnsupportedKeywordError, match="pad before"):
+        ours.convolve2d(X, X, boundary="wrap")
+    with pytest.raises(ValueError, match="all ones"):
+        ours.sosfilt(2 * SOS, X)
+    with pytest.raises(ValueError, match="valid"):
+        ours.convolve(np.ones((3, 2)), np.ones((2, 3)), mode="valid")
