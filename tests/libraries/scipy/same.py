@@ -1,4 +1,4 @@
-"""Comparison of a function of ours with SciPy's: values, and derivatives with differences of SciPy's."""
+"""Comparison with SciPy: of values, and of derivatives with differences of SciPy's values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_same(
     step: float = 1e-6,
     **options: Any,
 ) -> None:
-    """Check values, and both modes in each operand that is an array, but for those that are fixed."""
+    """Check values, and both modes in each operand that is an array, but for the fixed ones."""
     known, found = _parts(theirs(*xs, **options)), _parts(ours(*xs, **options))
     assert len(known) == len(found)
     for y, z in zip(known, found, strict=True):

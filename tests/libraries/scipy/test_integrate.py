@@ -17,13 +17,17 @@ _rng = np.random.default_rng(5)
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 9])
 def test_known_at_places(n):
     y, x = _rng.normal(size=(3, n)), np.sort(_rng.random(n))
+
+    def at(f, **options):
+        return lambda y, x: f(y, x=x, **options)
+
     for name in ("trapezoid", "simpson", "cumulative_trapezoid"):
         f, g = getattr(ours, name), getattr(theirs, name)
         check_same(f, g, y)
         check_same(f, g, y, dx=0.3)
-        check_same(lambda y, x: f(y, x=x), lambda y, x: g(y, x=x), y, x)
-        check_same(lambda y, x: f(y, x=x), lambda y, x: g(y, x=x), y, np.sort(_rng.random((3, n))))
-        check_same(lambda y, x: f(y, x=x, axis=0), lambda y, x: g(y, x=x, axis=0), y.T.copy(), x)
+        check_same(at(f), at(g), y, x)
+        check_same(at(f), at(g), y, np.sort(_rng.random((3, n))))
+        check_same(at(f, axis=0), at(g, axis=0), y.T.copy(), x)
     if n in (3, 5, 9):
         check_same(ours.romb, theirs.romb, y, dx=0.3)
 

@@ -33,7 +33,7 @@ def _of(library, name, axis, options):
     return lambda x, y, t: getattr(library, name)(x, y, axis=axis, **options)(t)
 
 
-@pytest.mark.parametrize(("name", "options"), CUBIC)
+@pytest.mark.parametrize("name, options", CUBIC)
 def test_cubic_polynomials(name, options):
     check_same(_of(ours, name, 1, options), _of(theirs, name, 1, options), X, Y, T)
     wide = np.concatenate([T, [X[0] - 0.2, X[-1] + 0.3]]).reshape(1, -1)

@@ -64,7 +64,7 @@ def _check(name, shapes, method):
 
         ours = lambda *a: getattr(distributions, method)(dist, *a)
         theirs = getattr(dist, method)
-        value, slope = jvp(lambda z, f=f: f(z, ours), (operand,), (np.ones(2),))
+        value, slope = jvp(lambda z, f=f, ours=ours: f(z, ours), (operand,), (np.ones(2),))
         digits = 1e-7 if name == "kstwobign" else 1e-11  # so many has SciPy's density of it
         np.testing.assert_allclose(value, f(operand, theirs), rtol=digits)
         h = 1e-5 * np.maximum(abs(operand), 1e-2)
