@@ -11,8 +11,6 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import array_of, readable, stands_for
 
-__all__ = ["odeint", "solve_ivp"]
-
 
 @stands_for(scipy.integrate.odeint)
 def odeint(

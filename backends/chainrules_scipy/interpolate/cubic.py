@@ -15,8 +15,6 @@ from chainrules_scipy.interpolate.common import constructs, first, steps, times
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial, hermite
 from chainrules_scipy.rows import array_of, readable
 
-__all__ = ["Akima1DInterpolator", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator"]
-
 
 @constructs(native.CubicSpline)
 def CubicSpline(  # noqa: N802
@@ -146,7 +144,7 @@ def CubicHermiteSpline(  # noqa: N802
 
     Examples
     --------
-    >>> CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [1.0, 1.0])(0.5)
+    >>> print(CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [1.0, 1.0])(0.5))
     0.5
     """
     (y, axis), (s, _) = first(y, axis), first(dydx, axis)
@@ -177,7 +175,7 @@ def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) ->
 
     Examples
     --------
-    >>> PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0)
+    >>> print(PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0))
     1.0
     """
     x = array_of(x)
@@ -235,7 +233,7 @@ def Akima1DInterpolator(  # noqa: N802
 
     Examples
     --------
-    >>> Akima1DInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0)
+    >>> print(Akima1DInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0))
     1.0
     """
     x = array_of(x)

@@ -16,8 +16,6 @@ from chainrules_scipy.installing import place_method
 from chainrules_scipy.interpolate.common import called, constructs
 from chainrules_scipy.rows import array_of, readable, stands_for
 
-__all__ = ["RegularGridInterpolator", "interpn"]
-
 
 @constructs(native.RegularGridInterpolator)
 def RegularGridInterpolator(  # noqa: N802

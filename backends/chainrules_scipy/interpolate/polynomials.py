@@ -27,7 +27,7 @@ class PiecewisePolynomial:
 
     Examples
     --------
-    >>> PiecewisePolynomial(np.array([[1.0], [0.0]]), np.array([0.0, 1.0]))(0.5)
+    >>> print(PiecewisePolynomial(np.array([[1.0], [0.0]]), np.array([0.0, 1.0]))(0.5))
     0.5
     """
 

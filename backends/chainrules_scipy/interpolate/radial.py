@@ -14,8 +14,6 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.interpolate.common import constructs
 from chainrules_scipy.rows import array_of, readable
 
-__all__ = ["RBFInterpolator"]
-
 _RADIAL: dict[str, Callable[[Any], Any]] = {
     "linear": lambda r: -r,
     "cubic": lambda r: r**3,

@@ -19,8 +19,6 @@ from chainrules_scipy.interpolate.cubic import CubicSpline
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
 from chainrules_scipy.rows import array_of, readable, stands_for
 
-__all__ = ["interp1d", "make_interp_spline"]
-
 
 @stands_for(native.make_interp_spline)
 def make_interp_spline(

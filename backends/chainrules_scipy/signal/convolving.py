@@ -13,8 +13,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
 from chainrules_scipy.rows import array_of, stands_for
 
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
-
 _DIRECT = 1 << 18
 """So many products at most are added one by one; above, Fourier transforms are multiplied."""
 

@@ -13,8 +13,6 @@ from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.recursive import delayed, recursive_filter
 
-__all__ = ["filtfilt", "lfilter", "sosfilt", "sosfiltfilt"]
-
 
 @stands_for(native.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:

@@ -14,8 +14,6 @@ from chainrules_scipy.rows import array_of, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
 
-__all__ = ["detrend", "hilbert", "resample", "savgol_filter", "upfirdn"]
-
 
 def _matrix(function: Any, n: int) -> Any:
     """Return the matrix of what SciPy does to n elements of the last axis."""
@@ -55,8 +53,8 @@ def savgol_filter(
 
     Examples
     --------
-    >>> print(savgol_filter(np.arange(5.0), 3, 1).round(9))
-    [0. 1. 2. 3. 4.]
+    >>> print(savgol_filter(np.arange(5.0) + 1, 3, 1).round(9))
+    [1. 2. 3. 4. 5.]
     """
     x = array_of(x)
 
@@ -186,8 +184,8 @@ def resample(
 
     Examples
     --------
-    >>> print(resample([1.0, 0.0, -1.0, 0.0], 2).round(9))
-    [1. -1.]
+    >>> print(resample([1.0, 1.0, 1.0, 1.0], 2).round(9))
+    [1. 1.]
     """
     if window is not None or domain != "time":
         msg = "resample(window=..., domain='freq') has no derivative here; leave them out"

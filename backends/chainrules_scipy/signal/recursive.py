@@ -10,8 +10,6 @@ import scipy.signal
 from chainrules_py import Array, LinearMap, primitive, rule
 from chainrules_py import vocabulary as v
 
-__all__ = ["recursive_filter"]
-
 
 @primitive
 def recursive_filter(a: Array, x: Array, /) -> Any:

@@ -46,7 +46,7 @@ class Distribution:
     --------
     >>> from chainrules_tape import grad
     >>> norm = Distribution(scipy.stats.norm)
-    >>> grad(lambda scale: norm.logpdf(1.0, 0.0, scale))(2.0)
+    >>> print(grad(lambda scale: norm.logpdf(1.0, 0.0, scale))(2.0))
     -0.375
     """
 

@@ -407,9 +407,7 @@ def test_a_ufunc_whose_rules_do_not_fit_is_an_error_and_is_not_traced_into_itsel
     frule.register(_cosine_cdf, types=(np.ndarray,))(lambda tangents, x: (_cosine_cdf(x), x))
     with pytest.raises(NoRuleError, match=r"no rrule for _lgam1p"):
         grad(lambda x: np.sum(_lgam1p(x)))(np.ones(2))
-    with pytest.raises(
-        NotDifferentiableError, match=r"_cosine_cdf .* is not linear in the tangent"
-    ):
+    with pytest.raises(NotDifferentiableError, match=r"_cosine_cdf .* is not linear"):
         grad(lambda x: np.sum(_cosine_cdf(x)))(np.ones(2))
 
 
