@@ -9,6 +9,8 @@ puts them under SciPy's own names. A module is imported when something of SciPy'
 import importlib
 from typing import Any
 
+import scipy  # noqa: F401 - what stands for it cannot be imported without it
+
 from chainrules_py.extend import later
 from chainrules_scipy.installing import OURS, Installed, install
 
@@ -19,6 +21,8 @@ chainrules_contract = 1
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)
 later("chainrules_scipy.ufuncs", "scipy.special")
+for _words in ("special", "information", "bessel", "matrix_functions"):
+    later("chainrules_scipy.implementations", f"chainrules_py.vocabulary.{_words}")
 
 # An array that is passed to a function brings its module; one that it only multiplies is a plain
 # array of SciPy's, and its operators have to be told before.

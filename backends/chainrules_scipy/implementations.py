@@ -14,8 +14,6 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 
-chainrules_contract = 1
-
 number_homes["scipy"] = np
 
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
