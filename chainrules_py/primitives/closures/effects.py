@@ -114,7 +114,8 @@ def _refuse(place: str, name: str) -> NoReturn:
     """
     msg = (
         f"a function given to {name} writes to {place}, which is no part of the result: it would "
-        f"not be known what that depends on; return the value, or compute it from what {name} gives"
+        f"not be known what that depends on; return the value, or compute it from what {name} "
+        "gives; a log may hold texts, such as f'{y}'"
     )
     raise NotDifferentiableError(msg)
 

@@ -388,7 +388,7 @@ def test_random_numbers_of_a_captured_generator_are_refused():
 
 
 def test_unknown_target():
-    with pytest.raises(RuleError, match="known are .*numpy"):
+    with pytest.raises(RuleError, match=r"known are .*numpy"):
         compile(np.sin, target="abacus")
 
 
