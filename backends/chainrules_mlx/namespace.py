@@ -5,10 +5,10 @@ Linear algebra runs on the CPU: of most decompositions MLX has no other, and ask
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import mlx.core as mx
@@ -19,9 +19,57 @@ _mx: Any = mx
 bool = _mx.bool_
 complex128 = _mx.complex64
 """MLX has one complex dtype."""
-unread: ContextVar[Any] = ContextVar("unread", default=False)
-"""Whether values are left unread: MLX forgets what an array is made of that is looked at while it
-pushes tangents forward, and a derivative of that would be zero."""
+
+
+def _leaked() -> Any:
+    """Return an array of a trace that was left: MLX calls it traced wherever it traces at all."""
+    found: list[Any] = []
+
+    def leave(x: Any) -> Any:
+        found.append(x)
+        raise LookupError
+
+    with contextlib.suppress(LookupError):
+        _mx.vmap(leave)(_mx.zeros((1,)))
+    return found[0]
+
+
+_LEAKED = _leaked()
+
+
+def tracing() -> Any:
+    """Tell whether a transformation of MLX's runs here."""
+    try:
+        _mx.eval(_LEAKED)
+    except ValueError:  # nobody looks at what is traced
+        return True
+    except RuntimeError:  # nor at what is made of nothing
+        return False
+    raise AssertionError
+
+
+def kept(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Call f, which may look at values: MLX keeps what they are made of.
+
+    Where a transformation is over, the arrays that it has seen are no longer traced for those
+    around it: MLX forgets what they are made of when they are evaluated, and what differentiates
+    further out finds zero. It does so in the callbacks of ``mx.jvp``, and after ``mx.grad`` and
+    ``mx.jvp`` that captured an array. In those of ``mx.vjp`` alone it keeps everything: f is called
+    in one.
+    """
+    if not tracing():
+        return f(*operands, **options)
+    found: list[Any] = []
+
+    def pull(_x: Any, bar: Any, _y: Any) -> Any:
+        found.append(f(*operands, **options))
+        return bar
+
+    call = _mx.custom_function(_mx.square)
+    call.vjp(pull)
+    zero = _mx.zeros(())
+    _mx.vjp(call, [zero], [zero])
+    return found[0]
 
 
 def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:

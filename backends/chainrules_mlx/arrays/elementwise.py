@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
-from chainrules_mlx.namespace import astyped, is_complex, unread
+from chainrules_mlx.namespace import astyped, is_complex, kept
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
 
@@ -196,10 +196,8 @@ def bitwise_count_mlx(x: mx.array) -> Any:
 @v.report.implement
 def report_mlx(condition: mx.array, *, message: str) -> None:
     """Look at what can be looked at: what MLX traces has no value."""
-    if unread.get():
-        return
     try:
-        found = bool(condition.any().item())
+        found = bool(kept(condition.any().item))
     except ValueError:
         return
     v.report(found, message=message)

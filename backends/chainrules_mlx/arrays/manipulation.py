@@ -9,7 +9,7 @@ import mlx.core as mx
 from chainrules_bridge import gathered_windows
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
-from chainrules_mlx.namespace import astyped
+from chainrules_mlx.namespace import astyped, kept
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
 
@@ -64,11 +64,11 @@ def tile_mlx(x: mx.array, *, repetitions: Any) -> Any:
 
 def _repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
     if isinstance(repeats, mx.array) and repeats.size == 1:
-        repeats = repeats.item()
+        repeats = kept(repeats.item)
     if isinstance(repeats, int):
         return _mx.repeat(x, repeats, axis)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    counts: Any = repeats.tolist() if isinstance(repeats, mx.array) else list(repeats)
+    counts: Any = kept(repeats.tolist) if isinstance(repeats, mx.array) else list(repeats)
     places = [i for i, n in enumerate(counts) for _ in range(n)]
     return _mx.take(x, _mx.array(places, mx.int32), axis)
 
@@ -215,7 +215,7 @@ def diff_mlx(x: mx.array, *, axis: int = -1, n: int = 1) -> Any:
 @v.bincount.implement
 def bincount_mlx(x: mx.array, weights: mx.array, *, minlength: int = 0) -> Any:
     """Add the weights up at their places."""
-    largest: Any = x.max().item() if x.size else -1
+    largest: Any = kept(x.max().item) if x.size else -1
     n = max(minlength, int(largest) + 1)
     return _mx.zeros((n,), weights.dtype).at[x].add(weights)
 
@@ -242,7 +242,7 @@ def _places(mask: Any) -> list[Any]:
     """Where a mask holds, an array for each axis; how many they are has to be waited for."""
     n = mask.size
     flat = mask.reshape(-1)
-    every = _mx.sort(_mx.where(flat, _mx.arange(n), n))[: int(summed(flat).item())]
+    every = _mx.sort(_mx.where(flat, _mx.arange(n), n))[: int(kept(summed(flat).item))]
     found = []
     for length in reversed(mask.shape):
         found.append(every % length)

@@ -20,7 +20,7 @@ from chainrules_mlx.engine.values import (
     leaves_mlx,
     varies,
 )
-from chainrules_mlx.namespace import unread
+from chainrules_mlx.namespace import kept
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -116,10 +116,11 @@ class Program:
         token = computing.set(not isinstance(self.primal, HigherOrder))
         # MLX pushes tangents through a body, too. One that differentiates and looks at values, as
         # solvers do, would have MLX forget what the arrays that it is given are made of.
-        apart = _apart if isinstance(self.primal, HigherOrder) else _mx.stop_gradient
-        leaves = list(map(apart, leaves))
+        alone = isinstance(self.primal, HigherOrder)
+        leaves = list(map(_apart if alone else _mx.stop_gradient, leaves))
+        call = (self._run, self.compute, *self.operands(leaves))
         try:
-            y = self._run(self.compute, *self.operands(leaves), **self.options)
+            y = call[0](*call[1:], **self.options) if alone else kept(*call, **self.options)
         finally:
             computing.reset(token)
         found, self._out = partition(as_values((y,))[0], is_array)
@@ -150,17 +151,17 @@ class Program:
         bound = self._bound(leaves, wanted, "reverse") if any(wanted) else None
         if bound is None:
             return list(map(_mx.zeros_like, leaves))
-        kept, given = bound, leaves
+        rule, given = bound, leaves
 
         def half(*arrays: Any) -> list[Any]:
             leaves, bars = arrays[: len(moves)], arrays[len(moves) :]
-            _, (pull, _, *saved) = self._run(kept.run, None, *self.operands(leaves), **self.options)
+            _, (pull, _, *saved) = self._run(rule.run, None, *self.operands(leaves), **self.options)
             assert self._out is not None
             t = [c if is_floating(c) else NoTangent() for c in bars]
             answer = self._run(pull, unflatten_tangent(self._out, t), *saved)
-            rest = iter((answer,) if kept.wanted.count(True) == 1 else answer)
+            rest = iter((answer,) if rule.wanted.count(True) == 1 else answer)
             found: list[Any] = []
-            for of, w in zip(self.treedef.children, kept.wanted, strict=True):
+            for of, w in zip(self.treedef.children, rule.wanted, strict=True):
                 bar = unthunk(next(rest)) if w else ZeroTangent()
                 found.extend(flatten_tangent(of, bar))
             return [_written(t, x) for t, x in zip(found, given, strict=True)]
@@ -175,18 +176,14 @@ class Program:
         bound = self._bound(leaves, wanted, "forward") if any(wanted) else None
         if bound is None:
             return list(map(_mx.zeros_like, self.value(leaves)))
-        kept = bound
+        rule = bound
 
         def half(*arrays: Any) -> list[Any]:
             leaves, rest = arrays[: len(moves)], iter(arrays[len(moves) :])
             entries = [next(rest) if m else ZeroTangent() for m in moves]
             tangents = unflatten_tangent(self.treedef, entries)
-            given = tuple([t for t, w in zip(tangents, kept.wanted, strict=True) if w])
-            token = unread.set(True)
-            try:
-                y, y_dot = self._run(kept.run, given, *self.operands(leaves), **self.options)
-            finally:
-                unread.reset(token)
+            given = tuple([t for t, w in zip(tangents, rule.wanted, strict=True) if w])
+            y, y_dot = self._run(rule.run, given, *self.operands(leaves), **self.options)
             ys, out = partition(as_values((y,))[0], is_array)
             found = flatten_tangent(out, unthunk(y_dot))
             return [
@@ -194,7 +191,8 @@ class Program:
                 for t, y in zip(found, ys, strict=True)
             ]
 
-        return self._halved(half, "forward", [*leaves, *[t for t in dots if t is not None]])
+        given = [*leaves, *[t for t in dots if t is not None]]
+        return kept(self._halved, half, "forward", given)  # type: ignore[no-any-return]
 
     def _halved(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> list[Any]:
         """Run half of a rule; where it asks for values, nothing in it can be differentiated."""
@@ -227,7 +225,7 @@ def _apart(x: Any) -> Any:
     """Return an array of the same numbers that is made of nothing."""
     if x.dtype == mx.bfloat16:
         return _apart(x.astype(mx.float32)).astype(mx.bfloat16)
-    return _mx.array(np.array(x), x.dtype)
+    return _mx.array(kept(np.array, x), x.dtype)
 
 
 _asking = Cache()
@@ -249,7 +247,7 @@ def asks_for_values(f: Callable[..., Any], arrays: Sequence[Any]) -> bool:
     given = [x[None] if axis == 0 else x for x, axis in zip(arrays, axes, strict=True)]
     token = _trying.set(True)
     try:
-        _mx.vmap(trial, in_axes=tuple(axes))(*given)
+        kept(_mx.vmap(trial, in_axes=tuple(axes)), *given)
     except _NothingAskedError:
         return False
     except Exception:
@@ -366,11 +364,9 @@ def run(
             operands = unflatten(treedef, list(map(_apart, leaves)))
         return compute(*operands, **options)
     if looked_into(word, classes, config):
-        return compute(*operands, **options)  # MLX differentiates through the body
+        return kept(compute, *operands, **options)  # MLX differentiates through the body
     if word.fixed:
         _check_fixed(word, operands)
-    # To ask whether an array varies is to evaluate it, and MLX forgets there, in forward mode, what
-    # is differentiated further out: it is not asked where no array is captured.
     asked = lookups(word) and is_captured(word, is_floating, False)
     if asked and is_captured(word, varies, any(map(varies, leaves))):
         return compute(*operands, **options)

@@ -9,6 +9,7 @@ from chainrules_bridge import supported
 from chainrules_mlx.engine.call import asks_for_values, run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.values import as_values, is_array, is_floating, varies
+from chainrules_mlx.namespace import kept
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Closure, Support, closed, made, name_of, resolved, stated
 
@@ -74,7 +75,7 @@ def _seen(f: Any, call: Callable[[], Any]) -> Any:
                 f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
             )
             raise NotDifferentiableError(msg)
-    return call()
+    return kept(call)
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

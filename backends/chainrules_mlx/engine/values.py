@@ -28,19 +28,18 @@ def is_floating(x: Any) -> bool:
 def varies(x: Any) -> bool:
     """Tell whether a value is an array that MLX traces here.
 
-    An array does not say so: one that is differentiated keeps its operations when it was evaluated,
-    and one that `mx.vmap` and `mx.compile` trace is not evaluated at all.
+    An array does not say so: one that is differentiated is made of a copy of MLX's, and one that
+    `mx.vmap` and `mx.compile` trace is not evaluated at all.
     """
-    if not is_floating(x):
+    if not is_floating(x) or not xp.tracing():
         return False
-    probe = _mx.stop_gradient(x)
     try:
-        _mx.eval(probe)
+        xp.kept(_mx.eval, x)
     except ValueError:
         return True
     drawn = io.StringIO()
-    _mx.export_to_dot(drawn, probe)
-    return drawn.getvalue().count("label") > 1  # one is the probe's, while MLX keeps all
+    _mx.export_to_dot(drawn, x)
+    return 'label ="Copy"' in drawn.getvalue()
 
 
 def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:

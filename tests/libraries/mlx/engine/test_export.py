@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import numpy as np
@@ -17,6 +18,7 @@ from chainrules_py import (
     primitive,
     rrule,
     scalar_rule,
+    strict,
 )
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp
@@ -311,3 +313,27 @@ def test_options_with_defaults_are_not_taken_for_what_is_captured():
     x, u = mx.array([1.0, 2.0]), mx.array([1.0, 1.0])
     loss = lambda x: (export(scaled)(x, factor=3.0) ** 3).sum()
     near(mx.grad(lambda x: mx.jvp(loss, [x], [u])[1][0])(x), [162.0, 324.0])
+
+
+def test_what_depends_on_a_choice_is_reported_in_both_modes():
+    """Nothing was looked at in a push, where MLX forgets what is evaluated."""
+    a, u = mx.eye(2), mx.array([[0.5, 0.2], [0.2, -0.4]])
+    loss = lambda a: (export(v.eigh)(a)[1] * mx.array([[1.0, 2.0], [3.0, 4.0]])).sum()
+    for run in (lambda: mx.grad(loss)(a), lambda: mx.jvp(loss, [a], [u])):
+        with strict(), pytest.raises(NotDifferentiableError):
+            mx.eval(run())
+
+
+def test_training_keeps_no_history():
+    """What is differentiated is looked at without MLX forgetting it; so is nothing else."""
+
+    @primitive
+    def shrunk(x):
+        return mx.array(np.asarray(x) * 0.5)
+
+    x = mx.ones((1000, 1000))
+    for _ in range(20):
+        x = shrunk(x + 1.0)
+    drawn = io.StringIO()
+    mx.export_to_dot(drawn, x)
+    assert drawn.getvalue().count("label") == 0
