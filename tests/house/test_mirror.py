@@ -427,6 +427,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
     "tests/rules/test_constants.py": "one convention for all spreads",

@@ -80,7 +80,9 @@ WORDS = {
     "fixed_point": lambda t: v.fixed_point(lambda z: 0.5 * v.cos(t * z), 0.5),
     "minimize": lambda t: v.minimize(lambda z: (z - t) ** 2 + 0.1 * z**4, 0.5),
     "linear_solve": lambda t: v.linear_solve(lambda z: (2.0 + t * t) * z, vector(t)),
-    "odeint": lambda t: v.odeint(lambda y, s: -t * y * y, t + 1.0, np.array([0.0, 0.5]))[-1],
+    "odeint": lambda t: v.odeint(
+        lambda y, s: -t * y * y, t + 1.0, np.array([0.0, 0.5]), rtol=1e-6, atol=1e-6
+    )[-1],
     "scan": lambda t: v.scan(lambda c, x: (c * t + x, c), t, vector(t))[0],
     "map": lambda t: v.map(lambda x: x * x * t, vector(t)),
     "softened": softened,
@@ -99,7 +101,12 @@ WORDS = {
     "solve": lambda t: v.solve(matrix(t), v.stack(t, t * t)),
     "det": lambda t: v.det(matrix(t)),
 }
-TRUTH = {**WORDS, "captured": lambda t: 0.5 * t, "captured beside": lambda t: t * t * t}
+TRUTH = {
+    **WORDS,
+    "captured": lambda t: 0.5 * t,
+    "captured beside": lambda t: t * t * t,
+    "softened": lambda t: v.log1p(v.exp(t)),
+}
 STEPS = "GJVgjst"
 REFUSED = ("captured beside", "looking")
 """Words whose derivatives may be refused in every chain that asks for one of a derivative."""
