@@ -20,7 +20,7 @@ from chainrules_py.engines.export import exporter
 from chainrules_py.testing.errors import WrongError
 from tests.engines.battery import Point, points
 
-ENGINES = ("torch", "jax", "autograd")
+ENGINES = ("torch", "jax", "autograd", "mlx")
 
 
 def trial_of(point: Point) -> Trial:
