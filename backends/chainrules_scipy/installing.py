@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from chainrules_py.extend import alias, lock_of_a_table, varies
+from chainrules_py.extend import alias, closed, lock_of_a_table, varies
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
@@ -30,6 +30,7 @@ OURS = {
         "interpolate",
         "signal",
         "ndimage",
+        "optimize",
     )
 } | {"scipy.spatial.distance": "chainrules_scipy.distance"}
 """The public modules of SciPy, and those of ours that have functions of theirs."""
@@ -53,8 +54,14 @@ _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.f
 
 
 def is_traced(arguments: Any) -> bool:
-    """Tell whether any of a call's arguments may be differentiated, by whatever engine."""
-    return any(type(x) not in _PLAIN and varies(x) for x in arguments)
+    """Tell whether any of a call's arguments may be differentiated, by whatever engine.
+
+    Or holds what may, as a function does that captured it.
+    """
+    return any(
+        type(x) not in _PLAIN and (varies(x) or (callable(x) and varies(closed(x))))
+        for x in arguments
+    )
 
 
 def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:

@@ -15,6 +15,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
 import scipy.spatial.distance
 import scipy.special
@@ -31,10 +32,11 @@ PROGRAMS = {
     "linalg": lambda x: scipy.linalg.expm(np.outer(x, x))[0, 1],
     "fft": lambda x: scipy.fft.dct(x)[1],
     "stats": lambda x: np.sum(scipy.stats.norm(x[0], x[1]).logpdf([0.1, 0.4])),
-    "integrate": lambda x: scipy.integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, x[1])[0],
+    "integrate": lambda x: scipy.integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, 1.5)[0],
     "interpolate": lambda x: scipy.interpolate.CubicSpline(np.arange(3.0), x)(0.4),
     "signal": lambda x: np.sum(scipy.signal.lfilter([1.0], [1.0, 0.5], x) ** 2),
     "ndimage": lambda x: np.sum(scipy.ndimage.gaussian_filter(x, 1.0) ** 2),
+    "optimize": lambda x: scipy.optimize.minimize_scalar(lambda t: (t - x[0]) ** 2 + t**4).x,
     "distance": lambda x: scipy.spatial.distance.euclidean(x, [1.0, 2.0, 3.0]),
 }
 

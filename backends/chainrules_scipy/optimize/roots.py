@@ -1,0 +1,315 @@
+"""Where functions are 0, or give what they are given."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+# As they are now: later ours may stand under their names, which would call themselves.
+_fixed_point, _fsolve, _newton, _root, _root_scalar = (
+    scipy.optimize.fixed_point,
+    scipy.optimize.fsolve,
+    scipy.optimize.newton,
+    scipy.optimize.root,
+    scipy.optimize.root_scalar,
+)
+
+NEAR = 1e-5
+"""How far SciPy's solution may be from the equation: its tolerances are of the order of 1e-8."""
+
+
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Return further arguments as SciPy takes them: one may stand alone."""
+    return args if isinstance(args, tuple) else (args,)
+
+
+def solved(f: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> Any:
+    """Find a root of f by a solver of SciPy's, whose last answer is kept."""
+
+    def found(residual: Any, x0: Any) -> Any:
+        kept[:] = [solver(lambda x: readable(residual(x)), x0)]
+        return kept[0][0]
+
+    return v.root(f, start, solver=found, tol=NEAR)
+
+
+def _bracketing(name: str) -> Callable[..., Any]:
+    """Make a function that finds a root between two ends."""
+    native = getattr(scipy.optimize, name)
+    signature = inspect.signature(native)
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        given = dict(bound.arguments)
+        f, a, b = given.pop("f"), *(float(readable(given.pop(end))) for end in ("a", "b"))
+        operands, wants_all = as_tuple(given.pop("args", ())), given.pop("full_output", False)
+        kept: list[Any] = []
+
+        def solver(residual: Any, _: Any) -> Any:
+            return native(lambda x: float(residual(x)), a, b, full_output=True, **given)
+
+        x = solved(lambda x: f(x, *operands), 0.5 * (a + b), solver, kept)
+        return (x, kept[0][1]) if wants_all else x
+
+    function.__doc__ = (
+        f"Find a root between two ends, of the parameters of ``scipy.optimize.{name}``.\n\n    The "
+        "ends have no derivative."
+    )
+    function.__module__ = __name__
+    return stands_for(native)(function)
+
+
+bisect, brenth, brentq = map(_bracketing, ("bisect", "brenth", "brentq"))
+ridder, toms748 = map(_bracketing, ("ridder", "toms748"))
+
+
+@stands_for(scipy.optimize.newton)
+def newton(
+    func: Any,
+    x0: Any,
+    fprime: Any = None,
+    args: Any = (),
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Any = None,
+    x1: Any = None,
+    rtol: float = 0.0,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """Find a root by the method of Newton, Halley, or the secant.
+
+    Parameters
+    ----------
+    func : callable
+        Of a number, and ``args``.
+    x0 : number
+        Where to start.
+    fprime, tol, maxiter, fprime2, x1, rtol, disp
+        As SciPy has them.
+    args : tuple
+        Further arguments.
+    full_output : bool
+        Not taken: False.
+
+    Returns
+    -------
+    number
+        As ``scipy.optimize.newton``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If all is asked for.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> round(float(grad(lambda a: newton(lambda x: x * x - a, 1.0))(4.0)), 6)
+    0.25
+    """
+    if full_output:
+        msg = "newton(full_output=True) is not for traced values; leave it out"
+        raise UnsupportedKeywordError(msg)
+    args = as_tuple(args)
+
+    def of_values(g: Any) -> Any:
+        return None if g is None else lambda x: readable(g(x, *args))
+
+    def solver(residual: Any, start: Any) -> Any:
+        given = (of_values(fprime), (), tol, maxiter, of_values(fprime2), x1, rtol, False, disp)
+        return (_newton(residual, start, *given),)
+
+    return solved(lambda x: func(x, *args), array_of(readable(x0)), solver, [])
+
+
+@stands_for(scipy.optimize.root_scalar)
+def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> Any:
+    """Find a root of a function of one number.
+
+    Parameters
+    ----------
+    f : callable
+        Of a number, and ``args``.
+    args : tuple
+        Further arguments.
+    method : str, optional
+        Which one.
+    **options
+        As SciPy has them.
+
+    Returns
+    -------
+    RootResults
+        As ``scipy.optimize.root_scalar``, with the root.
+
+    Examples
+    --------
+    >>> round(float(root_scalar(lambda x: x * x - 4.0, bracket=(0.0, 5.0)).root), 6)
+    2.0
+    """
+    args = as_tuple(args)
+    kept: list[Any] = []
+
+    def solver(residual: Any, _: Any) -> Any:
+        found = _root_scalar(lambda x: float(residual(x)), method=method, **options)
+        return found.root, found
+
+    bracket = options.get("bracket")
+    start = options.get("x0") if bracket is None else np.mean(readable(bracket))
+    x = solved(
+        lambda x: f(x, *args), float(readable(0.0 if start is None else start)), solver, kept
+    )
+    result = copy.copy(kept[0][1])
+    result["root"] = x
+    return result
+
+
+@stands_for(scipy.optimize.root)
+def root(
+    fun: Any,
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    tol: Any = None,
+    callback: Any = None,
+    options: Any = None,
+) -> Any:
+    """Find a root of a function of several numbers.
+
+    Parameters
+    ----------
+    fun : callable
+        Gives as many numbers as x has.
+    x0 : array
+        Where to start.
+    args : tuple
+        Further arguments.
+    method, tol, callback, options
+        As SciPy has them.
+    jac : None
+        Not taken: SciPy takes differences, and derivatives are ours.
+
+    Returns
+    -------
+    OptimizeResult
+        As ``scipy.optimize.root``, with ``x``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If there is a Jacobian.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> f = lambda a: root(lambda x: x**2 - a, np.ones(1)).x[0]
+    >>> round(float(grad(f)(4.0)), 6)
+    0.25
+    """
+    if jac not in (None, False):
+        msg = "root(jac=...) is not for traced values: leave it out"
+        raise UnsupportedKeywordError(msg)
+    args = as_tuple(args)
+    kept: list[Any] = []
+
+    def solver(residual: Any, start: Any) -> Any:
+        found = _root(residual, start, (), method, None, tol, callback, options)
+        return found.x, found
+
+    x = solved(lambda x: fun(x, *args), array_of(readable(x0)), solver, kept)
+    return scipy.optimize.OptimizeResult(kept[0][1], x=x)
+
+
+@stands_for(scipy.optimize.fsolve)
+def fsolve(
+    func: Any, x0: Any, args: Any = (), fprime: Any = None, full_output: Any = 0, **options: Any
+) -> Any:
+    """Find a root of a function of several numbers.
+
+    Parameters
+    ----------
+    func : callable
+        Gives as many numbers as x has.
+    x0 : array
+        Where to start.
+    args : tuple
+        Further arguments.
+    fprime, full_output
+        Not taken.
+    **options
+        As SciPy has them.
+
+    Returns
+    -------
+    array
+        As ``scipy.optimize.fsolve``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If there is a Jacobian, or all is asked for.
+
+    Examples
+    --------
+    >>> print(fsolve(lambda x: x**2 - 4.0, 1.0).round(6))
+    [2.]
+    """
+    if fprime is not None or full_output:
+        msg = "fsolve(fprime=..., full_output=...) is not for traced values; leave them out"
+        raise UnsupportedKeywordError(msg)
+    args = as_tuple(args)
+
+    def solver(residual: Any, start: Any) -> Any:
+        return (_fsolve(residual, start, **options),)
+
+    start = v.reshape(array_of(readable(x0)), shape=(-1,))
+    return solved(lambda x: func(x, *args), start, solver, [])
+
+
+@stands_for(scipy.optimize.fixed_point)
+def fixed_point(
+    func: Any, x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
+) -> Any:
+    """Find what a function gives if it is given it.
+
+    Parameters
+    ----------
+    func : callable
+        Gives as many numbers as x has.
+    x0 : array
+        Where to start.
+    args : tuple
+        Further arguments.
+    xtol, maxiter, method
+        As SciPy has them.
+
+    Returns
+    -------
+    array
+        As ``scipy.optimize.fixed_point``.
+
+    Examples
+    --------
+    >>> print(fixed_point(np.cos, 1.0).round(6))
+    0.739085
+    """
+    args = as_tuple(args)
+
+    def solver(residual: Any, start: Any) -> Any:
+        f = lambda x: residual(x) + x
+        return (_fixed_point(f, start, (), xtol, maxiter, method),)
+
+    return solved(lambda x: func(x, *args) - x, array_of(readable(x0)), solver, [])

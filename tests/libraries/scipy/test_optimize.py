@@ -1,0 +1,98 @@
+"""Solutions of ``scipy.optimize``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize as theirs
+
+import chainrules_scipy.optimize as ours
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_tape import grad, hessian
+
+T = np.linspace(0.0, 2.0, 9)
+Y = 2.0 * np.exp(-0.7 * T) + 0.1 * np.sin(9 * T)
+
+
+def _cubic(a):
+    return lambda x, b: x**3 + b * x - a
+
+
+def _pair(x, a):
+    return np.stack([x[0] ** 2 + x[1] - a, x[1] ** 3 - x[0]])
+
+
+def _bowl(x, a):
+    return (x[0] - a) ** 2 + x[0] ** 4 + (x[1] - x[0]) ** 2
+
+
+def _decay(t, p, q):
+    return p * np.exp(-q * t)
+
+
+TIGHT = {"ftol": 1e-13, "xtol": 1e-13, "gtol": 1e-13}
+SOLUTIONS = {
+    **{
+        name: lambda m, a, name=name: getattr(m, name)(
+            lambda x, b: x**3 + b * x - a, 0.0, 3.0, (a,)
+        )
+        for name in ("bisect", "brenth", "brentq", "ridder", "toms748")
+    },
+    "secant": lambda m, a: m.newton(lambda x: x**3 - a, 1.0),
+    "newton": lambda m, a: m.newton(lambda x, a: x**3 - a, 1.0, lambda x, a: 3 * x * x, (a,)),
+    "root_scalar": lambda m, a: m.root_scalar(lambda x: x**3 - a, bracket=(0, 3)).root,
+    "root": lambda m, a: m.root(lambda x: _pair(x, a), np.ones(2)).x[0],
+    "fsolve": lambda m, a: m.fsolve(_pair, np.ones(2), (a,))[1],
+    "fixed_point": lambda m, a: m.fixed_point(lambda x: np.cos(0.4 * x * a), 0.5) + 0.0,
+    "minimize": lambda m, a: m.minimize(_bowl, np.ones(2), a, tol=1e-11).x[1],
+    "the least": lambda m, a: m.minimize(_bowl, np.ones(2), (a,), tol=1e-11).fun,
+    "bounds": lambda m, a: m.minimize(
+        _bowl, np.ones(2), a, tol=1e-11, bounds=[(0, None), (-5, 5)]
+    ).x[1],
+    "minimize_scalar": lambda m, a: m.minimize_scalar(lambda x: (x - a) ** 2 + x**4, tol=1e-9).x,
+    "least_squares": lambda m, a: m.least_squares(
+        lambda p: _decay(T, *p) - a * Y - a**2 * T, [1.0, 1.0], **TIGHT
+    ).x[1],
+    "curve_fit": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[0][1],
+    "covariance": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[1][0, 1],
+    "errors": lambda m, a: m.curve_fit(_decay, T, Y, sigma=a + T, absolute_sigma=True)[1][0, 0],
+}
+
+
+@pytest.mark.parametrize("f", SOLUTIONS.values(), ids=SOLUTIONS)
+def test_solutions(f):
+    a, h = 1.7, 3e-3
+    near, far = (f(theirs, a + s * h) - f(theirs, a - s * h) for s in (1, 2))
+    truth = (8 * near - far) / (12 * h)
+    assert abs(f(ours, a) - f(theirs, a)) < 1e-5 * (1 + abs(truth))
+    assert abs(grad(lambda a: f(ours, a))(a) - truth) < 2e-4 * (1e-2 + abs(truth))
+
+
+def test_second_order():
+    found = hessian(lambda a: ours.brentq(lambda x: x**3 - a, 0.0, 3.0))(1.7)
+    assert abs(found + 2 / 9 * 1.7 ** (-5 / 3)) < 1e-12
+
+
+def test_answers_are_scipys():
+    x, report = ours.brentq(lambda x: x**3 - 2.0, 0.0, 3.0, full_output=True)
+    assert report.converged
+    assert abs(x - 2 ** (1 / 3)) < 1e-11
+    assert ours.root(lambda x: x**2 - 4.0, np.ones(1)).success
+    assert ours.root_scalar(lambda x: x**2 - 4.0, bracket=(0, 5)).converged
+    assert ours.least_squares(lambda p: p - 2.0, [0.0]).cost < 1e-20
+
+
+def test_what_is_not_taken():
+    on_a_bound = lambda a: ours.minimize(
+        lambda x: np.sum((x - a) ** 2), np.ones(1), bounds=[(2, 5)]
+    )
+    with pytest.raises(NotDifferentiableError, match="bound"):
+        grad(lambda a: on_a_bound(a).x[0])(1.7)
+    with pytest.raises(NotDifferentiableError, match="bound"):
+        ours.least_squares(lambda p: p - 2.0, [0.5], bounds=(0.0, 1.0))
+    with pytest.raises(UnsupportedKeywordError, match="constraints"):
+        ours.minimize(np.sum, np.ones(1), constraints={"type": "eq", "fun": np.sum})
+    with pytest.raises(UnsupportedKeywordError, match="loss"):
+        ours.least_squares(lambda p: p - 2.0, [0.0], loss="huber")
+    with pytest.raises(UnsupportedKeywordError, match="bounds"):
+        ours.curve_fit(_decay, T, Y, bounds=(0, 1))
