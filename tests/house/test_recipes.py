@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib.machinery
 import re
 import shlex
 import tomllib
@@ -37,6 +37,18 @@ def commands(job: dict[str, Any]) -> list[list[str]]:
     return found
 
 
+def is_here(module: str) -> bool:
+    """Look where modules are, without hooks: that of setuptools warns when pip is looked for."""
+    path, name = None, ""
+    for part in module.split("."):
+        name = f"{name}.{part}".lstrip(".")
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None:
+            return False
+        path = spec.submodule_search_locations
+    return True
+
+
 def wrong_with(words: list[str]) -> list[str]:
     """Name what a command asks for that is not here."""
     tool, rest = words[0], words[1:]
@@ -45,7 +57,7 @@ def wrong_with(words: list[str]) -> list[str]:
     if tool != "python" or rest[0] != "-m":
         return words
     module, rest = rest[1], rest[2:]
-    found = [] if importlib.util.find_spec(module) else [module]
+    found = [] if is_here(module) else [module]
     if module == "pytest":
         known = {marker.partition(":")[0] for marker in markers()}
         named = [rest[k + 1] for k, w in enumerate(rest) if w == "-m"]
