@@ -68,7 +68,7 @@ def head() -> str:
 def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
     """Return the addresses of a ufunc's loop for types, and of its data; None if it has none."""
     try:
-        i = ufunc.types.index(types)
+        i = [str(known) for known in ufunc.types].index(types)
     except ValueError:
         return None
     found: tuple[int, int] | None = driver().loop_of(ufunc, i)

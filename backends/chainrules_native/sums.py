@@ -18,7 +18,7 @@ from chainrules_py.program import Call, Value
 _LONG = 4096
 """Up to so many numbers are summed as a product with ones: `chainrules_numpy.broadcasting`."""
 
-_STARTS = {np.add: 0, np.multiply: 1}
+_STARTS: dict[Any, int] = {np.add: 0, np.multiply: 1}
 
 
 def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:

@@ -86,7 +86,7 @@ def _expect(s: Lowering, call: Call) -> None:
 
 # ------------------------------------------------------------------------------------ numbers
 
-_UFUNCS = {
+_UFUNCS: dict[Any, Any] = {
     operator.add: np.add,
     operator.sub: np.subtract,
     operator.mul: np.multiply,
@@ -467,7 +467,7 @@ def _spread(s: Lowering, call: Call) -> View:
     return out
 
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[Any, Any] = {
     np.add: (v.sum, np.sum),
     np.maximum: (v.max, np.max),
     np.minimum: (v.min, np.min),

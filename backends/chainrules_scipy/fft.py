@@ -127,8 +127,8 @@ ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
 def _sums(x: Any, axis: int, before: Any, after: Any, start: int) -> Any:
     """Return Σ_j x_j before_j exp(-πi jk / n) after_k for k from a start on, n of them."""
     n = x.shape[axis]
-    y = v.fft(x * _along(before, x, axis), n=2 * n, axis=axis)
-    return _part(y, axis, start, start + n) * _along(after, x, axis)
+    y = v.fft(v.multiply(x, _along(before, x, axis)), n=2 * n, axis=axis)
+    return v.multiply(_part(y, axis, start, start + n), _along(after, x, axis))
 
 
 def _along(factors: Any, x: Any, axis: int) -> Any:
@@ -168,7 +168,7 @@ def _sines(x: Any, kind: int, axis: int) -> Any:
         return -2 * v.imag(_sums(x, axis, one, np.exp(-0.5j * np.pi * (k + 1) / n), 1))
     if kind == 3:
         after = np.exp(-0.5j * np.pi * (2 * k + 1) / n)
-        last = _along(np.where(k % 2, -1.0, 1.0), x, axis) * _part(x, axis, n - 1, n)
+        last = v.multiply(_along(np.where(k % 2, -1.0, 1.0), x, axis), _part(x, axis, n - 1, n))
         return -2 * v.imag(_sums(x, axis, half, after, 0)) - last
     return -2 * v.imag(_sums(x, axis, half, half * quarter, 0))
 
@@ -207,10 +207,10 @@ def _normed(
     before, behind = _ENDS.get((transform, kind), ((), ()))
     orthogonal = norm == "ortho" if ends is None else bool(ends)
     if orthogonal and before:
-        x = x * _along(_at_ends(before, n, math.sqrt(2)), x, axis)
+        x = v.multiply(x, _along(_at_ends(before, n, math.sqrt(2)), x, axis))
     y = transform(x, kind, axis)
     if orthogonal and behind:
-        y = y * _along(_at_ends(behind, n, math.sqrt(0.5)), y, axis)
+        y = v.multiply(y, _along(_at_ends(behind, n, math.sqrt(0.5)), y, axis))
     scale = 2 * (n + (0 if kind > 1 else -1 if transform is _cosines else 1))
     power = {"backward": float(inverse), "ortho": 0.5, "forward": float(not inverse)}[_NORMS[norm]]
     return v.astype(y if power == 0 else y / scale**power, dtype=dtype)
@@ -260,17 +260,19 @@ idst, idstn = _trigonometric("idst", _sines), _trigonometric("idstn", _sines)
 def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
     """Compute a Hankel transform of what is given at equal distances of the logarithm."""
     n = a.shape[-1]
-    t = 2 * np.pi * np.arange(n // 2 + 1) / n / dln
-    rise, fall = (v.loggamma((mu + 1 + s * (bias + 1j * t)) / 2) for s in (1, -1))
-    u = v.exp(rise - fall + bias * math.log(2) + 1j * t * (math.log(2) - offset))
+    t = v.divide(2 * np.pi * np.arange(n // 2 + 1) / n, dln)
+    way = v.multiply(1j, t)
+    rise, fall = (v.loggamma(v.add(mu + 1 + s * bias, s * way) / 2) for s in (1, -1))
+    u = v.exp(v.add(v.add(rise - fall, bias * math.log(2)), way * (math.log(2) - offset)))
     if n % 2 == 0:
         u = v.where(np.arange(n // 2 + 1) == n // 2, v.real(u), u)
-    steps = (np.arange(n) - (n - 1) / 2) * dln
+    steps = v.multiply(np.arange(n) - (n - 1) / 2, dln)
     if inverse:
-        y = v.irfft(v.rfft(a * v.exp(bias * (steps + offset))) / v.conj(u), n=n)
-        return v.flip(y, axis=-1) * v.exp(bias * steps)
-    y = v.irfft(v.rfft(a * v.exp(-bias * steps)) * u, n=n)
-    return v.flip(y, axis=-1) * v.exp(-bias * (steps + offset))
+        y = v.rfft(v.multiply(a, v.exp(bias * (steps + offset))))
+        y = v.irfft(v.divide(y, v.conj(u)), n=n)
+        return v.multiply(v.flip(y, axis=-1), v.exp(bias * steps))
+    y = v.irfft(v.multiply(v.rfft(v.multiply(a, v.exp(-bias * steps))), u), n=n)
+    return v.multiply(v.flip(y, axis=-1), v.exp(-bias * (steps + offset)))
 
 
 def _hankel_of(native: Any, inverse: bool) -> Callable[..., Any]:

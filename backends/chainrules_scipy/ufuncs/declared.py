@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
+import numpy as np
 import scipy.special
 
 from chainrules_py import (
@@ -156,12 +158,29 @@ def _state(
     rule(word, batched="broadcast")(of_number[len(slopes) - 1])
 
 
+def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Convert arrays of NumPy's dtypes to those that SciPy computes with."""
+    types = [getattr(x, "dtype", type(x)) for x in xs]
+    if not all(isinstance(t, np.dtype) or t in (int, float, complex) for t in types):
+        return xs
+    taken = ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))
+    return tuple(
+        v.astype(x, dtype=to) if isinstance(t, np.dtype) and t != to else x
+        for x, t, to in zip(xs, types, taken, strict=False)
+    )
+
+
 def composite(name: str) -> Callable[[F], F]:
     """Say that a ufunc is this function in words, of operands of the same names (a decorator)."""
 
     def enter(function: F) -> F:
-        code = function.__code__
-        row(getattr(scipy.special, name), function, code.co_varnames[: code.co_argcount])
+        code, ufunc = function.__code__, getattr(scipy.special, name)
+
+        @functools.wraps(function)
+        def of_its_types(*xs: Any) -> Any:
+            return function(*_as_taken(ufunc, xs))
+
+        row(ufunc, of_its_types, code.co_varnames[: code.co_argcount])
         return function
 
     return enter

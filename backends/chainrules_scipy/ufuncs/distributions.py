@@ -96,14 +96,13 @@ def _student_density(df: Any, t: Any) -> Any:
 
 def _student_shape(df: Any, t: Any) -> Any:
     """F = 1 - I(z) / 2 of z = df / (df + t²) and (df / 2, 1/2), for t > 0."""
-    square = t * t
-    z, s = df / (df + square), v.sign(t)
-    some = square > 0
-    w = v.where(some, z, 0.5)
-    shape = 0.5 * betainc_shape(0.5 * df, 0.5 + 0 * df, w, 0)
+    some = v.not_equal(t, 0)
+    square = v.where(some, t * t, 1.0)
+    shape = 0.5 * betainc_shape(0.5 * df, 0.5 + 0 * df, df / (df + square), 0)
     # The density of the beta function times dz/ddf = z (1 - z) / df, of which nothing is singular.
-    moved = v.exp(0.5 * df * v.log(w) + 0.5 * v.log1p(-w) - v.betaln(0.5 * df, 0.5)) / df
-    return v.where(some, -0.5 * s * (shape + moved), 0.0)
+    logs = -df * v.log1p(square / df) + v.log(square / (df + square))
+    moved = v.exp(0.5 * logs - v.betaln(0.5 * df, 0.5)) / df
+    return v.where(some, -0.5 * v.sign(t) * (shape + moved), 0.0)
 
 
 stdtr: Any = stated(

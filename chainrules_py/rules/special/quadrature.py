@@ -11,8 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.vocabulary import (
     abs,
+    astype,
     betaln,
     digamma,
     exp,
@@ -47,8 +49,18 @@ def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
     return total * scale
 
 
+def as_real(n: Any, x: Any) -> Any:
+    """Convert whole numbers to reals, in the precision of x if it has one."""
+    if kind_of(n) != "int":
+        return n
+    if hasattr(n, "dtype") and kind_of(x) == "real" and hasattr(x, "dtype"):
+        return astype(n, dtype=x.dtype)
+    return 1.0 * n
+
+
 def gammainc_shape(a: Any, x: Any) -> Any:
     """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt: 8.2.4, up to x or, minus, from x on."""
+    a, x = as_real(a, x), as_real(x, a)
     inside = logical_and(x > 0, x < math.inf)
     left = logical_and(inside, x < a + 1)
     right = logical_and(inside, x >= a + 1)
@@ -81,6 +93,7 @@ def upper_shape(a: Any, x: Any) -> Any:
 
 def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """∂I/∂a or ∂I/∂b, by the side of the mean that x is on: 8.17.4."""
+    a, b, x = as_real(a, x), as_real(b, x), as_real(x, a)
     inside = logical_and(x > 0, x < 1)
     left = logical_and(inside, x * (a + b) <= a)
     right = logical_and(inside, x * (a + b) > a)
@@ -112,6 +125,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 def zeta_shape(s: Any, q: Any) -> Any:
     """∂ζ(s, q)/∂s: the terms of the sum by Euler and Maclaurin, 25.11.5."""
+    s, q = as_real(s, q), as_real(q, s)
     total: Any = 0.0
     end = q + 10
     for k in range(10):

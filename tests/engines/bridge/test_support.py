@@ -13,7 +13,8 @@ X = np.array([0.3, -0.7, 1.2])
 
 
 def test_what_is_tried_is_the_call():
-    z, f = _as_vector(export(v.sin), (X,), {})
+    exported = export(v.sin)
+    z, f = _as_vector(exported, exported, (X,), {})
     table, u = transformations.table, np.ones(3)
     np.testing.assert_allclose(f(z), np.sum(np.sin(X)))
     np.testing.assert_allclose(table["grad"].run(f, z, u), np.cos(X))
