@@ -9,14 +9,14 @@ puts them under SciPy's own names. A module is imported when something of SciPy'
 import importlib
 from typing import Any
 
-import scipy  # noqa: F401 - what stands for it cannot be imported without it
-
 from chainrules_py.extend import later
 from chainrules_scipy.installing import OURS, Installed, install
 
 __all__ = ["Installed", "install"]
 
 chainrules_contract = 1
+
+importlib.import_module("scipy")  # what stands for it cannot be imported without it
 
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)

@@ -232,7 +232,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 
 @stands_for(native.squareform)
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
     """Make a matrix of the distances that `pdist` gives, or these of a matrix.
 
     Parameters

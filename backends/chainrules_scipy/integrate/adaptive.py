@@ -212,7 +212,7 @@ def quad_vec(
     epsrel: float = 1e-8,
     norm: str = "2",
     cache_size: float = 100e6,
-    limit: float = 10000,
+    limit: Any = 10000,
     workers: Any = 1,
     points: Any = None,
     quadrature: Any = None,

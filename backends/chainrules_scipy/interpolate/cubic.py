@@ -15,6 +15,8 @@ from chainrules_scipy.interpolate.common import constructs, first, steps, times
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial, hermite
 from chainrules_scipy.rows import array_of, readable
 
+_cubic: Any = native.CubicSpline
+
 
 @constructs(native.CubicSpline)
 def CubicSpline(  # noqa: N802
@@ -58,17 +60,13 @@ def CubicSpline(  # noqa: N802
     if not varies((x, bc_type)):
         knots = np.asarray(x, float)
         given = np.zeros(y.shape[1:]) if isinstance(bc_type, tuple) else None
-        start = (
-            0.0
-            if given is None
-            else native.CubicSpline(knots, np.zeros(y.shape), bc_type=bc_type).c
-        )
+        start = 0.0 if given is None else _cubic(knots, np.zeros(y.shape), bc_type=bc_type).c
         unit = np.eye(len(knots))
         if bc_type == "periodic":  # the last value is the first one
-            native.CubicSpline(knots, readable(y), bc_type=bc_type)  # and SciPy says if it is not
+            _cubic(knots, readable(y), bc_type=bc_type)  # and SciPy says if it is not
             unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
         conditions = _homogeneous(bc_type, len(knots))
-        linear = native.CubicSpline(knots, unit, bc_type=conditions).c
+        linear = _cubic(knots, unit, bc_type=conditions).c
         return PiecewisePolynomial(times(linear, y) + start, knots, extrapolate, axis)
     x = array_of(x)
     return hermite(x, y, _spline_slopes(x, y, bc_type), extrapolate, axis)

@@ -55,7 +55,7 @@ class PiecewisePolynomial:
             powers = np.reshape(np.arange(c.shape[0], 0, -1.0), (-1,) + (1,) * (c.ndim - 1))
             high = c / powers
             h = v.reshape(self.x[1:] - self.x[:-1], shape=(-1,) + (1,) * (c.ndim - 2))
-            areas = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
+            areas: Any = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
             before = v.cumulative_sum(areas, axis=0)[:-1]
             low = v.concat(v.zeros_like(areas[:1]), before, axis=0)
             c = v.concat(high, v.expand_dims(low, axis=0), axis=0)

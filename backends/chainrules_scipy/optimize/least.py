@@ -14,11 +14,9 @@ from chainrules_scipy.optimize.roots import NEAR, as_tuple
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
-_least_squares, _minimize, _minimize_scalar = (
-    scipy.optimize.least_squares,
-    scipy.optimize.minimize,
-    scipy.optimize.minimize_scalar,
-)
+_least_squares: Any = scipy.optimize.least_squares
+_minimize: Any = scipy.optimize.minimize
+_minimize_scalar: Any = scipy.optimize.minimize_scalar
 
 
 def _least(f: Any, start: Any, solver: Any, kept: list[Any], ends: Any = None) -> Any:

@@ -69,7 +69,7 @@ def savgol_filter(
 
 @stands_for(native.detrend)
 def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+    data: Any, axis: int = -1, type: Any = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
     """Subtract a line, or the mean.
 
