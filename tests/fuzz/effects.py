@@ -183,14 +183,17 @@ def _program(word: str, place: str, value: str, kind: str) -> Callable[[Any], An
     def program(w: Any) -> Any:
         a = w[0] + 1.0
         write, read = PLACES[place]()
+        f: Any
         if kind == "a dataclass":
-            f: Any = Model(a, word, made)
-            read = lambda: f.last
+            f = model = Model(a, word, made)
+            read = lambda: model.last
         elif kind == "a function":
 
-            def f(x: Any, *rest: Any) -> Any:
+            def stated(x: Any, *rest: Any) -> Any:
                 write(made(a, x))
                 return CALLED[word](a, x)
+
+            f = stated
         else:
 
             def helper(x: Any) -> Any:
@@ -233,5 +236,6 @@ def verdict(word: str, place: str, value: str, kind: str, door: str) -> str:
         return "" if due is None else f"{error!r} for {due, slope}"
     if due is None:
         return f"{found} for an error"
-    close = np.allclose(np.array(found, float), [due, slope], rtol=1e-4, atol=1e-6)
+    wanted = np.array([due, slope], float)
+    close = np.allclose(np.array(found, float), wanted, rtol=1e-4, atol=1e-6)
     return "" if close else f"{found} for {due, slope}"
