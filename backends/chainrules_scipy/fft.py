@@ -19,7 +19,7 @@ import scipy.fft
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, part, stands_for
 
 __all__ = [
     "dct",
@@ -76,15 +76,11 @@ def _like(native: Callable[..., Any], transform: Callable[..., Any]) -> Callable
 
 
 def _along_one(transform: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, n, axis, norm: transform(_float(x), n=n, axis=int(axis), norm=_NORMS[norm])
+    return lambda x, n, axis, norm: transform(array_of(x), n=n, axis=int(axis), norm=_NORMS[norm])
 
 
 def _along_several(transform: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, s, axes, norm: transform(_float(x), _listed(s), _listed(axes), _NORMS[norm])
-
-
-def _float(x: Any) -> Any:
-    return array_of(x)
+    return lambda x, s, axes, norm: transform(array_of(x), _listed(s), _listed(axes), _NORMS[norm])
 
 
 def _listed(x: Any) -> list[int] | None:
@@ -128,7 +124,7 @@ def _sums(x: Any, axis: int, before: Any, after: Any, start: int) -> Any:
     """Return Σ_j x_j before_j exp(-πi jk / n) after_k for k from a start on, n of them."""
     n = x.shape[axis]
     y = v.fft(v.multiply(x, _along(before, x, axis)), n=2 * n, axis=axis)
-    return v.multiply(_part(y, axis, start, start + n), _along(after, x, axis))
+    return v.multiply(part(y, axis, start, start + n), _along(after, x, axis))
 
 
 def _along(factors: Any, x: Any, axis: int) -> Any:
@@ -136,22 +132,18 @@ def _along(factors: Any, x: Any, axis: int) -> Any:
     return np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis))
 
 
-def _part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
-    return x[(slice(None),) * axis + (slice(start, stop, step),)]
-
-
 def _cosines(x: Any, kind: int, axis: int) -> Any:
     """Compute a cosine transform of real numbers, as SciPy defines it without a norm."""
     n = x.shape[axis]
     if kind == 1:
-        whole = v.concat(x, _part(x, axis, -2, 0, -1), axis=axis)
-        return v.real(_part(v.fft(whole, axis=axis), axis, 0, n))
+        whole = v.concat(x, part(x, axis, -2, 0, -1), axis=axis)
+        return v.real(part(v.fft(whole, axis=axis), axis, 0, n))
     k = np.arange(n)
     one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
     if kind == 2:
         return 2 * v.real(_sums(x, axis, one, half, 0))
     if kind == 3:
-        return 2 * v.real(_sums(x, axis, half, one, 0)) - _part(x, axis, 0, 1)
+        return 2 * v.real(_sums(x, axis, half, one, 0)) - part(x, axis, 0, 1)
     return 2 * v.real(_sums(x, axis, half, half * quarter, 0))
 
 
@@ -159,16 +151,16 @@ def _sines(x: Any, kind: int, axis: int) -> Any:
     """Compute a sine transform of real numbers, as SciPy defines it without a norm."""
     n = x.shape[axis]
     if kind == 1:
-        zero = v.zeros_like(_part(x, axis, 0, 1))
+        zero = v.zeros_like(part(x, axis, 0, 1))
         whole = v.concat(zero, x, zero, -v.flip(x, axis=axis), axis=axis)
-        return -v.imag(_part(v.fft(whole, axis=axis), axis, 1, n + 1))
+        return -v.imag(part(v.fft(whole, axis=axis), axis, 1, n + 1))
     k = np.arange(n)
     one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
     if kind == 2:
         return -2 * v.imag(_sums(x, axis, one, np.exp(-0.5j * np.pi * (k + 1) / n), 1))
     if kind == 3:
         after = np.exp(-0.5j * np.pi * (2 * k + 1) / n)
-        last = v.multiply(_along(np.where(k % 2, -1.0, 1.0), x, axis), _part(x, axis, n - 1, n))
+        last = v.multiply(_along(np.where(k % 2, -1.0, 1.0), x, axis), part(x, axis, n - 1, n))
         return -2 * v.imag(_sums(x, axis, half, after, 0)) - last
     return -2 * v.imag(_sums(x, axis, half, half * quarter, 0))
 
@@ -226,7 +218,7 @@ def _of_length(x: Any, n: int, axis: int) -> Any:
     """Cut x, or fill it with zeros, along an axis."""
     missing = n - x.shape[axis]
     if missing <= 0:
-        return x if missing == 0 else _part(x, axis, 0, n)
+        return x if missing == 0 else part(x, axis, 0, n)
     widths = tuple((0, missing if i == axis else 0) for i in range(x.ndim))
     return v.pad(x, 0.0, widths=widths)
 
@@ -236,12 +228,12 @@ def _trigonometric(name: str, transform: Any) -> Callable[..., Any]:
     if name[-1] != "n":
 
         def along_one(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
-            return _normed(transform, inverse, _float(x), type, n, axis, norm, orthogonalize)
+            return _normed(transform, inverse, array_of(x), type, n, axis, norm, orthogonalize)
 
         return _like(getattr(scipy.fft, name), along_one)
 
     def along_several(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
-        x = _float(x)
+        x = array_of(x)
         for axis, n in fourier_composites.lengths(x, _listed(s), _listed(axes)):
             x = _normed(transform, inverse, x, type, n, axis, norm, orthogonalize)
         return x
@@ -276,7 +268,7 @@ def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) ->
 
 
 def _hankel_of(native: Any, inverse: bool) -> Callable[..., Any]:
-    return _like(native, lambda a, *rest: _hankel(inverse, _float(a), *rest))
+    return _like(native, lambda a, *rest: _hankel(inverse, array_of(a), *rest))
 
 
 fht, ifht = _hankel_of(scipy.fft.fht, False), _hankel_of(scipy.fft.ifht, True)

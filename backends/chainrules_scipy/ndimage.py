@@ -13,7 +13,7 @@ import scipy.ndimage as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, part, readable, stands_for
 
 __all__ = [
     "affine_transform",
@@ -106,10 +106,6 @@ def _around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -
     return v.take(x, _places(n, np.arange(-before, n + behind), mode), axis=axis)
 
 
-def _part(x: Any, axis: int, start: int, n: int) -> Any:
-    return x[(slice(None),) * axis + (slice(start, start + n),)]
-
-
 def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
     """Σ_k w_k x_{i + k - m//2 - origin} along an axis."""
     w, n, axis = array_of(w), x.shape[axis], range(x.ndim)[axis]
@@ -121,7 +117,7 @@ def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) ->
     whole = _around(x, axis, before, size - 1 - before, mode, cval)
     total: Any = None
     for k in range(size):
-        term = _part(whole, axis, k, n) * w[k]
+        term = part(whole, axis, k, k + n) * w[k]
         total = term if total is None else total + term
     return total
 
@@ -160,10 +156,10 @@ def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, t
         whole = _around(whole, axis, before, size - 1 - before, m, cval)
     total: Any = 0.0
     for k in np.ndindex(*w.shape):
-        part = whole
+        piece = whole
         for axis, start in zip(axes, k, strict=True):
-            part = _part(part, axis, start, x.shape[axis])
-        total = total + part * w[k]
+            piece = part(piece, axis, start, start + x.shape[axis])
+        total = total + piece * w[k]
     return total
 
 

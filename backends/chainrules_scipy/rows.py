@@ -100,3 +100,13 @@ def static(axis: Any) -> Any:
     if axis is None:
         return None
     return int(axis) if np.ndim(axis) == 0 else tuple(map(int, axis))
+
+
+def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
+    """Take a slice along one axis."""
+    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop, step),)]
+
+
+def anchored(value: Any, moving: Any) -> Any:
+    """Give what is traced, of which the derivatives count, another value."""
+    return value + (moving - readable(moving))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_scipy.rows import readable, stands_for
+from chainrules_scipy.rows import anchored, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _quad, _quad_vec = (
@@ -111,11 +111,11 @@ def quad(
     )
     last = found[2]["last"]
     pieces = zip(found[2]["alist"][:last].tolist(), found[2]["blist"][:last].tolist(), strict=True)
-    value = _anchored("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])
+    value = _agreeing("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])
     return (value, *found[1:]) if full_output else (value, found[1])
 
 
-def _anchored(name: str, value: Any, moving: Any, error: Any) -> Any:
+def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
     """Give the value found to what the derivatives are of, if that is the same integral."""
     known = readable(moving)
     if np.any(abs(known - value) > np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))):
@@ -124,7 +124,7 @@ def _anchored(name: str, value: Any, moving: Any, error: Any) -> Any:
             "is singular inside; integrate from each place where it is to the next"
         )
         raise NotDifferentiableError(msg)
-    return value + (moving - known)
+    return anchored(value, moving)
 
 
 def _over_all(f: Any, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
@@ -273,4 +273,4 @@ def quad_vec(
         msg = "quad_vec with an infinite limit has no derivative here; write quad, for each element"
         raise UnsupportedKeywordError(msg)
     moving = _over_all(lambda x: f(x, *args), a, b, low, high, pieces)
-    return _anchored("quad_vec", value, moving, error), error
+    return _agreeing("quad_vec", value, moving, error), error

@@ -8,11 +8,7 @@ import numpy as np
 import scipy.integrate
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, stands_for
-
-
-def _along(y: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
-    return y[(slice(None),) * (axis % y.ndim) + (slice(start, stop, step),)]
+from chainrules_scipy.rows import array_of, part, stands_for
 
 
 def _distances(y: Any, x: Any, dx: Any, axis: int) -> Any:
@@ -23,7 +19,7 @@ def _distances(y: Any, x: Any, dx: Any, axis: int) -> Any:
     if x.ndim == 1:
         h = x[1:] - x[:-1]
         return v.reshape(h, shape=(-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
-    return _along(x, axis, 1, None) - _along(x, axis, None, -1)
+    return part(x, axis, 1, None) - part(x, axis, None, -1)
 
 
 @stands_for(scipy.integrate.trapezoid)
@@ -53,7 +49,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     [0.5 1.  0.5]
     """
     y = array_of(y)
-    pairs = _along(y, axis, 1, None) + _along(y, axis, None, -1)
+    pairs = part(y, axis, 1, None) + part(y, axis, None, -1)
     return v.sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
 
 
@@ -87,14 +83,14 @@ def cumulative_trapezoid(
     [1.5 4.5]
     """
     y = array_of(y)
-    pairs = _along(y, axis, 1, None) + _along(y, axis, None, -1)
+    pairs = part(y, axis, 1, None) + part(y, axis, None, -1)
     total = v.cumulative_sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
     if initial is None:
         return total
     if initial != 0:
         msg = f"initial is {initial!r}, and has to be None or 0"
         raise ValueError(msg)
-    return v.concat(v.zeros_like(_along(total, axis, 0, 1)), total, axis=axis)
+    return v.concat(v.zeros_like(part(total, axis, 0, 1)), total, axis=axis)
 
 
 @stands_for(scipy.integrate.simpson)
@@ -130,16 +126,16 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     h = _distances(y, x, dx, axis)
     steps = _distances(y, np.arange(n) if x is None else x, 1.0, axis) * (h if x is None else 1.0)
     odd = n - 1 + n % 2
-    h0, h1 = (_along(steps, axis if steps.ndim == y.ndim else 0, k, odd - 1, 2) for k in (0, 1))
-    y0, y1, y2 = (_along(y, axis, k, odd - 2 + k, 2) for k in (0, 1, 2))
+    h0, h1 = (part(steps, axis if steps.ndim == y.ndim else 0, k, odd - 1, 2) for k in (0, 1))
+    y0, y1, y2 = (part(y, axis, k, odd - 2 + k, 2) for k in (0, 1, 2))
     whole = h0 + h1
     parts = y0 * (2 - h1 / h0) + y1 * (whole * whole / (h0 * h1)) + y2 * (2 - h0 / h1)
     total = v.sum(whole / 6 * parts, axis=axis)
     if odd == n:
         return total
     at = axis if steps.ndim == y.ndim else 0
-    a, b = _along(steps, at, n - 3, n - 2), _along(steps, at, n - 2, n - 1)
-    y0, y1, y2 = (_along(y, axis, k, k + 1) for k in (n - 3, n - 2, n - 1))
+    a, b = part(steps, at, n - 3, n - 2), part(steps, at, n - 2, n - 1)
+    y0, y1, y2 = (part(y, axis, k, k + 1) for k in (n - 3, n - 2, n - 1))
     rest = (
         y2 * (2 * b * b + 3 * a * b) / (6 * (a + b))
         + y1 * (b * b + 3 * a * b) / (6 * a)

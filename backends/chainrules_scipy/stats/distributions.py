@@ -16,7 +16,7 @@ import scipy.stats
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import anchored, array_of, readable
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 
@@ -145,11 +145,6 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     return integrated(density, ends, below, np.asarray(last - first), z, *shapes)
 
 
-def _anchored(value: Any, moving: Any) -> Any:
-    """Give a traced value, of which only the derivatives count, another value."""
-    return value + (moving - readable(moving))
-
-
 def _of_distribution(name: str, upper: bool) -> _Compute:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
@@ -157,7 +152,7 @@ def _of_distribution(name: str, upper: bool) -> _Compute:
 
         def compute(known: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             below = _cumulative(dist, (x - loc) / scale, *shapes)
-            return _anchored(known, -below if upper else below)
+            return anchored(known, -below if upper else below)
 
         operands = (array_of(known), call.x, call.loc, call.scale, *call.shapes)
         return _where_inside(call.inside(False), lambda: known, compute, operands)

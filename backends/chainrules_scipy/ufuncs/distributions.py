@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import betainc_shape, gammainc_shape, kind_of
 from chainrules_scipy.ufuncs.declared import composite, in_precision, stated
@@ -49,16 +47,8 @@ composite("gdtr")(lambda a, b, x: v.gammainc(b, a * x))
 composite("gdtrc")(lambda a, b, x: v.gammaincc(b, a * x))
 composite("pdtr")(lambda k, m: v.gammaincc(in_precision(_whole(k) + 1, m), m))
 composite("pdtrc")(lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m))
-composite("nbdtr")(lambda k, n, p: v.betainc(n, _whole(k) + 1, _in_double(p, k, n)))
-composite("nbdtrc")(lambda k, n, p: betaincc(n, _whole(k) + 1, _in_double(p, k, n)))
-
-
-def _in_double(p: Any, k: Any, n: Any) -> Any:
-    """With whole numbers SciPy takes narrower p as double."""
-    wide = getattr(p, "dtype", None) in (None, np.dtype(float))
-    return (
-        p if wide or not kind_of(k) == kind_of(n) == "int" else v.astype(p, dtype=np.dtype(float))
-    )
+composite("nbdtr")(lambda k, n, p: v.betainc(n, _whole(k) + 1, p))
+composite("nbdtrc")(lambda k, n, p: betaincc(n, _whole(k) + 1, p))
 
 
 @composite("fdtr")
@@ -214,7 +204,7 @@ composite("gdtrix")(lambda a, b, p: gammaincinv(b, p) / a)
 composite("chdtri")(lambda v_, p: 2 * gammainccinv(0.5 * v_, p))
 composite("pdtri")(lambda k, y: gammainccinv(_whole(k) + 1, y))
 composite("bdtri")(lambda k, n, y: betainccinv(_whole(k) + 1, _whole(n) - _whole(k), y))
-composite("nbdtri")(lambda k, n, y: betaincinv(n, _whole(k) + 1, _in_double(y, k, n)))
+composite("nbdtri")(lambda k, n, y: betaincinv(n, _whole(k) + 1, y))
 composite("nrdtrimn")(lambda p, std, x: x - std * v.ndtri(_probability(p)))
 composite("nrdtrisd")(lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)))
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of, zeta_shape
+from chainrules_py.extend import zeta_shape
 from chainrules_scipy.ufuncs.declared import composite, several, stated
 
 # ------------------------------------------------------------------------------- elementary
@@ -202,12 +200,6 @@ def _lower(n: Any) -> Any:
     return v.where(n == 0, 0, n - 1)
 
 
-def _in_double(n: Any, x: Any) -> Any:
-    """Of a whole number n SciPy takes narrower x as double."""
-    narrow = getattr(x, "dtype", None) == np.dtype(np.float32)
-    return v.astype(x, dtype=np.dtype(float)) if narrow and kind_of(n) == "int" else x
-
-
 def _factor(n: Any, c: Any) -> Any:
     return v.where(n == 0, 0.0, c)
 
@@ -265,9 +257,9 @@ eval_chebyt: Any = stated(
 )
 composite("eval_chebyc")(lambda n, x: 2 * eval_chebyt(n, 0.5 * x))
 composite("eval_chebys")(lambda n, x: eval_chebyu(n, 0.5 * x))
-composite("eval_sh_legendre")(lambda n, x: eval_legendre(n, 2 * _in_double(n, x) - 1))
-composite("eval_sh_chebyt")(lambda n, x: eval_chebyt(n, 2 * _in_double(n, x) - 1))
-composite("eval_sh_chebyu")(lambda n, x: eval_chebyu(n, 2 * _in_double(n, x) - 1))
+composite("eval_sh_legendre")(lambda n, x: eval_legendre(n, 2 * x - 1))
+composite("eval_sh_chebyt")(lambda n, x: eval_chebyt(n, 2 * x - 1))
+composite("eval_sh_chebyu")(lambda n, x: eval_chebyu(n, 2 * x - 1))
 composite("eval_sh_jacobi")(
     lambda n, p, q, x: eval_jacobi(n, p - q, q - 1, 2 * x - 1) / v.binom(2 * n + p - 1, n)
 )
