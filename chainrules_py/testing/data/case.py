@@ -386,9 +386,7 @@ class Case:
         least = np.maximum(16 * self.precision * natural, self.least)
         allowed = np.maximum(np.maximum(sure, least), 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
-        is_zero |= (50 * error <= 1e-9 * natural) | ~np.any(
-            u, axis=0
-        )  # next to nothing, or along it
+        is_zero |= (50 * error <= 1e-9 * natural) | ~np.any(u, axis=0)  # known to be nothing
         near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside)
         unsettled = ~(near_enough | (50 * error <= floor) | is_zero) | self._is_beyond
         text = ""
