@@ -50,8 +50,10 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
 
     found = importlib.metadata.entry_points(group=group)
     if not found and not importlib.metadata.entry_points(group=ENGINES):
-        # It takes no notice of errors, as of memory, and remembers that nothing was there.
+        # It takes no notice of errors, as of memory, and remembers that nothing was there. Which
+        # finder remembers it depends on who was imported: a backport puts its own in the path.
         importlib.metadata.MetadataPathFinder().invalidate_caches()
+        importlib.invalidate_caches()
         found = importlib.metadata.entry_points(group=group)
     return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
 

@@ -286,15 +286,19 @@ def test_an_error_from_outside_is_no_failure_of_a_module(tmp_path, monkeypatch, 
     assert plugins.load(name, plugins.RULES).__name__ == name
 
 
-def test_announcements_that_were_not_read_are_read_again(monkeypatch):
+@pytest.mark.parametrize("finder", ["of Python", "of a backport"])
+def test_announcements_that_were_not_read_are_read_again(monkeypatch, finder):
     """Python's search takes no notice of errors, and remembers that it found nothing."""
     expected, listed = plugins.announced(plugins.BACKENDS), []
+    if finder == "of a backport":
+        pytest.importorskip("importlib_metadata")  # puts its own finder in Python's path
 
     def fails(*_):
         listed.append(1)
         raise MemoryError
 
     importlib.metadata.MetadataPathFinder().invalidate_caches()
+    importlib.invalidate_caches()
     with monkeypatch.context() as patch:
         patch.setattr(os, "listdir", fails)
         assert not importlib.metadata.entry_points(group=plugins.BACKENDS)
