@@ -293,9 +293,10 @@ def main(arguments: list[str] | None = None) -> int:
     show(found)
     print(f"Kept in {path.relative_to(machine.ROOT)}.")
     if given.keep:
-        from benchmarks import pictures, readme
+        from benchmarks import pictures, tables
 
-        readme.main([])
+        tables.main([])
+        pictures.summarise(found)
         if "scaling" in found:
             pictures.draw(found["scaling"])
     return any("wrong" in e for entries in found["programs"].values() for e in entries.values())

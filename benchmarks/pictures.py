@@ -7,7 +7,9 @@ gives the same bytes.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,106 @@ def draw(scaling: dict[str, Any], into: Path = PICTURES) -> list[Path]:
     return written
 
 
+SUMMARY = "summary.svg"
+"""The picture of the README."""
+IN_SUMMARY = (
+    "chain of 1000 operations, length 4",
+    "LSTM 200 steps, hidden 32",
+    "ADBench BA, 12 cameras, 800 observations",
+    "Cholesky log-likelihood n = 500",
+    "chain of 300 operations, length 10000",
+)
+"""Small and large, loops and matrices; the last is one that others lead."""
+DOTS = {
+    OURS: "#1262b3",
+    "autograd": "#d1782a",
+    "MyGrad": "#3c9a5f",
+    "PyTorch, 1 thread": "#b8433a",
+    "JAX, jit": "#7a5aa6",
+}
+WIDE, SIDE, ROW, TOP = 480, 24, 50, 84
+TICKS = (0.05, 0.1, 0.5, 1, 2, 5, 10, 20)
+
+
+def summary(found: dict[str, Any]) -> str:
+    """Draw five of the programs, a dot for each engine, as multiples of NumPy by hand.
+
+    It is as narrow as a telephone. The same measurement gives the same text.
+    """
+
+    def at(ratio: float) -> float:
+        low, high = math.log(TICKS[0] * 0.8), math.log(TICKS[-1] * 1.1)
+        return SIDE + (WIDE - 2 * SIDE) * (math.log(ratio) - low) / (high - low)
+
+    bottom = TOP + ROW * len(IN_SUMMARY)
+    height = bottom + 58
+    parts = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {height}" width="{WIDE}" '
+            f'height="{height}" role="img" aria-labelledby="t" '
+            "font-family=\"ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif\">"
+        ),
+        '<title id="t">Time of value and gradient, as a multiple of NumPy by hand</title>',
+        (
+            f'<rect x="1" y="1" width="{WIDE - 2}" height="{height - 2}" rx="12" fill="#ffffff" '
+            'stroke="#d5d9e0"/>'
+        ),
+        _text(SIDE, 26, "Value and gradient, × the time of NumPy by hand", 14, "#1f2a3d"),
+    ]
+    x = float(SIDE)
+    for name, colour in DOTS.items():
+        shown = {OURS: "ours", "PyTorch, 1 thread": "PyTorch"}.get(name, name)
+        parts.append(f'<circle cx="{x + 6:.1f}" cy="45" r="6" fill="{colour}"/>')
+        parts.append(_text(x + 17, 49, shown, 13, "#1f2a3d"))
+        x += 36 + 7.4 * len(shown)
+    for tick in TICKS:
+        colour = "#66737f" if tick == 1 else "#e1e5ea"
+        parts.append(f'<path d="M{at(tick):.1f} {TOP - 14} V{bottom}" stroke="{colour}"/>')
+        parts.append(_text(at(tick), bottom + 16, f"{tick:g}", 12, "#5b6472", "middle"))
+    for row, name in enumerate(IN_SUMMARY):
+        y = TOP + ROW * row
+        parts.append(_text(SIDE, y, name, 13, "#1f2a3d", halo=True))
+        for by, colour in reversed(DOTS.items()):
+            entries = found["programs"][name]
+            kinds = ("JAX, jit", "JAX, jit, scan") if by == "JAX, jit" else (by,)
+            ratios = [r for kind in kinds if (r := entries.get(kind, {}).get("ratio"))]
+            if ratios:
+                radius = 7 if by == OURS else 6
+                parts.append(
+                    f'<circle cx="{at(min(ratios)):.1f}" cy="{y + 17}" r="{radius}" '
+                    f'fill="{colour}" stroke="#ffffff"/>'
+                )
+    parts.append(_text(SIDE, bottom + 34, "← faster", 12, "#5b6472"))
+    told = f"{found['date']}, {found['machine']['processor']}; NumPy and PyTorch on one thread"
+    parts.append(_text(SIDE, bottom + 50, told, 12, "#5b6472"))
+    parts.append(_text(WIDE - SIDE, bottom + 34, "slower →", 12, "#5b6472", "end"))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    size: int,
+    fill: str,
+    anchor: str = "start",
+    *,
+    halo: bool = False,
+) -> str:
+    around = 'stroke="#ffffff" stroke-width="4" paint-order="stroke" ' if halo else ""
+    return (
+        f'<text x="{x:.1f}" y="{y}" font-size="{size}" fill="{fill}" {around}'
+        f'text-anchor="{anchor}">{escape(text)}</text>'
+    )
+
+
+def summarise(found: dict[str, Any]) -> Path:
+    """Write the picture of the README."""
+    path = PICTURES / SUMMARY
+    path.write_text(summary(found), encoding="utf-8")
+    return path
+
+
 def _panel(panel: Any, found: dict[str, Any], kind: str, *, workers: bool) -> None:
     for by, kept in found["engines"].items():
         points = [(x, y) for x, y in zip(found["sizes"], kept.get(kind, []), strict=True) if y]
@@ -85,7 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
     argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__).parse_args(
         arguments
     )
-    for path in draw(keeping.latest()["scaling"]):
+    found = keeping.latest()
+    for path in [summarise(found), *draw(found["scaling"])]:
         print(f"Wrote {path.relative_to(ROOT)}.")
     return 0
 

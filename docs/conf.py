@@ -30,7 +30,7 @@ extensions = [
     "outputs",
     "offline",
 ]
-exclude_patterns = ["_build", "_ext", "jupyter_execute", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_ext", "_templates", "jupyter_execute", "**.ipynb_checkpoints"]
 nitpicky = False
 default_role = "py:obj"
 
@@ -67,13 +67,14 @@ html_theme_options = {
     "show_prev_next": True,
     "show_toc_level": 2,
     "show_nav_level": 1,
-    "header_links_before_dropdown": 5,
+    "navbar_center": [],
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"*": []}
+templates_path = ["_templates"]
+html_sidebars = {"**": ["pages.html"]}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

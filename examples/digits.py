@@ -41,13 +41,13 @@ class Dense:
 
 @rule(Dense.__call__)
 def dense_rule(self: Dense, x: Array):
-    """dY = X dW + db + dX W;  W̄ = Xᵀ Ȳ,  b̄ = Σ Ȳ,  X̄ = Ȳ Wᵀ."""
+    """dY = X dW + db + dX W;  W̄ = Xᴴ Ȳ,  b̄ = Σ Ȳ,  X̄ = Ȳ Wᴴ."""
     of_layer = LinearMap(
         lambda layer_dot, x: x @ layer_dot.w + layer_dot.b,
-        lambda y_bar, x: Tangent[Dense](w=x.T @ y_bar, b=v.sum(y_bar, axis=0)),
+        lambda y_bar, x: Tangent[Dense](w=v.conj(x.T) @ y_bar, b=v.sum(y_bar, axis=0)),
         x,
     )
-    of_x = LinearMap(lambda x_dot, w: x_dot @ w, lambda y_bar, w: y_bar @ w.T, self.w)
+    of_x = LinearMap(lambda x_dot, w: x_dot @ w, lambda y_bar, w: y_bar @ v.conj(w.T), self.w)
     return x @ self.w + self.b, (of_layer, of_x)
 
 
@@ -74,7 +74,7 @@ def cross_entropy_rule(logits: Array, labels: Array):
     p = p / v.sum(p, axis=1, keepdims=True)
     one_hot = labels[:, None] % classes == v.arange_like(labels, stop=classes)
     slope = v.where(one_hot, p - 1.0, p) / n
-    of_logits = LinearMap(lambda dot, g: v.sum(g * dot), lambda bar, g: bar * g, slope)
+    of_logits = LinearMap(lambda dot, g: v.sum(g * dot), lambda bar, g: bar * v.conj(g), slope)
     return cross_entropy(logits, labels), (of_logits, NoTangent())
 
 

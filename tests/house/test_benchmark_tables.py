@@ -1,4 +1,4 @@
-"""The table of peers, what it claims, the README's copy of it, pictures and flames."""
+"""The table of peers, what it claims, the page's copy of it, pictures and flames."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ try:
         machine,
         peers,
         pictures,
-        readme,
         scaling,
+        tables,
         timing,
     )
     from benchmarks.programs import ENGINES, OURS, PROGRAMS, program
@@ -188,27 +188,34 @@ def test_no_measurement_says_how_to_make_one(tmp_path):
         keeping.latest(tmp_path)
 
 
-# ---------------------------------------------------------------------------------- the README
+# ------------------------------------------------------------------------------------ the page
 
 
 def test_what_stands_between_the_markers_is_replaced():
-    text = f"before\n{readme.BEGIN}\nstale\n{readme.END}\nafter\n"
-    new = readme.rewritten(text, measured())
+    text = f"before\n{tables.BEGIN}\nstale\n{tables.END}\nafter\n"
+    new = tables.rewritten(text, measured())
     assert new.startswith("before\n")
     assert new.endswith("after\n")
     assert "stale" not in new
     assert "**2.00**" in new
     assert "2026-01-01" in new
-    assert readme.rewritten(new, measured()) == new
+    assert tables.rewritten(new, measured()) == new
 
 
 def test_markers_are_demanded():
     with pytest.raises(ValueError, match="once each"):
-        readme.rewritten("nothing", measured())
+        tables.rewritten("nothing", measured())
 
 
-def test_the_readme_shows_the_last_measurement():
-    assert readme.main(["--check"]) == 0
+def test_the_page_shows_the_last_measurement():
+    assert tables.main(["--check"]) == 0
+
+
+def test_the_picture_of_the_readme_shows_the_last_measurement():
+    kept = (pictures.PICTURES / pictures.SUMMARY).read_text(encoding="utf-8")
+    assert pictures.summary(keeping.latest()) == kept
+    assert all([name in kept for name in pictures.IN_SUMMARY])
+    ET.fromstring(kept)
 
 
 # ------------------------------------------------------------------------- pictures and flames

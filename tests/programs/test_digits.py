@@ -135,7 +135,8 @@ def test_the_judge_accepts_the_loss(digits, rng, scale):
 
 def test_the_judge_rejects_a_wrong_layer(digits, rng, monkeypatch):
     """That it would notice: the cotangent of the bias is a mean in place of a sum."""
-    monkeypatch.setattr(digits, "v", types.SimpleNamespace(sum=vocabulary.mean))
+    words = types.SimpleNamespace(sum=vocabulary.mean, conj=vocabulary.conj)
+    monkeypatch.setattr(digits, "v", words)
     with pytest.raises(RuleCheckError, match="adjoint"):
         check_rule(digits.new_layer(rng, 3, 2), rng.normal(size=(4, 3)))
 
@@ -260,6 +261,7 @@ def test_main_reads_digits(digits, tmp_path, monkeypatch, capsys):
         str(picture),
     ):
         assert part in printed
+    assert "wrong" not in printed
 
 
 @pytest.mark.slow

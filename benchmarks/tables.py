@@ -1,6 +1,6 @@
-"""Writes the tables of the README between its two markers, from the last measurement that is kept.
+"""Writes the tables of docs/benchmarks.md between its two markers, from the last measurement kept.
 
-``python -m benchmarks.readme`` writes; with ``--check`` it only says whether they are written.
+``python -m benchmarks.tables`` writes; with ``--check`` it only says whether they are written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import first, keeping, machine, peers
 from benchmarks.programs import OURS
 
-BEGIN = "<!-- benchmarks: begin (python -m benchmarks.readme writes what follows) -->"
+BEGIN = "<!-- benchmarks: begin (python -m benchmarks.tables writes what follows) -->"
 END = "<!-- benchmarks: end -->"
 INTRODUCTION = """\
 Value and gradient of whole programs, as a multiple of the time of the same by hand in NumPy.
@@ -33,9 +33,8 @@ makes | | |
 | kept per operation of a deep program | {bytes per operation} bytes | | |"""
 REPRODUCE = """\
 Measured on {sentence}. NumPy on one thread; JAX takes all cores. Medians of interleaved rounds;
-gradients are compared first.{clock} `make bench` measures them on your machine in ten minutes
-([how to](docs/benchmarks.md))."""
-README = machine.ROOT / "README.md"
+gradients are compared first.{clock} `make bench` measures them on your machine in ten minutes."""
+PAGE = machine.ROOT / "docs" / "benchmarks.md"
 COLUMNS = (OURS, "autograd", "MyGrad", "PyTorch, 1 thread", "PyTorch, 2 threads")
 
 
@@ -87,9 +86,9 @@ def rewritten(text: str, found: dict[str, Any]) -> str:
     return f"{before}{BEGIN}\n\n{section(found)}\n\n{END}{after}"
 
 
-def main(arguments: list[str] | None = None, path: Path = README) -> int:
+def main(arguments: list[str] | None = None, path: Path = PAGE) -> int:
     """Write, or check."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.readme", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     given = parser.parse_args(arguments)
     text = path.read_text(encoding="utf-8")
@@ -97,7 +96,7 @@ def main(arguments: list[str] | None = None, path: Path = README) -> int:
     if given.check:
         if new != text:
             print(
-                f"{path.name} does not show the last measurement; run python -m benchmarks.readme"
+                f"{path.name} does not show the last measurement; run python -m benchmarks.tables"
             )
         return int(new != text)
     path.write_text(new, encoding="utf-8")
