@@ -19,6 +19,7 @@ from chainrules_native.items import (
     Operation,
     Product,
     Reduction,
+    Scan,
 )
 from chainrules_native.kernels import Kernels, at, nest
 from chainrules_native.lowering import SLOT
@@ -277,6 +278,25 @@ def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
     kernels.statements.append("if (*w) return 1;")
 
 
+def _scan(kernels: Kernels, _: Storage, item: Scan) -> None:
+    out, source, axis = item.out, item.source, item.axis
+    if not out.size:
+        return
+    kind, outer = c_type(out.dtype), [d for d in range(len(out.shape)) if d != axis]
+    to, given = [at(f"a{i}", _steps(x, outer)) for i, x in enumerate((out, source))]
+    s, t = out.strides[axis], source.strides[axis]
+    each = item.expression.format("r", f"AT({kind}, {given} + j * {t})")
+    text = f"AT({kind}, {to} + j * {s}) = r = {each};"
+    first = f"{kind} r = AT({kind}, {to}) = AT({kind}, {given});"
+    loop = f"for (I j = 1; j < {out.shape[axis]}; j++) {text}"
+    heads = nest(tuple([out.shape[d] for d in outer]))
+    kernels.call(f"  {heads}{{ {first} {loop} }}\n", [address(out), address(source)])
+
+
+def _steps(view: View, axes: list[int]) -> Shape:
+    return tuple([view.strides[d] for d in axes])
+
+
 def _finite(kernels: Kernels, _: Storage, item: Finite) -> None:
     source = item.source
     n, step, kind = source.size, source.dtype.itemsize, c_type(source.dtype)
@@ -304,6 +324,7 @@ _WRITERS: dict[type[Item], Callable[[Kernels, Storage, Any], None]] = {
     Reduction: _reduction,
     Product: _product,
     Gather: _gather,
+    Scan: _scan,
     Finite: _finite,
     Guard: _guard,
 }

@@ -184,6 +184,19 @@ class Gather:
 
 
 @final
+class Scan:
+    """Running sum or product along an axis: each element of the one before and its own."""
+
+    __slots__ = ("axis", "expression", "out", "source")
+
+    def __init__(self, out: View, source: View, axis: int, expression: str) -> None:
+        self.out = out
+        self.source = source
+        self.axis = axis
+        self.expression = expression
+
+
+@final
 class Finite:
     """Question whether a product of an array with itself, summed by BLAS, is finite."""
 
@@ -206,7 +219,7 @@ class Guard:
         self.answer = answer
 
 
-Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Finite | Guard
+Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Finite | Guard
 
 
 def views_of(item: Item) -> tuple[list[View], list[View]]:
@@ -216,7 +229,7 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
         return read, [op.out for op in item.operations]
     if isinstance(item, Copy):
         return ([item.source] if isinstance(item.source, View) else []), [item.target]
-    if isinstance(item, Reduction | Finite):
+    if isinstance(item, Reduction | Scan | Finite):
         return [item.source], [item.out]
     if isinstance(item, Product):
         return [item.a, item.b], [item.out]

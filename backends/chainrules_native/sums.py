@@ -1,9 +1,8 @@
-"""Sums and products of matrices, added in the order in which NumPy adds them."""
+"""Sums, added in the order in which NumPy adds them."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -155,76 +154,3 @@ def _ones(s: Lowering, n: int, dtype: np.dtype[Any]) -> View:
     out = s.new((n,), dtype)
     s.add(Copy(out, Literal(literal(1, dtype), dtype)))
     return out
-
-
-# ----------------------------------------------------------------------- products of matrices
-
-
-def _product(s: Lowering, y: Value, a: View, b: View) -> View:
-    """Lower a product as ``np.matmul`` computes it."""
-    shape, dtype = form(y)
-    if not (a.dtype == b.dtype == dtype) or dtype.char not in "fd":
-        raise UnwritableError
-    loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
-    out = s.result(y)
-    step = dtype.itemsize
-    target = out
-    if len(a.shape) == 1:
-        a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
-        at = len(shape) - (len(b.shape) > 1)
-        target = target._replace(
-            shape=(*shape[:at], 1, *shape[at:]), strides=(*out.strides[:at], 0, *out.strides[at:])
-        )
-    if len(b.shape) == 1:
-        b = b._replace(shape=(*b.shape, 1), strides=(*b.strides, 0))
-        target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
-    if not target.size:
-        return out
-    s.add(Product(target, a, b, loop))
-    return out
-
-
-def _transposed(x: View) -> View:
-    shape, strides = x.shape, x.strides
-    return x._replace(
-        shape=(*shape[:-2], shape[-1], shape[-2]), strides=(*strides[:-2], strides[-1], strides[-2])
-    )
-
-
-def _operands(s: Lowering, call: Call) -> list[View]:
-    if call.options or not all([is_array(x) for x in call.operands]):
-        raise UnwritableError
-    return [s.view(x) for x in call.operands]
-
-
-def _matmul(s: Lowering, call: Call) -> View:
-    a, b = _operands(s, call)
-    return _product(s, call.results[0], a, b)
-
-
-def _left(s: Lowering, call: Call) -> View:
-    """Lower Ȳ Bᵀ."""
-    y_bar, a, b = call.operands
-    n, m = len(getattr(a, "shape", None) or ()), len(getattr(b, "shape", None) or ())
-    if not is_array(y_bar) or type(b) is not Value or n < 2 or m < 2:
-        raise UnwritableError
-    return _product(s, call.results[0], s.view(y_bar), _transposed(s.view(b)))
-
-
-def _right(s: Lowering, call: Call) -> View:
-    """Lower Aᵀ Ȳ."""
-    y_bar, a, b = call.operands
-    n, m = len(getattr(a, "shape", None) or ()), len(getattr(b, "shape", None) or ())
-    if not is_array(y_bar) or type(a) is not Value or n < 2 or m == 0 or (n > 2 and m < 3):
-        raise UnwritableError
-    if m == 1:
-        return _product(s, call.results[0], s.view(y_bar), s.view(a))
-    return _product(s, call.results[0], _transposed(s.view(a)), s.view(y_bar))
-
-
-products: dict[Any, Callable[[Lowering, Call], View]] = {
-    np.matmul: _matmul,
-    operator.matmul: _matmul,
-    "matmul_left_numpy": _left,
-    "matmul_right_numpy": _right,
-}

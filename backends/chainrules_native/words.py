@@ -21,7 +21,9 @@ from chainrules_compile.passes.lifetimes import Into
 from chainrules_native.items import RAISES, Copy, Finite, Gather, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
-from chainrules_native.sums import products, reduced, spread_sum
+from chainrules_native.products import PRODUCTS
+from chainrules_native.rearranged import REARRANGED, to_a_power
+from chainrules_native.sums import reduced, spread_sum
 from chainrules_native.text import c_type, expression, literal, raw_type
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
@@ -44,9 +46,14 @@ def lowers(*functions: Any) -> Callable[[Lower], Lower]:
     return enter
 
 
+_PROPERTIES = {("T",): np.transpose, ("mT",): v.matrix_transpose}
+
+
 def function_of(call: Call) -> Any:
     """Return the function of a call, wherever its result is written."""
     function: Any = call.function
+    if type(function) is operator.attrgetter:
+        return _PROPERTIES.get(function.__reduce__()[1], function)
     return function.function if type(function) is Into else function
 
 
@@ -117,9 +124,11 @@ def _operator(s: Lowering, call: Call) -> View:
     return s.computed(y, xs, text, wanted, check=check)
 
 
-@lowers(operator.pow)
+@lowers(operator.pow, v.pow)
 def _power(s: Lowering, call: Call) -> View:
     (y,), xs = call.results, call.operands
+    if is_array(xs[0]):
+        return to_a_power(s, call)
     if not all([(x.type if type(x) is Value else type(x)) in (float, int, np.float64) for x in xs]):
         raise UnwritableError
     if form(y) != ((), np.dtype(np.float64)):
@@ -477,4 +486,5 @@ for _ufunc, _functions in _REDUCTIONS.items():
     WORDS.update(dict.fromkeys(_functions, reduced(_ufunc)))
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
-WORDS |= products
+WORDS |= PRODUCTS
+WORDS |= REARRANGED

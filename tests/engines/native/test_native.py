@@ -154,6 +154,44 @@ def test_parts_gathers_and_scatters():
     )
 
 
+REARRANGED = {
+    "roll": lambda x: (np.roll(x, 2, 0), np.roll(x, -1, 1), np.roll(x, 7, 1), x * 1.0),
+    "running sums": lambda x: (np.cumsum(x, 0), np.cumsum(x, axis=1), np.cumprod(x, 1)),
+    "flipped": lambda x: (np.cumsum(np.flip(x, 1), 1) * 2.0, x[::-1] + 1.0),
+    "powers": lambda x: tuple([x**p for p in (3, -2, 0.5, 2, 1, -1, 1.5, 3.0)]),
+    "properties": lambda x: (x.T * 2.0, (x + 1.0).mT - 1.0),
+}
+
+
+@pytest.mark.parametrize("name", REARRANGED)
+def test_arrays_are_rearranged(name):
+    x = RNG.uniform(0.5, 2.0, (5, 7))
+    check(REARRANGED[name], x)
+    check(REARRANGED[name], np.where(x > 1.0, x, -0.0).astype(np.float32))
+
+
+PRODUCTS = [
+    ((4, 5), (5,)),
+    ((5,), (5, 4)),
+    ((5,), (5,)),
+    ((3, 4, 5), (5,)),
+    ((3, 4, 5), (5, 2)),
+    ((3, 4, 5), (3, 5, 2)),
+    ((4, 1), (1,)),
+    ((1, 5), (5,)),
+    ((1,), (1, 3)),
+]
+
+
+@pytest.mark.parametrize("shapes", PRODUCTS)
+def test_products_with_vectors_and_their_derivatives(shapes):
+    a, b = (RNG.standard_normal(shape) for shape in shapes)
+    w = RNG.standard_normal((a @ b).shape)
+    f = value_and_grad(lambda a, b: np.sum(np.sin(a @ b) * w), (0, 1))
+    check(f, a, b, whole=False)
+    check(f, np.zeros_like(a), -b, whole=False)
+
+
 def test_an_index_outside_raises_as_numpy_does():
     g = compiled(lambda x, i: x[i] * 2.0 + x[i])
     x = np.arange(5.0)

@@ -1,0 +1,176 @@
+"""Products of matrices and vectors: by NumPy's own loops, or of each element with each."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_native.items import Operation, Product
+from chainrules_native.lowering import Lowering, argument, form, is_array
+from chainrules_native.memory import UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.text import c_type
+from chainrules_py.program import Call, Value
+
+
+def product(s: Lowering, y: Value, a: View, b: View) -> View:
+    """Lower a product as ``np.matmul`` computes it."""
+    shape, dtype = form(y)
+    if not (a.dtype == b.dtype == dtype) or dtype.char not in "fd":
+        raise UnwritableError
+    loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
+    out = s.result(y)
+    step = dtype.itemsize
+    target = out
+    if len(a.shape) == 1:
+        a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
+        at = len(shape) - (len(b.shape) > 1)
+        target = target._replace(
+            shape=(*shape[:at], 1, *shape[at:]), strides=(*out.strides[:at], 0, *out.strides[at:])
+        )
+    if len(b.shape) == 1:
+        b = b._replace(shape=(*b.shape, 1), strides=(*b.strides, 0))
+        target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
+    if not target.size:
+        return out
+    s.add(Product(target, a, b, loop))
+    return out
+
+
+def multiplied(s: Lowering, y: Value, a: View, b: View) -> View:
+    """Lower a product of each element of arrays that are spread over one shape."""
+    shape, dtype = form(y)
+    if not (a.dtype == b.dtype == dtype) or dtype.kind != "f":
+        raise UnwritableError
+    out = s.result(y)
+    axes = axes_in_order(out.shape, out.strides)
+    given = [argument(x.broadcast(shape), axes) for x in (a, b)]
+    s.operate(Operation(out, [*given], "{0} * {1}", types=(c_type(dtype),) * 2), out.size)
+    return out
+
+
+def stood_up(x: View) -> View:
+    """Return a view with one more axis, the last."""
+    return x._replace(shape=(*x.shape, 1), strides=(*x.strides, x.dtype.itemsize))
+
+
+def transposed(x: View) -> View:
+    """Return a view with its last two axes exchanged."""
+    shape, strides = x.shape, x.strides
+    return x._replace(
+        shape=(*shape[:-2], shape[-1], shape[-2]), strides=(*strides[:-2], strides[-1], strides[-2])
+    )
+
+
+def tall(x: View) -> View:
+    """Return a stack of matrices as one of all their rows."""
+    if x.strides != contiguous(x.shape, x.dtype.itemsize):
+        raise UnwritableError
+    *rows, columns = x.shape
+    step = x.dtype.itemsize
+    return x._replace(shape=(math.prod(rows), columns), strides=(columns * step, step))
+
+
+def flattened(x: View) -> View:
+    """Return a view with one axis."""
+    step = x.dtype.itemsize
+    if x.strides != contiguous(x.shape, step):
+        raise UnwritableError
+    return x._replace(shape=(x.size,), strides=(step,))
+
+
+def dotted(s: Lowering, y: Value, a: View, b: View) -> View:
+    """Lower a product as ``dot`` computes it, which copies what does not lie flat.
+
+    Raises
+    ------
+    UnwritableError
+        Where it multiplies by a number, which gives a zero another sign.
+    """
+    if len(a.shape) + len(b.shape) < 4 and 1 in (*a.shape, *b.shape):
+        raise UnwritableError
+    return product(s, y, *[x if _is_flat(x) else s.copy(x) for x in (a, b)])
+
+
+def _is_flat(x: View) -> bool:
+    step = x.dtype.itemsize
+    if len(x.shape) == 1:
+        return x.strides[0] > 0
+    return step in x.strides and (
+        x.strides == contiguous(x.shape, step)
+        or transposed(x).strides == contiguous(x.shape[::-1], step)
+    )
+
+
+def _matmul(s: Lowering, call: Call) -> View:
+    if call.options or not all([is_array(x) for x in call.operands]):
+        raise UnwritableError
+    a, b = [s.view(x) for x in call.operands]
+    return product(s, call.results[0], a, b)
+
+
+def _dot(s: Lowering, call: Call) -> View:
+    """Lower a product by ``np.dot``, of arrays of which it is the same."""
+    a, b = call.operands
+    if call.options or not (is_array(a) and is_array(b)):
+        raise UnwritableError
+    if max(len(form(a)[0]), len(form(b)[0])) > 2:
+        raise UnwritableError
+    return dotted(s, call.results[0], s.view(a), s.view(b))
+
+
+def _axes(x: Any) -> int:
+    return len(getattr(x, "shape", None) or ())
+
+
+def _left(s: Lowering, call: Call) -> View:
+    """Lower Ȳ Bᵀ."""
+    (y_bar, a, b), (y,) = call.operands, call.results
+    n, m = _axes(a), _axes(b)
+    if type(y_bar) is not Value or type(b) is not Value or not n or not m:
+        raise UnwritableError
+    view, other = s.view(y_bar), s.view(b)
+    if m == 1:
+        return multiplied(s, y, view if n == 1 else stood_up(view), other)
+    if n == 1 and m > 2:
+        raise UnwritableError
+    write = dotted if m == 2 and n < 3 else product
+    return write(s, y, view, transposed(other))
+
+
+def _right(s: Lowering, call: Call) -> View:
+    """Lower Aᵀ Ȳ."""
+    (y_bar, a, b), (y,) = call.operands, call.results
+    n, m = _axes(a), _axes(b)
+    if type(y_bar) is not Value or type(a) is not Value or not n or not m:
+        raise UnwritableError
+    view, other = s.view(y_bar), s.view(a)
+    if n == 1:
+        if m > 2:
+            raise UnwritableError
+        return multiplied(s, y, view, other if m == 1 else stood_up(other))
+    if n > 2 and m < 3:
+        other = tall(other)
+        if m == 1 and len(view.shape) == n - 1:
+            view = flattened(view)
+        elif m == 2 and len(view.shape) == n:
+            view = tall(view)
+        else:
+            raise UnwritableError
+        return product(s, y, view if m == 1 else transposed(other), other if m == 1 else view)
+    if m == 1:
+        return dotted(s, y, view, other)
+    return (dotted if n == m == 2 else product)(s, y, transposed(other), view)
+
+
+PRODUCTS: dict[Any, Callable[[Lowering, Call], View]] = {
+    np.matmul: _matmul,
+    operator.matmul: _matmul,
+    np.dot: _dot,
+    np.ndarray.dot: _dot,
+    "matmul_left_numpy": _left,
+    "matmul_right_numpy": _right,
+}
