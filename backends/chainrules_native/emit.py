@@ -21,7 +21,7 @@ from chainrules_native.items import (
     Reduction,
     Scan,
 )
-from chainrules_native.kernels import Kernels, at, nest
+from chainrules_native.kernels import Kernels, at, head, nest
 from chainrules_native.lowering import SLOT
 from chainrules_native.memory import Shape, View, axes_in_order
 from chainrules_native.storage import Storage
@@ -211,6 +211,9 @@ def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, 
     )
     if is_sum and t == 0:
         text = f"AT({kind}, {to}) += pairwise{step}({given}, {n}L, {s});"
+        if n < 8:  # what NumPy adds one after the other
+            each = f"for (I k = 0; k < {n}; k++) r += AT({kind}, {given} + k * {s});"
+            text = f"{{ {kind} r = ({kind})-0.0; {each} AT({kind}, {to}) += r; }}"
     elif is_sum:
         j = len(outer)
         text = f"for (I i{j} = 0; i{j} < {n}; i{j}++) "
@@ -272,8 +275,10 @@ def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
         text = f"{there} = {item.write.format(there, here)};"
     check = f"I j = AT(int64_t, a2{place}); j += j < 0 ? {n} : 0; "
     check += f"if (j < 0 || j >= {n}) {{ *s = 1; return; }}"
-    inner = nest(dims[axis + k :], axis + k)
-    body = f"  *s = 0;\n  {nest(dims[: axis + k])}{{ {check} {inner}{text} }}\n"
+    within = [*range(axis, axis + k)]
+    heads = "".join([head(d, dims[d]) for d in within])
+    inner = "".join([head(d, m) for d, m in enumerate(dims) if d not in within])
+    body = f"  *s = 0;\n  {heads}{{ {check} {inner}{text} }}\n"
     kernels.call(body, [address(out), address(source), address(index)])
     kernels.statements.append("if (*w) return 1;")
 

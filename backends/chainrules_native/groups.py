@@ -7,6 +7,7 @@ is read into scratch first. Sums of all elements are added in pairs, block by bl
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from chainrules_native.items import Argument, Group, Literal, Operation
@@ -14,7 +15,7 @@ from chainrules_native.kernels import Kernels
 from chainrules_native.lowering import BLOCK, SLOT
 from chainrules_native.memory import Version
 from chainrules_native.storage import Storage
-from chainrules_native.text import c_type
+from chainrules_native.text import c_type, raw_type
 
 _STATEMENTS = 48
 """How many expressions one loop has at most."""
@@ -48,6 +49,11 @@ def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
         pieces[j].operations.append(op)
         where[op.out.version] = j
     return pieces, where
+
+
+def part(n: int) -> int:
+    """Return the longest part of a long row that it can be cut into; 1 where parts are short."""
+    return next((d for d in range(BLOCK, BLOCK // 8, -1) if n % d == 0), 1)
 
 
 class Loop:
@@ -105,6 +111,8 @@ class GroupWriter:
         self._most = 0
         self._totals: list[Operation] = []
         self._body: list[str] = []
+        self._has_totals = any([op.is_total for op in group.operations])
+        self._block = self._rows()
 
     def write(self) -> None:
         """Write the kernel, and the statement that calls it."""
@@ -127,8 +135,9 @@ class GroupWriter:
         if n <= BLOCK:
             text = f"  enum {{ b = 0, n = {n} }};\n{hoisted}{body}"
         else:
-            tail = f"    I n = {n}L - b < W ? {n}L - b : W;\n"
-            text = f"{hoisted}  for (I b = 0; b < {n}L; b += W) {{\n{tail}{body}  }}\n"
+            w = self._block
+            tail = f"    I n = {n}L - b < {w} ? {n}L - b : {w};\n"
+            text = f"{hoisted}  for (I b = 0; b < {n}L; b += {w}) {{\n{tail}{body}  }}\n"
         self.kernels.call(text, self._pointers, self._numbers)
 
     def _with_totals(self, body: str, hoisted: str) -> None:
@@ -157,6 +166,18 @@ class GroupWriter:
         self.kernels.call(f"{before}/*BODY*/{text}", self._pointers, self._numbers)
 
     # ---------------------------------------------------------------------------- operands
+
+    def _rows(self) -> int:
+        """Return how many elements a block has: whole rows of what does not lie flat, if it can."""
+        whole = 1
+        if self._has_totals:
+            return BLOCK
+        for op in self.group.operations:
+            for x in op.operands:
+                if isinstance(x, Argument) and not (x.is_flat or x.is_number):
+                    both = math.lcm(whole, x.dims[-1] if x.dims[-1] <= BLOCK else part(x.dims[-1]))
+                    whole = both if both <= BLOCK else whole
+        return self.group.size if self.group.size <= BLOCK else BLOCK // whole * whole
 
     def _lives(self) -> None:
         """Note the last piece in which each result, and each array that is read, is used."""
@@ -199,14 +220,43 @@ class GroupWriter:
             return self._slot(version)
         if x.is_flat:
             return f"({self._address(x)} + b * {x.dtype.itemsize})"
-        key, size = self._key(x), x.dtype.itemsize
+        key = self._key(x)
         if key not in self._slots:
-            dims = ", ".join(map(str, x.dims))
-            strides = ", ".join(map(str, x.strides))
-            slot, source = self._slot(key), self._address(x)
-            arrays = f"(const I[]){{{dims}}}, (const I[]){{{strides}}}"
-            self._body.append(f"load{size}({slot}, {source}, b, n, {len(x.dims)}, {arrays});")
+            address = self._address(x)
+            if x.strides[-1] == x.dtype.itemsize and self._is_within_row(x):
+                return f"({self._place(x, address, 'b')} + b % {x.dims[-1]} * {x.strides[-1]})"
+            self._body.append(self._load(x, self._slot(key), address))
         return self._slot(key)
+
+    def _is_within_row(self, x: Argument) -> bool:
+        return x.dims[-1] % self._block == 0 and not self._has_totals
+
+    def _place(self, x: Argument, address: str, element: str) -> str:
+        """Return where the row of an element begins."""
+        n, below = x.dims[-1], 1
+        for m, s in reversed([*zip(x.dims[:-1], x.strides[:-1], strict=True)]):
+            row = f"{element} / {n * below}"
+            below *= m
+            if s:
+                address += f" + {row if below * n == self.group.size else f'({row}) % {m}'} * {s}"
+        return address
+
+    def _load(self, x: Argument, to: str, source: str) -> str:
+        """Write the reading of a block to scratch memory."""
+        kind, size, n, step = raw_type(x.dtype), x.dtype.itemsize, x.dims[-1], x.strides[-1]
+        target = f"(({kind}*){to})"
+        if self._is_within_row(x):
+            begin = f"const char* p = {self._place(x, source, 'b')} + b % {n} * {step};"
+            each = f"{target}[i] = AT(const {kind}, p + i * {step});"
+            return f"{{ {begin} IVDEP for (I i = 0; i < n; i++) {each} }}"
+        if self._block % n or self._has_totals:
+            dims, strides = ", ".join(map(str, x.dims)), ", ".join(map(str, x.strides))
+            arrays = f"(const I[]){{{dims}}}, (const I[]){{{strides}}}"
+            return f"load{size}({to}, {source}, b, n, {len(x.dims)}, {arrays});"
+        begin = f"const char* p = {self._place(x, source, '(b + k)')};"
+        each = f"{target}[k + i] = AT(const {kind}, p + i * {step});"
+        rows = f"for (I k = 0; k < n; k += {n})"
+        return f"{rows} {{ {begin} IVDEP for (I i = 0; i < {n}; i++) {each} }}"
 
     def _number(self, x: Argument) -> str:
         """Return a number that is the same for all elements, read before the loop."""

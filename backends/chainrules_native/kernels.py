@@ -71,7 +71,12 @@ class Kernels:
 
 def nest(dims: Shape, first: int = 0) -> str:
     """Return the heads of loops over dims."""
-    return "".join([f"for (I i{d} = 0; i{d} < {n}; i{d}++) " for d, n in enumerate(dims, first)])
+    return "".join([head(d, n) for d, n in enumerate(dims, first)])
+
+
+def head(d: int, n: int) -> str:
+    """Return the head of a loop over a dim."""
+    return f"for (I i{d} = 0; i{d} < {n}; i{d}++) "
 
 
 def at(pointer: str, strides: Shape) -> str:
