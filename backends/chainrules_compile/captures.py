@@ -173,7 +173,7 @@ class Captures:
             for each in held:
                 if not each[0]() and each.changes() - each.own:
                     return True
-            return any([fingerprint(x, False) != before for x, fingerprint, before in prints])
+            return bool(prints) and any([mark(x, False) != before for x, mark, before in prints])
 
         return changed
 
@@ -274,16 +274,23 @@ def holding_function(f: types.FunctionType) -> _Held:
     cells = [(cell, x) for scope, cell, x in found if scope is None and cell is not None]
     names = [each for each in found if each[0] is not None]
 
+    scopes = [
+        looking(scope, [each for each in names if each[0] is scope])
+        for scope in {id(scope): scope for scope, *_ in names}.values()
+    ]
+
     def same() -> bool:
         for cell, x in cells:
             if content(cell) is not x:
                 return False
-        for scope, name, x in names:
-            if scope.get(name, _NOTHING) is not x:
+        for is_as_it_was in scopes:
+            if not is_as_it_was():
                 return False
         if f.__code__ is not code or f.__defaults__ is not defaults:
             return False
-        now = f.__kwdefaults__ or {}
+        now = f.__kwdefaults__
+        if not now:
+            return not others
         return len(now) == len(others) and all([now.get(k, cells) is x for k, x in others.items()])
 
     def read() -> dict[Any, Any]:
@@ -293,6 +300,26 @@ def holding_function(f: types.FunctionType) -> _Held:
         return now | {"code": f.__code__, "defaults": f.__defaults__}
 
     return _Held(same, read, read(), False, set())
+
+
+def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
+    """Return what tells whether names still stand for the same objects, or for none."""
+    there = [(name, x) for _, name, x in names if x is not _NOTHING]
+    missing = [name for _, name, x in names if x is _NOTHING]
+    keys, is_ = scope.keys(), operator.is_
+    if not there:
+        return lambda: keys.isdisjoint(missing)
+    # The first is asked for twice, as of one name there would be no tuple.
+    get = operator.itemgetter(*[name for name, _ in there], there[0][0])
+    wanted = tuple([x for _, x in there])
+
+    def same() -> bool:
+        try:
+            return all(map(is_, get(scope), wanted)) and keys.isdisjoint(missing)
+        except KeyError:
+            return False
+
+    return same
 
 
 def content(cell: Any) -> Any:

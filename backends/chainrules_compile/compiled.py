@@ -253,6 +253,7 @@ class Compiled(Generic[P, R]):
     def _make(self, args: Any, keywords: Any) -> CompiledProgram:
         f: Any = self._f
         scope = Scope()
+        scope.exact = self._exact
         name = self.__name__ if self.__name__.isidentifier() else "program"
         scope[name] = None  # nothing else is called so
         recorder, known = Recorder(), Known()
@@ -288,13 +289,18 @@ class Compiled(Generic[P, R]):
         for value, array in recorder.captured.items():
             names[value] = scope.name(array, value.name)
         apart = recorder.apart(names, scope)
-        head = [*entry.lines, *apart, *known.lines(scope), *captures.lines(scope)]
+        head = [*apart, *known.lines(scope), *captures.lines(scope)]
         settle = functools.partial(settled, captures, captures.state())
         parameters = ", ".join(entry.signature)
 
         def written(program: Program) -> tuple[Any, str, Program]:
             body = self._write(program, names, scope)
-            lines = [*head, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
+            lines = [
+                *entry.lines,
+                *head,
+                *body.lines,
+                f"return {result_text(tree, body.outputs, scope)}",
+            ]
             source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
             filename = f"<compiled {name} {id(scope):x} {len(source)}>"
             made: dict[str, Any] = {}

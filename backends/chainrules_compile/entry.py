@@ -6,7 +6,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,14 @@ from chainrules_py.extend import LEAF, TreeDef, describe, flatten, type_info, un
 from chainrules_py.program import Value
 
 
+class Form(NamedTuple):
+    """What a program assumes of an array: where strides are None, that it is in C order."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
 class Scope(dict[str, Any]):
     """Names that a source sees, each with an object; what a name was asked for is remembered.
 
@@ -28,6 +36,11 @@ class Scope(dict[str, Any]):
         By a name how its object is made, where that was said.
     again : str
         What a program returns where its results are not finite, as an expression.
+    exact : bool
+        Whether results need the bits that the function gives.
+    fits : callable or None
+        Makes a function of arrays of their forms, which tells whether they have these; a writer
+        may know a faster one than the expressions of Python.
     """
 
     def __init__(self) -> None:
@@ -37,6 +50,8 @@ class Scope(dict[str, Any]):
         self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self.again = "MISS"
+        self.exact = True
+        self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""
@@ -102,6 +117,7 @@ class Entry:
         self._recorder = recorder
         self._heads: list[str] = []
         self._checks: list[str] = []
+        self._forms: dict[str, tuple[str, Form]] = {}
         self._used = set(self.parameters)
         self._names: dict[Value, str] = {}
         for name in self.parameters:
@@ -168,11 +184,11 @@ class Entry:
     @property
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
-        lines, checks = list(self._heads), self._checks
+        lines, checks = [*self._heads], self._at_once()
         if checks:
             miss = self._scope.name(MISS, "MISS")
             joined = "\n        or ".join(checks)
-            condition = checks[0] if len(checks) == 1 else f"(\n        {joined}\n    )"
+            condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
             lines.append(f"if {condition}:\n        return {miss}")
         return lines
 
@@ -248,10 +264,11 @@ class Entry:
 
     def _before(self, name: str, where: str) -> None:
         """Take a field out, after what has to hold for that was checked."""
-        if self._checks:
+        now = [check for check in self._checks if check not in self._forms]
+        if now:
             miss = self._scope.name(MISS, "MISS")
-            self._heads.append(f"if {' or '.join(self._checks)}:\n        return {miss}")
-            self._checks = []
+            self._heads.append(f"if {' or '.join(now)}:\n        return {miss}")
+            self._checks = [check for check in self._checks if check in self._forms]
         self._heads.append(f"{name} = {where}")
 
     def _class(self, cls: type) -> str:
@@ -270,17 +287,36 @@ class Entry:
         if type_info(cls).is_array and not isinstance(x, np.ndarray):
             msg = f"{name} is {describe(x)}, and programs compute with NumPy's arrays; convert it"
             raise RecordingError(msg)
-        checks = self._checks
-        checks.append(f"{name}.__class__ is not {self._class(cls)}")
         if isinstance(x, np.ndarray):
-            dtype = self._scope.name(x.dtype, x.dtype.name, ("dtype", x.dtype))
-            checks.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
-            if x.flags.c_contiguous:
-                if x.ndim:
-                    checks.append(f"not {name}.flags.c_contiguous")
-            else:
-                checks.append(f"{name}.strides != {x.strides}")
+            self._array(x, name)
+        else:
+            self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
         return self._input(x, name)
+
+    def _array(self, x: np.ndarray, name: str) -> None:
+        """Check the class and form of an array."""
+        dtype = self._scope.name(x.dtype, x.dtype.name, ("dtype", x.dtype))
+        texts = [f"{name}.__class__ is not {self._class(type(x))}"]
+        texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
+        strides = None if x.flags.c_contiguous else x.strides
+        if strides is not None:
+            texts.append(f"{name}.strides != {strides}")
+        elif x.ndim:
+            texts.append(f"not {name}.flags.c_contiguous")
+        text = "\n        or ".join(texts)
+        self._checks.append(text)
+        if type(x) is np.ndarray:
+            self._forms[text] = name, Form(x.dtype, x.shape, strides)
+
+    def _at_once(self) -> list[str]:
+        """Return the checks at the end; those of arrays are one, where a writer has a way."""
+        make, forms = self._scope.fits, self._forms
+        arrays = [forms[check] for check in self._checks if check in forms]
+        if make is None or not arrays:
+            return self._checks
+        fits = self._scope.name(make([form for _, form in arrays]), "fits")
+        others = [check for check in self._checks if check not in forms]
+        return [*others, f"not {fits}({', '.join([name for name, _ in arrays])})"]
 
     def _input(self, x: Any, name: str) -> Any:
         self.facts.append((name, describe(x)))

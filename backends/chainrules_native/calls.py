@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_compile.entry import Form
 from chainrules_native.cache import library
 from chainrules_native.compilers import headers
 
@@ -73,6 +74,11 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
         return None
     found: tuple[int, int] | None = driver().loop_of(ufunc, i)
     return found
+
+
+def fits(forms: Sequence[Form]) -> Any:
+    """Return a function that tells whether arrays have the forms that a program was made for."""
+    return driver().Fits([tuple(form) for form in forms])
 
 
 def program(

@@ -44,6 +44,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
             raise CompilerError(msg)
         calls.driver()
         program = _native(program)
+        scope.fits = calls.fits
     except CompilerError as error:
         warnings.warn(f"written for NumPy instead of C: {error}", RecordingWarning, stacklevel=2)
     return write_numpy(program, names, scope)

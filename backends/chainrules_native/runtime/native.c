@@ -234,6 +234,95 @@ static PyTypeObject NativeType = {
     .tp_new = native_new,
 };
 
+/* Arrays of known forms: whether those given have them. */
+typedef struct { PyArray_Descr* dtype; int nd, in_order; npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS]; } Form;
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    Py_ssize_t n;
+    Form* forms;
+} Fits;
+
+/* 1 if it fits, 0 if not, -1 with an error. */
+static int has_form(Form* f, PyObject* x) {
+    if (!PyArray_CheckExact(x)) return 0;
+    PyArrayObject* a = (PyArrayObject*)x;
+    if (PyArray_NDIM(a) != f->nd) return 0;
+    if (memcmp(PyArray_DIMS(a), f->dims, f->nd * sizeof(npy_intp))) return 0;
+    if (f->in_order ? !PyArray_IS_C_CONTIGUOUS(a)
+                    : memcmp(PyArray_STRIDES(a), f->strides, f->nd * sizeof(npy_intp))) return 0;
+    if (PyArray_DESCR(a) == f->dtype) return 1;
+    return PyObject_RichCompareBool((PyObject*)PyArray_DESCR(a), (PyObject*)f->dtype, Py_EQ);
+}
+
+static PyObject* fits_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+    Fits* p = (Fits*)self;
+    if (PyVectorcall_NARGS(nargsf) != p->n || (names && PyTuple_GET_SIZE(names))) {
+        PyErr_Format(PyExc_TypeError, "%zd arrays are wanted", p->n);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < p->n; i++) {
+        int yes = has_form(p->forms + i, args[i]);
+        if (yes < 0) return NULL;
+        if (!yes) Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}
+
+static int form_read(PyObject* given, Form* f) {
+    PyObject *dims, *strides;
+    PyArray_Descr* dtype;
+    if (!PyArg_ParseTuple(given, "O!O!O", &PyArrayDescr_Type, &dtype, &PyTuple_Type, &dims, &strides)) return -1;
+    f->nd = (int)PyTuple_GET_SIZE(dims);
+    f->in_order = strides == Py_None;
+    if (f->nd > NPY_MAXDIMS || (!f->in_order && (!PyTuple_Check(strides) || PyTuple_GET_SIZE(strides) != f->nd))) {
+        PyErr_SetString(PyExc_ValueError, "too many axes, or other strides");
+        return -1;
+    }
+    for (int d = 0; d < f->nd; d++) {
+        f->dims[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(dims, d));
+        if (!f->in_order) f->strides[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, d));
+    }
+    if (PyErr_Occurred()) return -1;
+    Py_INCREF(dtype);
+    f->dtype = dtype;
+    return 0;
+}
+
+static PyObject* fits_new(PyTypeObject* type, PyObject* args, PyObject* names) {
+    PyObject* list;
+    (void)names;
+    if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &list)) return NULL;
+    Fits* p = (Fits*)type->tp_alloc(type, 0);
+    if (!p) return NULL;
+    p->call = fits_call;
+    p->n = PyList_GET_SIZE(list);
+    p->forms = calloc(p->n + 1, sizeof(Form));
+    if (!p->forms) { p->n = 0; Py_DECREF(p); return PyErr_NoMemory(); }
+    for (Py_ssize_t i = 0; i < p->n; i++)
+        if (form_read(PyList_GET_ITEM(list, i), p->forms + i)) { Py_DECREF(p); return NULL; }
+    return (PyObject*)p;
+}
+
+static void fits_dealloc(PyObject* self) {
+    Fits* p = (Fits*)self;
+    for (Py_ssize_t i = 0; i < p->n; i++) Py_XDECREF(p->forms[i].dtype);
+    free(p->forms);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject FitsType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "fits",
+    .tp_basicsize = sizeof(Fits),
+    .tp_dealloc = fits_dealloc,
+    .tp_vectorcall_offset = offsetof(Fits, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "Test of arrays: a list of their dtypes, shapes, and strides or None for C order.",
+    .tp_new = fits_new,
+};
+
 /* The loop that a ufunc has for the types of a signature such as "dd->d": two addresses, or None. */
 static PyObject* loop_of(PyObject* self, PyObject* args) {
     PyObject* f;
@@ -256,8 +345,9 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "chainrules_native_ca
 PyMODINIT_FUNC PyInit_chainrules_native_calls(void) {
     import_array();
     import_umath();
-    if (PyType_Ready(&NativeType) < 0) return NULL;
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&FitsType) < 0) return NULL;
     PyObject* m = PyModule_Create(&module);
     if (m && PyModule_AddObjectRef(m, "Native", (PyObject*)&NativeType) < 0) { Py_CLEAR(m); }
+    if (m && PyModule_AddObjectRef(m, "Fits", (PyObject*)&FitsType) < 0) { Py_CLEAR(m); }
     return m;
 }
