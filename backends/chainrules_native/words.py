@@ -46,7 +46,7 @@ def lowers(*functions: Any) -> Callable[[Lower], Lower]:
     return enter
 
 
-_PROPERTIES = {("T",): np.transpose, ("mT",): v.matrix_transpose}
+_PROPERTIES: dict[Any, Any] = {("T",): np.transpose, ("mT",): v.matrix_transpose}
 
 
 def function_of(call: Call) -> Any:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_native import writer
+from chainrules_compile.entry import Form
+from chainrules_native import calls, writer
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
 from tests.engines.compile.shadow import same
@@ -182,8 +183,8 @@ def test_rows_that_are_spread_or_do_not_lie_flat(shape):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         g = compiled(f)
-        for x in (x, x.T.copy().T, np.repeat(x, 2, 0)[::2]):
-            assert same(g(x, last, first), f(x, last, first))
+        for y in (x, x.T.copy().T, np.repeat(x, 2, 0)[::2]):
+            assert same(g(y, last, first), f(y, last, first))
 
 
 PRODUCTS = [
@@ -272,6 +273,35 @@ def test_complex_numbers_and_halves_are_left_to_numpy():
     z = RNG.standard_normal(5) + 1j
     check(lambda z: (np.exp(z) * z + 1.0, np.abs(z) * 2.0 + 1.0), z, whole=False)
     check(lambda z: np.sin(z) * z + z, z.real.astype(np.float16), whole=False)
+
+
+X = np.arange(12.0).reshape(3, 4)
+OTHERS = [
+    X.astype(np.float32),
+    X.astype(">f8"),
+    X.T,
+    X.reshape(4, 3),
+    X.reshape(12),
+    X[:2],
+    np.repeat(X, 2, 1)[:, ::2],
+    np.asfortranarray(X),
+    X.view(np.recarray),
+    np.ma.masked_array(X),
+    X.tolist(),
+    None,
+]
+
+
+@pytest.mark.parametrize("i", range(len(OTHERS)))
+def test_arrays_of_other_forms_do_not_fit(i):
+    fits = calls.fits([Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)])
+    assert fits(X, X.T)
+    assert fits(X.copy(), X.copy().T)
+    assert fits(X.view(X.dtype.newbyteorder("=")), X.T)
+    assert not fits(OTHERS[i], X.T)
+    assert i == 2 or not fits(X, OTHERS[i])
+    with pytest.raises(TypeError, match="2 arrays"):
+        fits(X)
 
 
 def test_results_are_arrays_of_their_own():
