@@ -71,7 +71,7 @@ def derive(
     if parameters is None:
         try:
             parameters = _read(native, row)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuleError):
             return None
     theirs = _matched(parameters, row)
     if any(d is REQUIRED and n not in theirs for n, d in parameters.items()):

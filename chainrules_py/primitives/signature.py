@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
+from chainrules_py.errors import RuleError
+
 
 @final
 class _Required:
@@ -132,12 +134,16 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
 
     kinds: dict[Any, list[str]] = {kind: [] for kind in _kinds(inspect.Parameter)}
     defaults: dict[str, Any] = {}
+    if not callable(function):
+        msg = f"{function!r} is given where a function is asked for"
+        raise RuleError(msg)
     try:
         signature = inspect.signature(function)
     except ValueError:
         documented = _documented(function)
         if documented is None:
-            raise
+            msg = f"{function!r} has no signature to read; write a function that says what it takes"
+            raise RuleError(msg) from None
         return parameters_of(documented)
     for p in signature.parameters.values():
         kinds[p.kind].append(p.name)

@@ -86,6 +86,37 @@ def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
         return (Numeric,) * len(primal.operands), Numeric if primal.variadic else None
 
 
+def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -> None:
+    """Check that a half takes what it will be given: these, the operands, the options.
+
+    Raises
+    ------
+    RuleError
+        If it is no function, or takes other parameters.
+    """
+    variadic = (f"*{primal.variadic}",) if primal.variadic else ()
+    star = ("*",) if primal.options and not variadic else ()
+    wanted = ", ".join((*first, *primal.operands, *variadic, *star, *primal.options))
+    if not callable(half):
+        msg = f"{said} is {half!r}, and no function of ({wanted}); write lambda {wanted}: ..."
+        raise RuleError(msg)
+    found = parameters_of(half)
+    n, given = len(first) + len(primal.operands), found.positional
+    options = set(found.keyword_only) | (set() if found.by_position_only else set(given[n:]))
+    known = set(found.defaults) | (options & set(primal.options))
+    required = len([name for name in given if name not in known])
+    fits = required <= n <= len(given) or (required <= n and found.variadic is not None)
+    if primal.variadic:
+        fits = found.variadic is not None
+    missing = () if found.keywords else [name for name in primal.options if name not in options]
+    if not fits or missing:
+        msg = (
+            f"{said} at {where_defined(half)} takes ({', '.join(found.names)}); it has to take "
+            f"({wanted}), as {primal.__name__}{primal.signature} of {where_defined(primal)} does"
+        )
+        raise RuleError(msg)
+
+
 def checked_types(
     primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
 ) -> tuple[tuple[Any, ...], Any]:

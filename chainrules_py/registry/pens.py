@@ -14,7 +14,6 @@ from chainrules_py.config import Capability
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation, where_defined
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
@@ -23,6 +22,7 @@ from chainrules_py.registry.bind.transpose import state
 from chainrules_py.registry.checks import (
     Types,
     any_types,
+    check_half,
     checked_types,
     declared_types,
     find_caller,
@@ -94,17 +94,6 @@ def scalar_rule(
             f"give one for each, at {find_caller(partials)}"
         )
         raise RuleError(msg)
-    for k, partial in enumerate(partials):
-        if partial is None:
-            continue
-        names = parameters_of(partial).names
-        if len(names) != 1 + len(primal.operands):
-            msg = (
-                f"partial {k} of scalar_rule({primal.__name__}) at {where_defined(partial)} takes "
-                f"({', '.join(names)}); it has to take the result and the operands: "
-                f"(y, {', '.join(primal.operands)})"
-            )
-            raise RuleError(msg)
     if primal.options:
         msg = (
             f"scalar_rule({primal.__name__}): {primal.__name__} has options "
@@ -112,7 +101,13 @@ def scalar_rule(
             f"{primal.__name__}), or make operands of them"
         )
         raise RuleError(msg)
-    if complex not in (None, "holomorphic", "real"):
+    for k, partial in enumerate(partials):
+        if partial is not None:
+            check_half(f"partial {k} of scalar_rule({primal.__name__})", partial, primal, "y")
+    if not isinstance(singular, bool):
+        msg = f"singular={singular!r} in scalar_rule({primal.__name__}); say True or False"
+        raise RuleError(msg)
+    if not (complex is None or (isinstance(complex, str) and complex in ("holomorphic", "real"))):
         msg = (
             f"complex={complex!r} in scalar_rule({primal.__name__}); "
             f"say 'holomorphic' or 'real', or leave it out"
@@ -184,6 +179,14 @@ def linear_rule(
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
+    said = f"of linear_rule({primal.__name__})"
+    for k, transpose in enumerate(transposes):
+        if transpose is not None and not isinstance(transpose, ZeroTangent):
+            check_half(f"transpose {k} {said}", transpose, primal, "y_bar")
+    if pull_into is not None and not callable(pull_into):
+        msg = f"pull_into {said} is {pull_into!r}, and no function"
+        raise RuleError(msg)
+    _check_batched(said, batched, batched is True or callable(batched))
     recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
     _state(primal, "linear_rule", recipe)
 
@@ -231,7 +234,21 @@ def bilinear_rule(
             f"and not two operands"
         )
         raise RuleError(msg)
+    said = f"of bilinear_rule({primal.__name__})"
+    for k, half in enumerate((left, right)):
+        check_half(f"transpose {k} {said}", half, primal, "y_bar")
+    pushes = isinstance(batched, tuple) and len(batched) == 2 and all(map(callable, batched))
+    _check_batched(said, batched, pushes)
     _state(primal, "bilinear_rule", BilinearRecipe(left, right, batched))
+
+
+def _check_batched(said: str, batched: Any, fits: bool) -> None:
+    if not (fits or batched is False or (isinstance(batched, str) and batched == "broadcast")):
+        msg = (
+            f"batched={batched!r} {said}; say what the halves take beside single tangents: False, "
+            f"True, 'broadcast', or the functions that its documentation asks for"
+        )
+        raise RuleError(msg)
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:

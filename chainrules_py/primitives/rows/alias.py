@@ -397,14 +397,14 @@ def _variadic_of(native: Callable[..., Any]) -> str | None:
     """Return a function's ``*parameter``, in which a list is one argument as any other."""
     try:
         return parameters_of(native).variadic
-    except (TypeError, ValueError):
+    except RuleError:
         return None
 
 
 def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
     try:
         parameters = parameters_of(native)
-    except (TypeError, ValueError) as error:
+    except RuleError as error:
         msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
         raise RuleError(msg) from error
     names = (*parameters.positional, *parameters.keyword_only)

@@ -135,17 +135,20 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     size = 1.0 / np.max(np.abs(d) / case.steps)
     number = np.abs(case.bars_vector(case.operands)) @ np.abs(d)
     size = number / np.sum(d * d) if is_single and number else size
-    found = error = np.full(len(places), np.inf)
-    for digits in _CLOSER if is_single else (13,):
-        found, error = derivative(there, size * 2.0**-digits)
+    digits = _CLOSER if is_single else (13, *_CLOSER[2:])
+    looked = [derivative(there, size * 2.0**-n) for n in digits]
+    for found, error in looked:
         near = np.abs(have[places] - found) <= np.maximum(allowed[places], 10 * error)
-        taken = near & (10 * error < 0.1 * gap)
+        taken = near & (10 * error < 0.4 * gap)
         want[places[taken]] = have[places[taken]]
         gap[taken] = 0.0
     lost = _jumps(there, size)
     if not is_single:  # some have no derivative, and looked by chance as if they had
+        found, error = looked[0]
         lost |= 50 * error > case.settling * np.abs(found)
-        want[places], allowed[places] = found, np.maximum(allowed[places], 10 * error)
+        left = gap != 0.0
+        want[places[left]] = found[left]
+        allowed[places] = np.maximum(allowed[places], 10 * error)
     allowed[places[lost & (gap != 0.0)]] = np.inf
 
 

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError
+from chainrules_py import ChainRulesError, Primitive, UnsupportedKeywordError, vocabulary
 from chainrules_py.errors import RuleError
 from chainrules_py.extend import alias
 from chainrules_py.primitives.plugins import see, see_all
@@ -305,7 +305,7 @@ def test_out_is_refused(f):
 
 
 def test_a_row_that_loses_an_operand_is_refused():
-    from chainrules_py import vocabulary as v
+    v = vocabulary
 
     with pytest.raises(RuleError, match="weights"):
         alias(lambda a, weights: None, to=v.sum, rename={"a": "x"})
@@ -328,3 +328,18 @@ def test_gathered_positionals():
     assert row.call((X, -1), {}).options == {"shape": (-1,)}
     assert aliases[np.ndarray.transpose].call((X,), {}).options == {}
     assert aliases[np.ndarray.transpose].call((X, None), {}).options == {}
+
+
+@pytest.mark.parametrize(
+    "name, written",
+    [
+        ("cumsum", "cumulative_sum, or numpy.cumsum"),
+        ("arctan", "atan, or numpy.arctan"),
+        ("swapaxes", "numpy.swapaxes"),
+        ("cross", "numpy.cross"),
+    ],
+)
+def test_the_vocabulary_says_what_a_name_of_numpys_is(name, written):
+    with pytest.raises(AttributeError, match=rf"no word {name}; write {written}, which takes"):
+        getattr(vocabulary, name)
+    assert not hasattr(vocabulary, "nothing_of_that_name")

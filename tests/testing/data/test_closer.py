@@ -18,7 +18,9 @@ def stairs(step):
     return slope(lambda x: np.floor(x) + x, lambda _y, x: 0.0 * x + step)
 
 
-@pytest.mark.parametrize("x", [[1e6 + 0.3, 0.5], [1e8 + 0.25], [3e3 + 0.75, -2.5e6 - 0.4]])
+@pytest.mark.parametrize(
+    "x", [[1e6 + 0.3, 0.5], [1e8 + 0.25], [3e3 + 0.75, -2.5e6 - 0.4], [1000000364.0004274, 2250.0]]
+)
 def test_jumps_closer_by_than_the_steps(x):
     check_rule(stairs(1.0), np.asarray(x))
     with pytest.raises(RuleCheckError, match="factor 3"):

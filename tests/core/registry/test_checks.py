@@ -1,0 +1,127 @@
+"""Whatever a pen is given in the place of a function is told when it is given, and not kept."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from chainrules_py import (
+    ChainRulesError,
+    NoTangent,
+    RuleError,
+    ZeroTangent,
+    bilinear_rule,
+    frule,
+    linear_rule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
+from chainrules_py.errors import NoRuleError
+from chainrules_py.tangents.zeros import is_zero
+
+NOT_FUNCTIONS = (
+    1.0,
+    True,
+    "cos",
+    [1],
+    {},
+    ...,
+    np.float64(2.0),
+    np.array([1.0, 2.0]),
+    object(),
+    NoTangent(),
+    int,
+)
+OTHERS = (lambda: 0.0, lambda **names: 0.0, lambda x: x, lambda x, /, *, more: x)
+PENS = {
+    "scalar_rule": lambda one, _two, given: scalar_rule(one, given),
+    "scalar_rule, singular": lambda one, _two, given: scalar_rule(
+        one, lambda _y, _x: 1.0, singular=given
+    ),
+    "scalar_rule, complex": lambda one, _two, given: scalar_rule(
+        one, lambda _y, _x: 1.0, complex=given
+    ),
+    "linear_rule": lambda one, _two, given: linear_rule(one, given),
+    "linear_rule, pull_into": lambda one, _two, given: linear_rule(
+        one, lambda y_bar, _x: y_bar, pull_into=given
+    ),
+    "linear_rule, batched": lambda one, _two, given: linear_rule(
+        one, lambda y_bar, _x: y_bar, batched=given
+    ),
+    "bilinear_rule": lambda _one, two, given: bilinear_rule(two, given, given),
+    "bilinear_rule, batched": lambda _one, two, given: bilinear_rule(
+        two, lambda y_bar, _a, b: y_bar * b, lambda y_bar, a, _b: y_bar * a, batched=given
+    ),
+    "rule": lambda one, _two, given: rule(one)(given),
+    "rrule": lambda one, _two, given: rrule.register(one)(given),
+    "frule": lambda one, _two, given: frule.register(one)(given),
+    "primitive": lambda _one, _two, given: primitive(given),
+}
+
+
+def _primitives():
+    @primitive
+    def one(x):
+        return np.sin(x)
+
+    @primitive
+    def two(a, b):
+        return a * b
+
+    return one, two
+
+
+def _fits(pen, given):
+    return (
+        ("batched" in pen or "singular" in pen) and isinstance(given, bool) and "bi" not in pen
+    ) or (pen.startswith("linear_rule, ") and callable(given))
+
+
+@pytest.mark.parametrize(
+    "pen, given",
+    [(p, g) for p, g in itertools.product(PENS, NOT_FUNCTIONS) if not _fits(p, g)],
+)
+def test_what_is_no_function_is_told_and_leaves_nothing(pen, given):
+    one, two = _primitives()
+    with pytest.raises(RuleError):
+        PENS[pen](one, two, given)
+    for f, operands in ((one, (2.0,)), (two, (2.0, 3.0))):
+        with pytest.raises(NoRuleError):
+            rrule(f, *operands)
+
+
+@pytest.mark.parametrize(
+    "pen, given",
+    list(itertools.product(("scalar_rule", "linear_rule", "bilinear_rule", "rule"), OTHERS)),
+)
+def test_functions_of_other_parameters_are_told(pen, given):
+    if pen == "rule" and given is OTHERS[2]:
+        pytest.skip("a rule of x takes x")
+    with pytest.raises(ChainRulesError):
+        PENS[pen](*_primitives(), given)
+
+
+def test_options_have_to_be_taken():
+    @primitive
+    def scaled(x, *, by):
+        return x * by
+
+    with pytest.raises(RuleError, match=r"it has to take \(y_bar, x, \*, by\)"):
+        linear_rule(scaled, lambda y_bar, _x: y_bar)
+    linear_rule(scaled, lambda y_bar, _x, *, by: y_bar * by)
+    assert rrule(scaled, 2.0, by=3.0)[1](1.0) == (3.0,)
+
+
+def test_a_zero_and_nothing_are_transposes():
+    @primitive
+    def masked(x, mask, other):
+        return np.where(mask, x, 0.0)
+
+    linear_rule(masked, lambda y_bar, _x, mask, _other: y_bar * mask, None, ZeroTangent())
+    pulled = rrule(masked, np.ones(2), np.array([True, False]), np.ones(2))[1](np.ones(2))
+    assert pulled[0].tolist() == [1.0, 0.0]
+    assert all(map(is_zero, pulled[1:]))
