@@ -215,7 +215,8 @@ def _maker(cls: type, x: Any) -> Any:
     kind = kind_of(x)
     if cls in _with_dtype:  # of arrays each has to be asked
         return _array_space if type_info(cls).has_device else _deviceless_space
-    return (lambda x: NoTangent()) if kind in ("bool", "none") else Space
+    of = NoTangent() if kind in ("bool", "none") else Space(x)
+    return lambda x: of  # one number's space is another's
 
 
 _array_spaces: dict[Any, Any] = {}

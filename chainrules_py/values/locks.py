@@ -9,6 +9,7 @@ import collections
 import contextlib
 import contextvars
 import functools
+import itertools
 import operator
 import os
 import threading
@@ -24,8 +25,13 @@ def lock_of_a_table() -> Any:
     """Return a reentrant lock for what is changed in an instant: who forks waits for it."""
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):
+        # A signal handler would run in `acquire`, while that waits; what it raised would be lost,
+        # and the child would find the lock held. This waits in C, and handlers come later.
+        tries = itertools.cycle((functools.partial(lock.acquire, blocking=False), os.sched_yield))
         os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+            before=functools.partial(any, map(operator.call, tries)),
+            after_in_parent=lock.release,
+            after_in_child=lock.release,
         )
     return lock
 
@@ -125,4 +131,5 @@ def _free() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free)
+    for _ in range(2):  # a signal handler of the child's may raise an error in the first
+        os.register_at_fork(after_in_child=_free)

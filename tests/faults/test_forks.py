@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +14,9 @@ import warnings
 import numpy as np
 import pytest
 
+from chainrules_py.primitives import dispatch
 from chainrules_py.tangents.thunks import Thunk
+from chainrules_py.values import type_info
 from chainrules_py.values.locks import alone, at_once
 from chainrules_tape import checkpoint, grad, vjp
 from tests.faults.programs import PROGRAMS, X, answer, own_rule, quiet
@@ -102,6 +106,73 @@ def test_who_forks_keeps_the_locks_that_are_its_own():
     lock = threading.RLock()
     assert alone(lock, in_child, lambda: alone(lock, lambda: True))
     assert alone(lock, lambda: True)
+
+
+class Alarmed(BaseException):
+    """What a signal handler raises."""
+
+
+@pytest.mark.parametrize("table", [dispatch.lock, type_info._lock])
+def test_a_signal_handler_that_raises_while_who_forks_waits_for_a_table(table, monkeypatch):
+    """It runs when the fork is done, and the child finds the table free."""
+    lost, came, right, held = [], [], [], threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: lost.append(repr(what.object)))
+
+    def hold():
+        with table:
+            held.set()
+            time.sleep(0.1)
+
+    def alarm(*_):
+        came.append(table.acquire(blocking=False))
+        table.release()
+        raise Alarmed
+
+    def works():
+        return table.acquire(blocking=False) and answer(own_rule) == quiet()[own_rule]
+
+    quiet()
+    before = signal.signal(signal.SIGALRM, alarm)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(20)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with contextlib.suppress(Alarmed):  # or it is lost in the hook of another library
+            right.append(in_child(works))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        thread.join(20)
+    assert came == [True]
+    assert right == [True] if right else os.wait()[1] == 0
+    assert not any(["built-in" in what for what in lost])  # as those of a lock are
+
+
+def test_a_signal_handler_that_raises_while_a_child_frees_its_locks():
+    """It ends one pass; there is another."""
+    script = """if True:
+        import functools, os, signal, sys, threading
+        def alarm(*_):
+            raise KeyError
+        signal.signal(signal.SIGALRM, alarm)
+        said = []
+        sys.unraisablehook = lambda lost: said.append(lost.object.__name__)
+        # In C, which sees no signal: it is seen in what is called next.
+        soon = functools.partial(signal.setitimer, signal.ITIMER_REAL, 1e-6)
+        os.register_at_fork(after_in_child=soon)
+        from chainrules_py.values.locks import alone
+        lock, held, over = threading.RLock(), threading.Event(), threading.Event()
+        thread = threading.Thread(target=alone, args=(lock, lambda: held.set() or over.wait(20)))
+        thread.start()
+        held.wait(20)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if said == ["_free"] and lock.acquire(blocking=False) else 1)
+        over.set()
+        sys.exit(os.waitpid(child, 0)[1] != 0)
+    """
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_what_is_undone_at_once_is_undone_once():

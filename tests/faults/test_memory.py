@@ -69,6 +69,9 @@ DEEP = {
     "the last value and the first": (lambda x, y: y * x, 130),
     "their sum": (lambda x, y: x + y, 95),
     "a quotient": (lambda x, y: x / y, 130),
+    "a power": (lambda x, y: x**y, 138),
+    "a product of NumPy's": (lambda x, y: np.multiply(x, y), 146),
+    "a function of NumPy's on two": (lambda x, y: np.hypot(x, y), 154),
 }
 
 

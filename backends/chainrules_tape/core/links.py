@@ -113,6 +113,12 @@ def pair(i: int, j: int) -> Any:
     return i * _BASE + j if i < _BASE > j else (i, j)
 
 
+def two(links: tuple[int, int]) -> Any:
+    """Return two links as they are, or as a number in a deep program."""
+    i, j = links
+    return links if i < DEEP > j else pair(i, j)
+
+
 def parents(links: Any) -> tuple[int, ...]:
     """Return the indices of the records that links may send cotangents to."""
     if type(links) is float:

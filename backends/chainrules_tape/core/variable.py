@@ -16,7 +16,7 @@ from chainrules_py.extend import (
     structure_of,
 )
 from chainrules_tape.config import config
-from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured
+from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured, two
 from chainrules_tape.core.tape import BareTape
 
 
@@ -49,7 +49,7 @@ class Recording(Trace):
             return lambda links: OneMaybeZero(links[0])
         if n > 2:
             return Links
-        return operator.itemgetter(0) if n == 1 else tuple
+        return operator.itemgetter(0) if n == 1 else two
 
     def leave(self, at: BareTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Append the record, see to the arrays that it depends on, and return the variable."""
