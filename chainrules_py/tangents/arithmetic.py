@@ -38,7 +38,7 @@ from chainrules_py.tangents.zeros import (
     NotImplementedTangent,
 )
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.pytree import PLAIN
+from chainrules_py.values.pytree import PLAIN, too_deep
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
@@ -256,7 +256,10 @@ def canonicalize(primal: Any, t: Any) -> Any:
         given, canonical = t._entries, canonicalize
     else:
         given, canonical = _plain_entries(primal, items, t), _canonicalize_mirrored
-    entries = {key: canonical(value, given[key]) for key, value in items if key in given}
+    try:
+        entries = {key: canonical(value, given[key]) for key, value in items if key in given}
+    except RecursionError:
+        raise too_deep(primal) from None
     length = len(items) if structure.kind == "positions" else None
     return class_for(type(primal))._of(entries, length)
 

@@ -187,7 +187,10 @@ def forget() -> None:
 
 def _before_collection(phase: str, info: dict[str, int]) -> None:
     if phase == "start" and info["generation"] == 2 and News.entered:
-        forget()
+        try:
+            forget()
+        except RecursionError:  # at the end of somebody's stack: there will be another collection
+            News.entered = True
 
 
 gc.callbacks.append(_before_collection)

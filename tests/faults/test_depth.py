@@ -9,8 +9,12 @@ import pytest
 
 from chainrules_py import (
     ChainRulesError,
+    LinearMap,
     NotDifferentiableError,
+    frule,
     ignore_derivatives,
+    primitive,
+    rule,
     space,
     zero_tangent,
 )
@@ -39,6 +43,16 @@ def depth():
     sys.setrecursionlimit(before)
 
 
+@primitive
+def held(x):
+    return 1.0
+
+
+@rule(held)
+def held_rule(x: object):
+    return 1.0, (LinearMap(lambda t: 0.0, lambda t: zero_tangent(x)),)
+
+
 THINGS = {"900": nested(900), "50,000": nested(50_000), "itself": holding_itself()}
 CALLS = {
     "grad": lambda f, x: grad(f)(x),
@@ -52,6 +66,7 @@ CALLS = {
     "checkpoint": lambda f, x: grad(lambda y: checkpoint(lambda a: y)(x))(1.0),
     "space": lambda f, x: space(x),
     "zero_tangent": lambda f, x: zero_tangent(x),
+    "frule": lambda f, x: frule((x,), held, x),
     "ignore_derivatives": lambda f, x: ignore_derivatives(x),
 }
 
