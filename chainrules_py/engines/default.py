@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from chainrules_py.config import Config, ForwardMode, ReverseMode
@@ -86,11 +87,13 @@ def pull_through(
     places, rest = _apart(f, operands)
     y, pullback = _engine().vjp(rest, *[operands[i] for i in places])
 
-    def placed(y_bar: Any) -> tuple[Any, ...]:
-        bars = dict(zip(places, pullback(y_bar), strict=True))
-        return tuple([bars.get(i, NoTangent()) for i in range(len(operands))])
+    n = len(operands)
+    return y, pullback if len(places) == n else partial(_placed, pullback, places, n)
 
-    return y, pullback if len(places) == len(operands) else placed
+
+def _placed(pullback: Callable[..., Any], places: list[int], n: int, y_bar: Any) -> tuple[Any, ...]:
+    bars = dict(zip(places, pullback(y_bar), strict=True))
+    return tuple([bars.get(i, NoTangent()) for i in range(n)])
 
 
 def push_through(
@@ -128,14 +131,14 @@ def _apart(
     """
     places = [i for i, x in enumerate(operands) if not _is_literal(x)]
     places = places or [*range(len(operands))]
+    return places, f if len(places) == len(operands) else partial(_of_some, f, operands, places)
 
-    def rest(*xs: Any) -> Any:
-        given = list(operands)
-        for i, x in zip(places, xs, strict=True):
-            given[i] = x
-        return f(*given)
 
-    return places, rest
+def _of_some(f: Callable[..., Any], operands: tuple[Any, ...], places: list[int], *xs: Any) -> Any:
+    given = list(operands)
+    for i, x in zip(places, xs, strict=True):
+        given[i] = x
+    return f(*given)
 
 
 def _is_literal(x: Any) -> bool:

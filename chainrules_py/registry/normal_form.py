@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from chainrules_py.errors import NoRuleError
@@ -30,7 +31,7 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
         operands = tuple([scalar_at_home(x, home) for x in operands])
     row = _row(f)
     if row is not None:
-        return _by_row(row, operands, options)
+        return _by_row(f, row, operands, options)
     if primal is None:
         raise NoRuleError(_unknown(f, operands))
     return primal, *primal.normalise(operands, options), f
@@ -43,19 +44,16 @@ def _row(f: Any) -> Alias | None:
         return None
 
 
-def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return a call of a library's function, as `normalise_call` does."""
     word, native = row.word, row.native
     if not options and isinstance(word, Primitive) and _is_whole(word, operands):
         return word, operands, options, native
-    homes = [type_info(type(x)).home for x in (*operands, *options.values())]
-    home = next((h for h in homes if h is not None), None)
-    call = arrays.inside(home, row.call, operands, options)
+    classes = map(type, (*operands, *options.values()))
+    at_home = next((cls for cls in classes if type_info(cls).home is not None), None)
+    call = arrays.inside(_home_of(at_home), row.call, operands, options)
     words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
-
-    def whole(*xs: Any) -> Any:
-        return arrays.inside(home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
-
+    whole = partial(_whole, f, at_home, options)
     if not words or _does_more(call, row, operands, options):
         return None, operands, {}, whole
     primal: Any = call.word  # a keyword may have made it another word
@@ -63,6 +61,18 @@ def _by_row(row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     if len(xs) != len(operands):  # its defaults have no tangents to be given
         return None, operands, {}, whole
     return primal, xs, stated, None
+
+
+def _home_of(cls: type | None) -> Any:
+    return None if cls is None else type_info(cls).home
+
+
+def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> Any:
+    """Make a call of a library's function, of words: in another process as well."""
+    if f not in aliases:
+        plugins.see(f, (at_home or type(None),))
+    row = aliases[f]
+    return arrays.inside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
 
 
 def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:

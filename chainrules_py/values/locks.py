@@ -27,7 +27,9 @@ def lock_of_a_table() -> Any:
     if hasattr(os, "register_at_fork"):
         # A signal handler would run in `acquire`, while that waits; what it raised would be lost,
         # and the child would find the lock held. This waits in C, and handlers come later.
-        tries = itertools.cycle((functools.partial(lock.acquire, blocking=False), os.sched_yield))
+        tries: Iterator[Callable[[], Any]] = itertools.cycle(
+            (functools.partial(lock.acquire, blocking=False), os.sched_yield)
+        )
         os.register_at_fork(
             before=functools.partial(any, map(operator.call, tries)),
             after_in_parent=lock.release,

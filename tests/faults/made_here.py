@@ -102,6 +102,10 @@ def of_x(f: Any) -> Any:
     return f(X)
 
 
+def first_of_x(f: Any) -> Any:
+    return f(X)[0]
+
+
 def of_two(f: Any) -> Any:
     return f(X, 2)
 
@@ -140,6 +144,8 @@ def maps() -> dict[str, tuple[Any, Any]]:
         "pullback of rrule": (rrule(softplus, X)[1], of_x),
         "pullback with options": (rrule(scaled, X, by=3.0)[1], of_x),
         "pullback of NumPy's": (rrule(np.sum, np.ones((2, 2)), axis=0)[1], of_x),
+        "pullback of several words": (rrule(np.median, X)[1], of_one),
+        "pullback of several words beside an axis": (rrule(np.roll, X, 1)[1], first_of_x),
         "rule": (find_rule(softplus, (float,)), gradient_of_found),
         "rule of a word": (find_rule(np.sin, (np.ndarray,)), gradient_of_found),
     }
