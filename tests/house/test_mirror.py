@@ -26,6 +26,7 @@ PLACES = {
     "backends/chainrules_everywhere": "tests/testing",
     "backends/chainrules_hypothesis": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
+    "backends/chainrules_like_autograd": "tests/engines/like_autograd",
     "backends/chainrules_mlx": "tests/libraries/mlx",
     "backends/chainrules_mygrad": "tests/engines/thin",
     "backends/chainrules_native": "tests/engines/native",
@@ -353,6 +354,11 @@ ELSEWHERE = (
     ("backends/chainrules_torch/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_mlx/engine/*", "tests/libraries/mlx/engine/test_export.py", ROOM),
     ("backends/chainrules_mlx/*", "tests/libraries/mlx/test_mlx.py", ROOM),
+    (
+        "backends/chainrules_like_autograd/*",
+        "tests/engines/like_autograd/test_like_autograd.py",
+        ROOM,
+    ),
     (
         "backends/chainrules_mygrad/*",
         "tests/engines/thin/test_thin.py",

@@ -1,0 +1,13 @@
+"""``scipy.integrate``, of traced values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.integrate as _theirs
+
+from chainrules_scipy import integrate as _ours
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_ours if hasattr(_ours, name) else _theirs, name)
