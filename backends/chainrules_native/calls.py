@@ -11,7 +11,6 @@ import functools
 import importlib.machinery
 import importlib.util
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +18,8 @@ import numpy as np
 from chainrules_compile.entry import Form
 from chainrules_native.cache import library
 from chainrules_native.compilers import headers
+from chainrules_native.text import headed
 
-RUNTIME = Path(__file__).parent / "runtime"
 _loaded: list[Any] = []
 
 
@@ -48,8 +47,7 @@ def driver() -> Any:
     CompilerError
         If it cannot be.
     """
-    text = (RUNTIME / "native.c").read_text(encoding="utf-8")
-    path = library(text, *[f"-I{where}" for where in headers()])
+    path = library(headed("native.c"), *[f"-I{where}" for where in headers()])
     name = "chainrules_native_calls"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader, origin=str(path))
@@ -57,12 +55,6 @@ def driver() -> Any:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
-
-
-@functools.cache
-def head() -> str:
-    """Return the text that programs begin with."""
-    return (RUNTIME / "kernels.h").read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -14,7 +14,16 @@ from typing import NamedTuple
 NAMES = ("cc", "gcc", "clang")
 """Where to look, in this order; `CHAINRULES_NATIVE_CC` comes before."""
 
-FLAGS = ("-O2", "-ftree-vectorize", "-march=native", "-fPIC", "-shared", "-w", "-pipe")
+FLAGS = (
+    "-O2",
+    "-ftree-vectorize",
+    "-fopenmp-simd",
+    "-march=native",
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-pipe",
+)
 SAFE = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv")
 """What changes no number: no product is merged with a sum, and no sum is added in another order.
 

@@ -244,11 +244,41 @@ def _product(kernels: Kernels, _: Storage, item: Product) -> None:
     stack = out.shape[:-2]
     steps = [stacked(x, stack) for x in (a, b, out)]
     given = [at(f"a{i}", s) for i, s in enumerate(steps)]
+    if item.is_small:
+        text = small_product(item, given)
+        kernels.call(f"  {nest(stack)}{{\n{text}  }}\n", [address(x) for x in (a, b, out)])
+        return
     ends = [
         f"{x}, {v.strides[-2]}, {v.strides[-1]}" for x, v in zip(given, (a, b, out), strict=True)
     ]
     text = f"  {nest(stack)}matmul(L, {item.loop}, {', '.join(ends)}, {m}, {n}, {q});\n"
     kernels.call(text, [address(x) for x in (a, b, out)])
+
+
+def small_product(item: Product, given: list[str]) -> str:
+    """Write a product as loops, of which the innermost runs along memory."""
+    kind, step = c_type(item.out.dtype), item.out.dtype.itemsize
+    (m, n), q = item.a.shape[-2:], item.b.shape[-1]
+    (a, b, out), (am, an), (bn, bq) = given, item.a.strides[-2:], item.b.strides[-2:]
+    om, oq = item.out.strides[-2:]
+    if q == 1 or (bq != step and am == step):  # the other way round: along columns
+        a, b, m, q, am, an, bn, bq, om, oq = b, a, q, m, bq, bn, an, am, oq, om
+    lines = [f"for (I i = 0; i < {m}; i++) {{"]
+    each = f"AT(const {kind}, {a} + i * {am} + k * {an})"
+    if bq != step and bn == step and an == step:
+        total = f"{kind} r = 0; SUMS for (I k = 0; k < {n}; k++) r += {each} * "
+        total += f"AT(const {kind}, {b} + k * {step} + j * {bq});"
+        lines.append(f"  for (I j = 0; j < {q}; j++) {{ {total}")
+        lines.append(f"    AT({kind}, {out} + i * {om} + j * {oq}) = r; }}")
+    else:
+        lines.append(f"  {kind} r[{q}]; for (I j = 0; j < {q}; j++) r[j] = 0;")
+        lines.append(f"  for (I k = 0; k < {n}; k++) {{ const {kind} x = {each};")
+        more = f"r[j] += x * AT(const {kind}, {b} + k * {bn} + j * {bq});"
+        lines.append(f"    IVDEP for (I j = 0; j < {q}; j++) {more} }}")
+        lines.append(
+            f"  for (I j = 0; j < {q}; j++) AT({kind}, {out} + i * {om} + j * {oq}) = r[j];"
+        )
+    return "".join([f"    {line}\n" for line in [*lines, "}"]])
 
 
 def stacked(x: View, stack: Shape) -> Shape:

@@ -325,8 +325,12 @@ class GroupWriter:
                 given.append(f"{self._address(x)}, 0")
             else:
                 given.append(f"{self._flat(x)}, {x.dtype.itemsize}")
-        given.append(f"{self._out(op)}, {op.out.dtype.itemsize}")
-        self._body.append(f"call{len(op.operands)}(L, {op.loop}, {', '.join(given)}, n);")
+        if op.vector is not None:
+            texts = ", ".join([*given, self._out(op)])
+            self._body.append(f"vec_{op.vector}{op.out.dtype.itemsize}({texts}, n);")
+        else:
+            texts = ", ".join([*given, f"{self._out(op)}, {op.out.dtype.itemsize}"])
+            self._body.append(f"call{len(op.operands)}(L, {op.loop}, {texts}, n);")
         closing = "}" * sum([isinstance(x, Literal) for x in op.operands])
         self._body.append(closing)
 

@@ -70,11 +70,13 @@ class Operation:
         Whether it is the sum of all elements of its operand.
     types : tuple of str
         The types of C that the operands of an expression are converted to.
+    vector : str or None
+        Which function of vectors computes it, where it is neither.
     check : str or None
         A condition on the operands under which the program does not fit, or `RAISES`.
     """
 
-    __slots__ = ("check", "expression", "is_total", "loop", "operands", "out", "types")
+    __slots__ = ("check", "expression", "is_total", "loop", "operands", "out", "types", "vector")
 
     def __init__(
         self,
@@ -85,7 +87,9 @@ class Operation:
         is_total: bool = False,
         types: tuple[str, ...] = (),
         check: str | None = None,
+        vector: str | None = None,
     ) -> None:
+        self.vector = vector
         self.types = types
         self.out = out
         self.operands = operands
@@ -144,15 +148,16 @@ class Reduction:
 
 @final
 class Product:
-    """Product of matrices, of each in a stack, by the loop of ``np.matmul``."""
+    """Product of matrices, of each in a stack, by the loop of ``np.matmul``, or by loops of C."""
 
-    __slots__ = ("a", "b", "loop", "out")
+    __slots__ = ("a", "b", "is_small", "loop", "out")
 
-    def __init__(self, out: View, a: View, b: View, loop: int) -> None:
+    def __init__(self, out: View, a: View, b: View, loop: int, is_small: bool = False) -> None:
         self.out = out
         self.a = a
         self.b = b
         self.loop = loop
+        self.is_small = is_small
 
 
 @final

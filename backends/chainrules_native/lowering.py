@@ -23,6 +23,7 @@ from chainrules_native.memory import (
     strides_of,
 )
 from chainrules_native.text import c_type, expression, literal, raw_type
+from chainrules_native.vectors import is_there, name_of
 from chainrules_py.program import Value
 
 BLOCK = 512
@@ -49,9 +50,15 @@ class Lowering:
         Where each value is.
     loops : dict
         The number of each loop of NumPy's, by ufunc and types.
+    exact : bool
+        Whether results need NumPy's bits.
+    vectors : set of (str, int)
+        The functions of vectors that are called, and of elements of how many bytes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool = True) -> None:
+        self.exact = exact
+        self.vectors: set[tuple[str, int]] = set()
         self.items: list[Item] = []
         self.inputs: list[Value] = []
         self.views: dict[Value, View] = {}
@@ -131,6 +138,14 @@ class Lowering:
             return self.computed(y, xs, text, wanted)
         if any([d.kind == "c" for d in (*wanted, given)]):
             raise UnwritableError  # of complex numbers NumPy computes blocks otherwise than gaps
+        name = None if self.exact else name_of(ufunc, (*wanted, given))
+        if name is not None and math.prod(form(y)[0]) == 1:
+            end = "f" if given.itemsize == 4 else ""
+            places = ", ".join([f"{{{i}}}" for i in range(len(xs))])
+            return self.computed(y, xs, f"{name}{end}({places})", wanted)
+        if name is not None and is_there(name, given.itemsize):
+            self.vectors.add((name, given.itemsize))
+            return self.computed(y, xs, None, wanted, vector=name)
         types = "".join([d.char for d in wanted]) + "->" + given.char
         loop = self.loop(ufunc, types)
         if len(xs) > 4:
@@ -147,8 +162,9 @@ class Lowering:
         dtypes: list[np.dtype[Any]],
         loop: int = -1,
         check: str | None = None,
+        vector: str | None = None,
     ) -> View:
-        """Lower an operation on each element: an expression, or a loop."""
+        """Lower an operation on each element: an expression, a loop, or a function of vectors."""
         out = self.result(y)
         axes = axes_in_order(out.shape, out.strides)
         operands = []
@@ -158,7 +174,8 @@ class Lowering:
                 operand = self._cast(operand, dtype, out)
             operands.append(operand)
         types = () if text is None else tuple(map(c_type, dtypes))
-        self.operate(Operation(out, operands, text, loop, types=types, check=check), out.size)
+        made = Operation(out, operands, text, loop, types=types, check=check, vector=vector)
+        self.operate(made, out.size)
         return out
 
     def element(self, y: Value, view: View) -> View:

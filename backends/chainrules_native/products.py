@@ -12,6 +12,7 @@ import numpy as np
 from chainrules_native.items import Operation, Product
 from chainrules_native.lowering import Lowering, argument, form, is_array
 from chainrules_native.memory import UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.sums import reduce, times
 from chainrules_native.text import c_type
 from chainrules_py.program import Call, Value
 
@@ -36,8 +37,18 @@ def product(s: Lowering, y: Value, a: View, b: View) -> View:
         target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
     if not target.size:
         return out
-    s.add(Product(target, a, b, loop))
+    s.add(Product(target, a, b, loop, not s.exact and is_small(a, b)))
     return out
+
+
+def is_small(a: View, b: View) -> bool:
+    """Tell whether loops of C take less time for a product than BLAS takes to begin."""
+    (m, n), q = a.shape[-2:], b.shape[-1]
+    return m * n * q <= _SMALL or (n <= _THIN and min(m, q) <= _THIN and m * n * q <= 16 * _SMALL)
+
+
+_SMALL = 2048
+_THIN = 8
 
 
 def multiplied(s: Lowering, y: Value, a: View, b: View) -> View:
@@ -166,11 +177,25 @@ def _right(s: Lowering, call: Call) -> View:
     return (dotted if n == m == 2 else product)(s, y, transposed(other), view)
 
 
+def _vdot(s: Lowering, call: Call) -> View:
+    """Lower the sum of a product, which is added as other sums are, where that is allowed."""
+    a, b = call.operands
+    if s.exact or call.options or not (is_array(a) and is_array(b)) or form(a) != form(b):
+        raise UnwritableError
+    if form(a)[1].char not in "fd" or form(call.results[0])[0]:
+        raise UnwritableError
+    view, other = s.view(a), s.view(b)
+    if view.strides != other.strides:
+        raise UnwritableError
+    return reduce(s, np.add, times(s, view, other), call.results[0], tuple(range(len(view.shape))))
+
+
 PRODUCTS: dict[Any, Callable[[Lowering, Call], View]] = {
     np.matmul: _matmul,
     operator.matmul: _matmul,
     np.dot: _dot,
     np.ndarray.dot: _dot,
+    np.vdot: _vdot,
     "matmul_left_numpy": _left,
     "matmul_right_numpy": _right,
 }

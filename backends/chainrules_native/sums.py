@@ -71,9 +71,9 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
         loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
         if of_product:
             small = math.prod(shape) == 1 and math.prod(result) <= _LONG
-            if small:
+            if small and s.exact:
                 return _dot(s, y, s.view(t), s.view(rest[0]), loop)
-            view = _times(s, s.view(t), s.view(rest[0]))
+            view = times(s, s.view(t), s.view(rest[0]))
         else:
             view = s.view(t)
         return _sum(s, y, view, result, shape, loop)
@@ -92,7 +92,8 @@ def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
     return out
 
 
-def _times(s: Lowering, a: View, b: View) -> View:
+def times(s: Lowering, a: View, b: View) -> View:
+    """Lower a product of each element, in C order."""
     out = s.new(a.shape, a.dtype)
     axes = axes_in_order(out.shape, out.strides)
     s.operate(
@@ -114,7 +115,7 @@ def _sum(s: Lowering, y: Value, view: View, result: Any, shape: Any, loop: int) 
     c_order = view.strides == contiguous(view.shape, step)
     leading = axes == tuple(range(len(axes))) and len(axes) < len(result)
     columns = math.prod(result[len(axes) :])
-    by_ones = rows <= _LONG or (leading and c_order)
+    by_ones = s.exact and (rows <= _LONG or (leading and c_order))
     two = len(result) == 2
     if not by_ones or not view.size:
         return reduce(s, np.add, view, y, axes)

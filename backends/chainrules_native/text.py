@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,15 @@ import numpy as np
 from chainrules_native.memory import UnwritableError
 
 _FLOATS = {4: "float", 8: "double"}
+
+
+RUNTIME = Path(__file__).parent / "runtime"
+
+
+@functools.cache
+def headed(*names: str) -> str:
+    """Return the text that programs begin with."""
+    return "".join([(RUNTIME / name).read_text(encoding="utf-8") for name in names])
 
 
 def c_type(dtype: np.dtype[Any]) -> str:

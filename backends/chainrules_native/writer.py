@@ -19,6 +19,8 @@ from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
 from chainrules_native.lowering import Lowering, form
 from chainrules_native.memory import Buffer, UnwritableError, View
+from chainrules_native.text import headed
+from chainrules_native.vectors import text_of
 from chainrules_native.words import VIEWS, function_of, lower
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read
@@ -43,7 +45,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
             msg = f"a program of {len(program)} calls is too long for a compiler of C"
             raise CompilerError(msg)
         calls.driver()
-        program = _native(program)
+        program = _native(program, scope.exact)
         scope.fits = calls.fits
     except CompilerError as error:
         warnings.warn(f"written for NumPy instead of C: {error}", RecordingWarning, stacklevel=2)
@@ -53,8 +55,8 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
 class Segment:
     """Calls, one after the other, that become one function of C."""
 
-    def __init__(self) -> None:
-        self.lowering = Lowering()
+    def __init__(self, exact: bool) -> None:
+        self.lowering = Lowering(exact)
         self.calls: list[Call] = []
 
     def take(self, call: Call) -> bool:
@@ -72,15 +74,15 @@ class Segment:
         return True
 
 
-def _native(program: Program) -> Program:
+def _native(program: Program, exact: bool) -> Program:
     """Return the program with functions of C for the calls that can be written in it."""
     done: list[Segment | Call] = []
-    segment = Segment()
+    segment = Segment(exact)
     for call in program.calls:
         if segment.take(call):
             continue
         done += [segment, call]
-        segment = Segment()
+        segment = Segment(exact)
     done.append(segment)
     users = _users(program, done)
     found: list[Call] = []
@@ -97,7 +99,9 @@ def _native(program: Program) -> Program:
             made.append((len(found), one))
             found.append(piece.calls[0])
             found += one.after
-    text = calls.head() + "\n" + "\n".join(texts)
+    with_vectors = any([one.lowering.vectors for _, one in made])
+    heads = ("kernels.h", "vectors.h") if with_vectors else ("kernels.h",)
+    text = headed(*heads) + "\n" + "\n".join(texts)
     for i, one in made:
         found[i] = one.call(text)
     guards = dict(made)
@@ -168,7 +172,8 @@ class _Made:
         self.items: list[Item] = self.lowering.items
         loops = ", ".join([f"{ufunc.__name__} {types}" for ufunc, types in self.lowering.loops])
         text, self.work = emit(self.items, views, name)
-        self.text = f"/* {name}, loops: {loops} */\n{text}\n"
+        vectors = text_of(self.lowering.vectors)
+        self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
         self.guarded = "return 1;" in text
 
     def call(self, text: str) -> Call:
