@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from chainrules_native.compilers import FLAGS, SAFE, CompilerError, compiler, processor
+from chainrules_native.compilers import FLAGS, SAFE, CompilerError, compiler, more_flags, processor
 
 MOST_ENTRIES = 512
 MOST_BYTES = 1 << 28
@@ -115,7 +115,17 @@ def library(text: str, *flags: str) -> Path:
 def _key(text: str, flags: tuple[str, ...]) -> str:
     python = sysconfig.get_config_var("SOABI") or sys.version
     numpy = getattr(sys.modules.get("numpy"), "__version__", "")
-    facts = (text, *FLAGS, *SAFE, *flags, compiler().identity, processor(), python, numpy)
+    facts = (
+        text,
+        *FLAGS,
+        *SAFE,
+        *more_flags(),
+        *flags,
+        compiler().identity,
+        processor(),
+        python,
+        numpy,
+    )
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]
 
 

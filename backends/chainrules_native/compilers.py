@@ -30,6 +30,12 @@ SAFE = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv")
 Loops are vectorised all the same. Integers overflow as NumPy's do.
 """
 
+
+def more_flags() -> tuple[str, ...]:
+    """Return what the user adds, as ``-fsanitize=address``."""
+    return tuple(os.environ.get("CHAINRULES_NATIVE_CFLAGS", "").split())
+
+
 _LONGEST = 120.0
 """Seconds until a compiler is given up."""
 
@@ -60,7 +66,8 @@ class Compiler(NamedTuple):
         CompilerError
             With what the compiler said.
         """
-        command = [self.path, *FLAGS, *SAFE, *flags, str(source), "-o", str(target), "-lm"]
+        given = (*FLAGS, *SAFE, *more_flags(), *flags)
+        command = [self.path, *given, str(source), "-o", str(target), "-lm"]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=_LONGEST, check=False

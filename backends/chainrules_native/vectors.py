@@ -103,8 +103,8 @@ def _is_right(loaded: ctypes.CDLL, name: str, size: int) -> bool:
     """Compare a function with NumPy's, at numbers of all kinds."""
     ufunc = _UFUNCS[name]
     with np.errstate(all="ignore"):
-        x, z = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))
-        x, z = (np.ravel(v).astype(f"f{size}") for v in (x, z))
+        pairs = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))
+        x, z = (np.ravel(v).astype(f"f{size}") for v in pairs)
         wanted = ufunc(*(x, z)[: ufunc.nin])
     found = np.empty_like(x)
     addresses = [ctypes.c_void_p(v.ctypes.data) for v in (x, z, found)]

@@ -248,9 +248,9 @@ static int has_form(Form* f, PyObject* x) {
     if (!PyArray_CheckExact(x)) return 0;
     PyArrayObject* a = (PyArrayObject*)x;
     if (PyArray_NDIM(a) != f->nd) return 0;
-    if (memcmp(PyArray_DIMS(a), f->dims, f->nd * sizeof(npy_intp))) return 0;
-    if (f->in_order ? !PyArray_IS_C_CONTIGUOUS(a)
-                    : memcmp(PyArray_STRIDES(a), f->strides, f->nd * sizeof(npy_intp))) return 0;
+    for (int d = 0; d < f->nd; d++) if (PyArray_DIM(a, d) != f->dims[d]) return 0;
+    if (f->in_order && !PyArray_IS_C_CONTIGUOUS(a)) return 0;
+    if (!f->in_order) for (int d = 0; d < f->nd; d++) if (PyArray_STRIDE(a, d) != f->strides[d]) return 0;
     if (PyArray_DESCR(a) == f->dtype) return 1;
     return PyObject_RichCompareBool((PyObject*)PyArray_DESCR(a), (PyObject*)f->dtype, Py_EQ);
 }

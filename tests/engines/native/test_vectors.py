@@ -1,4 +1,4 @@
-"""Programs that need not have NumPy's bits: each function, product and sum, within its tolerance."""
+"""Programs that need not have NumPy's bits: functions, products and sums, by their tolerance."""
 
 import warnings
 
@@ -47,7 +47,10 @@ def of_one_or_two(ufunc):
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_functions_of_all_kinds_of_numbers(dtype):
     ufuncs = list(vectors._NAMES)
-    f = lambda x, z: tuple([of_one_or_two(ufunc)(x, z) for ufunc in ufuncs])  # noqa: E731
+
+    def f(x, z):
+        return tuple([of_one_or_two(ufunc)(x, z) for ufunc in ufuncs])
+
     with np.errstate(over="ignore"):
         x, z = (v.ravel().astype(dtype) for v in np.meshgrid(SPECIAL, SPECIAL))
     g = loose(f)
