@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from chainrules_native.compilers import CompilerError
 from chainrules_native.memory import Shape
+from chainrules_native.turns import rolled
 
 _CHUNK = 300
 """How many statements a function of the driver has: long ones cost compilers more than that."""
+
+
+MOST_STATEMENTS = 20_000
+"""Longer programs stay NumPy's; what is a loop counts once."""
 
 
 class Kernels:
@@ -54,7 +60,12 @@ class Kernels:
             lines.append(
                 f"NOINLINE void {kernel}({parameters}) {{\n{inside.replace('KERNEL', kernel)}}}"
             )
-        chunks = [self.statements[i : i + _CHUNK] for i in range(0, len(self.statements), _CHUNK)]
+        statements = rolled(self.statements)
+        size = sum([n for _, n in statements])
+        if size > MOST_STATEMENTS:
+            msg = f"a program of {size} statements is too long for a compiler of C"
+            raise CompilerError(msg)
+        chunks = _chunks(statements)
         for i, chunk in enumerate(chunks):
             head = (
                 "NOINLINE int"
@@ -67,6 +78,18 @@ class Kernels:
         calls = " || ".join([f"{name}_part{i}(I, O, w, L)" for i in range(len(chunks))]) or "0"
         lines.append(f"int {name}(char** I, char** O, char* w, void** L) {{ return {calls}; }}")
         return "\n".join(lines)
+
+
+def _chunks(statements: list[tuple[str, int]]) -> list[list[str]]:
+    chunks: list[list[str]] = []
+    room = 0
+    for statement, size in statements:
+        if room < size:
+            chunks.append([])
+            room = _CHUNK
+        chunks[-1].append(statement)
+        room -= size
+    return chunks
 
 
 def nest(dims: Shape, first: int = 0) -> str:

@@ -84,7 +84,9 @@ class Lowering:
     def result(self, y: Value) -> View:
         """Return new memory for the result of a call, with the layout that NumPy gave it."""
         shape, dtype = form(y)
-        strides = strides_of(shape, y.layout, dtype) if shape else ()
+        if not shape:
+            return self.new((), dtype, ())
+        strides = strides_of(shape, y.layout, dtype)
         if not dense(shape, strides, dtype):
             raise UnwritableError
         return self.new(shape, dtype, strides)
@@ -94,7 +96,7 @@ class Lowering:
         raw_type(dtype)
         if strides is None:
             strides = contiguous(shape, dtype.itemsize)
-        buffer = Buffer(math.prod(shape) * dtype.itemsize)
+        buffer = Buffer(math.prod(shape) * dtype.itemsize if shape else dtype.itemsize)
         return View(Version(buffer, len(self.items)), 0, shape, strides, dtype)
 
     def add(self, item: Item) -> None:
@@ -166,7 +168,7 @@ class Lowering:
     ) -> View:
         """Lower an operation on each element: an expression, a loop, or a function of vectors."""
         out = self.result(y)
-        axes = axes_in_order(out.shape, out.strides)
+        axes = axes_in_order(out.shape, out.strides) if out.shape else []
         operands = []
         for x, dtype in zip(xs, dtypes, strict=True):
             operand = self.operand(x, dtype, out.shape, axes)
@@ -192,8 +194,9 @@ class Lowering:
             return Literal(literal(x, dtype), dtype)
         view = self.view(x)
         c_or_raw(view.dtype, dtype)
-        view = view.broadcast(shape)
-        return argument(view, axes)
+        if not shape and not view.shape:
+            return Argument(view, (1,), (0,))
+        return argument(view.broadcast(shape), axes)
 
     def _cast(self, given: Operand, dtype: np.dtype[Any], like: View) -> Operand:
         """Write an operand in the dtype that a loop wants."""

@@ -63,7 +63,8 @@ class Storage:
         for i in range(len(items)):
             for buffer in begins.get(i, ()):
                 size = _rounded(buffer.nbytes)
-                spare = self._free.get(size)
+                # Numbers have places of their own: so those of a loop stand in a row.
+                spare = self._free.get(size) if size > 16 else None
                 at = spare.pop() if spare else self._more(size)
                 where[buffer] = at, size
                 buffer.place = f"(w + {at})"

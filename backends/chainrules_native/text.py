@@ -23,6 +23,7 @@ def headed(*names: str) -> str:
     return "".join([(RUNTIME / name).read_text(encoding="utf-8") for name in names])
 
 
+@functools.lru_cache(maxsize=256)
 def c_type(dtype: np.dtype[Any]) -> str:
     """Return the type of C for a dtype.
 
@@ -39,6 +40,7 @@ def c_type(dtype: np.dtype[Any]) -> str:
     return f"{'int' if dtype.kind == 'i' else 'uint'}{8 * size}_t"
 
 
+@functools.lru_cache(maxsize=256)
 def raw_type(dtype: np.dtype[Any]) -> str:
     """Return the type of C by which elements are moved.
 
@@ -150,6 +152,7 @@ _BOOL: dict[np.ufunc, str] = {
 _OPERATORS: dict[str, dict[np.ufunc, str]] = {"f": _FLOAT, "i": _INTEGER, "u": _INTEGER, "b": _BOOL}
 
 
+@functools.lru_cache(maxsize=4096)
 def expression(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> str | None:
     """Return what a ufunc computes of operands of these dtypes, all alike, as a text with places.
 

@@ -31,8 +31,8 @@ _FEWEST = 2
 _LARGE = 20_000
 """From how many elements on, of all items, other threads may run meanwhile."""
 
-MOST_CALLS = 20_000
-"""Longer programs stay NumPy's: a compiler would take too long for them."""
+MOST_CALLS = 200_000
+"""Longer programs stay NumPy's: to write them would take longer than they save."""
 
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
@@ -42,7 +42,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """
     try:
         if len(program) > MOST_CALLS:
-            msg = f"a program of {len(program)} calls is too long for a compiler of C"
+            msg = f"a program of {len(program)} calls is too long to be written in C"
             raise CompilerError(msg)
         calls.driver()
         program = _native(program, scope.exact)
