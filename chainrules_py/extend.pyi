@@ -181,6 +181,7 @@ from chainrules_py.registry.checks import (
 )
 from chainrules_py.registry.explain import (
     demand_rule,
+    rules_in,
 )
 from chainrules_py.registry.normal_form import (
     scalar_at_home,
@@ -589,6 +590,7 @@ __all__ = [
     "register_scalar_type",
     "resolved",
     "roots_standard",
+    "rules_in",
     "row",
     "scalar_at_home",
     "scale",

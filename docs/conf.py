@@ -27,6 +27,7 @@ extensions = [
     "adapters_table",
     "coverage_table",
     "libraries_table",
+    "obstacles_table",
     "outputs",
     "offline",
 ]

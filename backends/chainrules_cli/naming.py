@@ -1,0 +1,101 @@
+"""From what is written on a command line to functions, operands and modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SHAPE = re.compile(r"(?P<dtype>(?:float|complex|int|uint)\d+|bool)\[(?P<shape>[\d,\s]*)\]")
+
+
+def function_named(path: str) -> Any:
+    """Return what a dotted path names: ``numpy.matmul``, ``chainrules_py.vocabulary.sin``.
+
+    Raises
+    ------
+    LookupError
+        If nothing of it can be imported, or a name is not there.
+
+    Examples
+    --------
+    >>> function_named("numpy.linalg.det").__name__
+    'det'
+    """
+    parts = path.split(".")
+    sys.path.insert(0, "")
+    try:
+        for cut in range(len(parts), 0, -1):
+            try:
+                found = importlib.import_module(".".join(parts[:cut]))
+            except ModuleNotFoundError:
+                continue
+            for name in parts[cut:]:
+                if not hasattr(found, name):
+                    msg = f"{'.'.join(parts[:cut])} has no {name!r}; is it spelled so?"
+                    raise LookupError(msg)
+                found = getattr(found, name)
+            return found
+    finally:
+        sys.path.remove("")
+    msg = f"no module {parts[0]!r} can be imported; install it, or run this where it is"
+    raise LookupError(msg)
+
+
+def function_in(place: str) -> Any:
+    """Return a function of a script, ``script.py:function``, or what a dotted path names.
+
+    Raises
+    ------
+    LookupError
+        If there is no such script or function.
+    """
+    path, colon, name = place.rpartition(":")
+    if not colon:
+        return function_named(place)
+    if not Path(path).is_file():
+        msg = f"there is no file {path!r}; write path/to/script.py:function"
+        raise LookupError(msg)
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    spec.loader.exec_module(module)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            msg = f"{path} defines no {name!r}"
+            raise LookupError(msg)
+        found = getattr(found, part)
+    return found
+
+
+def operands_of(texts: Iterable[str]) -> tuple[Any, ...]:
+    """Read operands: ``float64[3,2]`` draws an array; anything else is an expression with ``np``.
+
+    Examples
+    --------
+    >>> [np.shape(x) for x in operands_of(["float64[3,2]", "np.ones(4)", "2.0"])]
+    [(3, 2), (4,), ()]
+    """
+    rng = np.random.default_rng(0)
+    return tuple([_operand(text, rng) for text in texts])
+
+
+def _operand(text: str, rng: Any) -> Any:
+    found = SHAPE.fullmatch(text.strip())
+    if found is None:
+        return eval(text, {"np": np})  # noqa: S307 - the user's own command line
+    shape = tuple([int(n) for n in found["shape"].replace(" ", "").split(",") if n])
+    dtype = np.dtype(found["dtype"])
+    if dtype.kind in "iub":
+        return rng.integers(0, 2 if dtype.kind == "b" else 5, shape).astype(dtype)
+    drawn = rng.uniform(0.2, 0.8, shape)
+    return (drawn + 1j * rng.uniform(0.2, 0.8, shape) if dtype.kind == "c" else drawn).astype(dtype)

@@ -1,0 +1,160 @@
+"""Text that a person starts from: a rule with its test, and a package of rules."""
+
+from __future__ import annotations
+
+import textwrap
+
+KINDS = ("scalar", "linear", "bilinear", "rule", "constant")
+
+
+def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
+    """Write a primitive, a rule for it, and a test.
+
+    Parameters
+    ----------
+    name : str
+        The function's.
+    operands : tuple of str
+        Names of its operands.
+    kind : {"scalar", "linear", "bilinear", "rule", "constant"}
+        Which pen it is written with: elementwise, linear in its operand, linear in each of two, in
+        full, or without a derivative.
+
+    Returns
+    -------
+    str
+        A module, with gaps where mathematics belongs.
+    """
+    takes = ", ".join(operands)
+    of = {
+        "scalar": "\n".join(
+            [
+                f"scalar_rule(\n    {name},",
+                *[f"    lambda y, {takes}: ...,  # ∂y/∂{x}, elementwise" for x in operands],
+                '    complex="holomorphic",  # or "real"; without it complex is refused\n)',
+            ]
+        ),
+        **dict.fromkeys(
+            ("linear", "bilinear"),
+            f"{kind}_rule(\n    {name},\n"
+            + "\n".join(
+                [f"    lambda y_bar, {takes}: ...,  # the cotangent of {x}" for x in operands]
+            )
+            + "\n)",
+        ),
+        "rule": (
+            f"@rule({name})\n"
+            f"def {name}_rule({', '.join([f'{x}: Array' for x in operands])}):\n"
+            '    """dy = ...;  the formula, and where it is from."""\n'
+            f"    y = {name}({takes})\n"
+            + "\n".join(
+                [
+                    f"    of_{x} = LinearMap(\n"
+                    f"        lambda {x}_dot, {takes}: ...,  # push: the tangent of y\n"
+                    f"        lambda y_bar, {takes}: ...,  # pull: the cotangent of {x}\n"
+                    f"        {takes},  # what the two need\n    )"
+                    for x in operands
+                ]
+            )
+            + f"\n    return y, ({', '.join([f'of_{x}' for x in operands])},)"
+        ),
+        "constant": f"non_differentiable({name})",
+    }[kind]
+    pen = {"scalar": "scalar_rule", "linear": "linear_rule", "bilinear": "bilinear_rule"}
+    pens = {
+        "rule": "Array, LinearMap, primitive, rule",
+        "constant": "non_differentiable, primitive",
+    }
+    imports = pens.get(kind) or f"primitive, {pen[kind]}"
+    head = textwrap.dedent(
+        f'''\
+        """{name}, and its derivative."""
+
+        import numpy as np
+
+        from chainrules_py import {imports}
+        from chainrules_py import vocabulary as v  # rules in words run on every array library
+        from chainrules_py.testing import check_rule
+
+
+        @primitive
+        def {name}({takes}):
+            """Say what it computes."""
+            return ...
+
+
+        '''
+    )
+    test = ", ".join(["np.array([0.3, 0.7])"] * len(operands))
+    return f"{head}{of}\n\n\ndef test_{name}():\n    check_rule({name}, {test})\n"
+
+
+def new_package(name: str, about: str) -> dict[str, str]:
+    """Write a package that brings nothing but rules for another one's functions.
+
+    Parameters
+    ----------
+    name : str
+        Of the distribution and the package.
+    about : str
+        The root module of the functions that its rules are about: its rules are loaded when
+        something of that module is first seen.
+
+    Returns
+    -------
+    dict
+        From the path of each file to its text.
+    """
+    pyproject = f'''\
+        [build-system]
+        requires = ["hatchling"]
+        build-backend = "hatchling.build"
+
+        [project]
+        name = "{name.replace("_", "-")}"
+        version = "0.1.0"
+        description = "Derivatives of {about}, for every engine that takes rules."
+        requires-python = ">=3.11"
+        dependencies = ["chainrules-py"]
+
+        # The key is the root module of the functions that the rules are about.
+        [project.entry-points."chainrules_py.rules"]
+        {about} = "{name}"
+
+        [tool.hatch.build.targets.wheel]
+        packages = ["{name}"]
+        '''
+    package = f'''\
+        """Derivatives of {about}."""
+
+        from {name} import rules
+
+        __all__ = ["rules"]
+
+        chainrules_contract = 1  # the version of the contract with chainrules_py
+        '''
+    rules = f'''\
+        """Rules, a statement each; they are in force as soon as {about} is differentiated."""
+
+        from chainrules_py import primitive, scalar_rule
+
+        # from {about} import some_function        # a primitive, or a ufunc
+        # scalar_rule(some_function, lambda y, x: ...)
+        '''
+    tests = f'''\
+        """Every rule is judged where it stands."""
+
+        from chainrules_py.testing import check_module
+
+
+        def test_rules():
+            print(check_module("{name}.rules"))
+        '''
+    files = {
+        "pyproject.toml": pyproject,
+        f"{name}/__init__.py": package,
+        f"{name}/rules.py": rules,
+        "tests/test_rules.py": tests,
+        "README.md": f"# {name}\n\nDerivatives of `{about}`, as a package of rules.\n",
+    }
+    return {path: textwrap.dedent(text) for path, text in files.items()}

@@ -1,0 +1,312 @@
+"""The command ``chainrules``: what each of its words prints, and its exit status."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import types
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+
+import chainrules_tape
+from chainrules_cli import OBSTACLES, main, migrated, obstacles_in, show_versions, templates
+from chainrules_cli.naming import function_in
+from chainrules_py import NotDifferentiableError, TracerError
+
+SCRIPT = """\
+import numpy as np
+
+def loss(x, y):
+    return np.sum(np.sin(x) * y)
+"""
+
+
+@pytest.fixture
+def said(capsys, monkeypatch, tmp_path):
+    """Run the command in an empty folder; give its exit status and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    Path("script.py").write_text(SCRIPT, encoding="utf-8")
+
+    def run(*words):
+        status = main([*words])
+        out = capsys.readouterr()
+        return status, out.out + out.err
+
+    return run
+
+
+def test_what_there_is(said):
+    status, text = said("--help")
+    assert status == 0
+    words = "explain rules coverage check new-rule new-package doctor graph compile migrate"
+    for word in [*words.split(), "versions"]:
+        assert word in text
+        assert said(word, "--help")[0] == 0
+
+
+def test_explain(said):
+    status, text = said("explain", "numpy.matmul")
+    assert status == 0
+    assert "forward/reverse" in text
+    status, text = said("explain", "numpy.matmul", "float64[2,2]", "float64[2]")
+    assert status == 0
+    assert "is the word matmul" in text
+    assert "rrule  " in text
+    status, text = said("explain", "script.py:loss")
+    assert status == 1
+    assert "new-rule" in text
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("explain", "numpy.sinn"), "numpy has no 'sinn'; is it spelled so?"),
+        (("explain", "nomodule.f"), "no module 'nomodule' can be imported; install it"),
+        (("graph", "nofile.py:f", "1.0"), "there is no file 'nofile.py'; write path/to/script.py"),
+        (("graph", "script.py:g", "1.0"), "script.py defines no 'g'"),
+        (("new-rule", "f", "a", "--kind", "bilinear"), "name two"),
+    ],
+)
+def test_mistakes_are_told_with_what_to_write(said, words, message):
+    status, text = said(*words)
+    assert status == 1
+    assert message in text
+    assert "Traceback" not in text
+
+
+def test_rules_and_coverage(said):
+    status, text = said("rules", "chainrules_py.rules.polynomials")
+    assert status == 0
+    assert "polyval" in text
+    assert text.rstrip().endswith("rules")
+    found = json.loads(said("rules", "chainrules_py.rules.polynomials", "--json")[1])
+    assert {"polyval", "roots"} <= {rule["function"] for rule in found}
+    assert json.loads(said("coverage", "--json")[1])["sin"] == ["forward", "reverse"]
+
+
+def test_check(said):
+    status, text = said("check", "chainrules_py.rules.interpolation")
+    assert status == 0
+    assert "0 failed" in text
+
+
+def test_check_of_a_wrong_rule(said):
+    Path("wrongrules.py").write_text(
+        "import numpy as np\n"
+        "from chainrules_py import primitive, scalar_rule\n"
+        "from chainrules_py.testing import Sample, enter_samples\n"
+        "@primitive\n"
+        "def tripled(x):\n"
+        "    return 3.0 * x\n"
+        "scalar_rule(tripled, lambda y, x: 2.0)\n"
+        "enter_samples(tripled, Sample(np.ones(2)))\n",
+        encoding="utf-8",
+    )
+    from chainrules_py import testing
+
+    if not hasattr(testing, "enter_samples"):
+        pytest.skip("samples are entered otherwise")
+    sys.path.insert(0, "")
+    try:
+        status, text = said("check", "wrongrules")
+    finally:
+        sys.path.remove("")
+    assert status == 1
+    assert "wrong" in text
+
+
+@pytest.mark.parametrize("kind", templates.KINDS)
+def test_a_new_rule_is_a_program_with_gaps(kind):
+    operands = ("a", "b") if kind in ("bilinear", "rule") else ("a",)
+    text = templates.new_rule("double", operands, kind)
+    ast.parse(text)
+    body = {"bilinear": "a * b", "rule": "a * b"}.get(kind, "a + a")
+    body = "np.sign(a)" if kind == "constant" else body
+    filled = text.replace("return ...", f"return {body}", 1)
+    gaps = {
+        "scalar": ["2.0"],
+        "linear": ["2.0 * y_bar"],
+        "bilinear": ["y_bar * v.conj(b)", "v.conj(a) * y_bar"],
+        "rule": ["a_dot * b", "y_bar * v.conj(b)", "a * b_dot", "v.conj(a) * y_bar"],
+        "constant": [],
+    }[kind]
+    for gap in gaps:
+        filled = filled.replace(": ...,", f": {gap},", 1)
+    assert "..." not in filled.replace("dy = ...;", "")
+    module = types.ModuleType("filled")
+    sys.modules["filled"] = module
+    try:
+        exec(compile(filled, "filled.py", "exec"), vars(module))
+        module.test_double()
+    finally:
+        del sys.modules["filled"]
+
+
+def test_doctor_reads_a_script_and_runs_nothing(said):
+    Path("lossy.py").write_text(
+        "import math\nimport numpy as np\nfrom scipy.integrate import quad\n"
+        "raise SystemExit('it was run')\n"
+        "def loss(x):\n"
+        "    b = np.zeros(3)\n"
+        "    b[0] = x\n"
+        "    return math.sin(b[0]) + quad(lambda t: t * x, 0, 1)[0]\n",
+        encoding="utf-8",
+    )
+    status, text = said("doctor", "lossy.py")
+    assert status == 1
+    assert "lossy.py:6:9: np.zeros(3)" in text
+    assert "np.zeros(n, like=x)" in text
+    assert "write np.sin" in text
+    assert "from chainrules_scipy.integrate import quad" in text
+    assert said("doctor", "script.py")[0] == 0
+    found = json.loads(said("doctor", "lossy.py", "--json")[1])
+    assert [f["line"] for f in found] == [6, 8, 8]
+
+
+def program(body):
+    space = {"np": np, "math": __import__("math")}
+    text = f"def f(x):\n    {body}\n"
+    exec(text, space)
+    return text, space["f"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("obstacle", OBSTACLES, ids=[o.name for o in OBSTACLES])
+def test_what_the_doctor_finds_is_refused_and_what_it_says_traces(obstacle):
+    if obstacle.name == "scipy":
+        pytest.importorskip("scipy")
+    x = np.array([0.3, 0.7])
+    before, f = program(obstacle.before)
+    assert [o.obstacle for o in obstacles_in(before)] == [obstacle.name]
+    with pytest.raises((TracerError, NotDifferentiableError)):
+        chainrules_tape.grad(f)(x)
+    after, g = program(obstacle.after)
+    assert not obstacles_in(after)
+    slope = chainrules_tape.grad(g)(x)
+    if obstacle.name != "random":
+        h = 1e-6
+        differences = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(2)]
+        np.testing.assert_allclose(slope, differences, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_the_installation_is_looked_at(said):
+    status, text = said("doctor", "--json")
+    assert status == 0
+    states = {row[1]: row[3] for row in json.loads(text)["packages"]}
+    assert states["numpy"] == "works"
+    assert states["tape"] == "works"
+
+
+def test_graph(said):
+    status, text = said("graph", "script.py:loss", "float64[2]", "np.ones(2)", "-o", "loss.svg")
+    assert status == 0
+    assert "loss.svg" in text
+    assert "sin" in Path("loss.svg").read_text(encoding="utf-8")
+    ET.parse("loss.svg")
+    assert "sin" in said("graph", "script.py:loss", "float64[2]", "np.ones(2)")[1]
+
+
+def test_compile(said):
+    words = ("compile", "script.py:loss", "float64[2]", "np.ones(2)", "--gradient")
+    status, text = said(*words)
+    assert status == 0
+    assert "cos" in text
+    assert said(*words, "--save", "saved.py")[0] == 0
+    loss = function_in("script.py:loss")
+    y, slope = function_in("saved.py:loss")(np.array([0.3, 0.7]), np.ones(2))
+    assert y == loss(np.array([0.3, 0.7]), np.ones(2))
+    np.testing.assert_allclose(slope, np.cos([0.3, 0.7]))
+
+
+def test_versions(said, capsys):
+    status, text = said("versions")
+    assert status == 0
+    assert np.__version__ in text
+    show_versions()
+    assert "python" in capsys.readouterr().out
+    assert json.loads(said("versions", "--json")[1])["numpy"] == np.__version__
+
+
+def test_it_is_a_module_too():
+    root = str(Path(chainrules_tape.__file__).resolve().parents[2])
+    paths = os.pathsep.join([root, os.path.join(root, "backends")])
+    command = [sys.executable, "-m", "chainrules_py", "versions"]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "numpy" in done.stdout
+
+
+# ----------------------------------------------------------------------------------- migrating
+
+OLD = """\
+# comments, é and spaces stay
+import autograd.numpy   as np, os
+import autograd
+from autograd import (grad,   # both
+    value_and_grad)
+import autograd.numpy.random as npr ; from autograd.scipy.special import logsumexp
+from autograd.extend import primitive
+name = "autograd.numpy"
+
+def f(x):
+    from autograd.misc.optimizers import adam
+    return autograd.elementwise_grad(np.tanh)(x)
+"""
+
+
+def test_only_imports_change():
+    moved = migrated(OLD)
+    expected = OLD.replace("import autograd.numpy", "import chainrules_like_autograd.numpy")
+    expected = expected.replace("from autograd", "from chainrules_like_autograd")
+    expected = expected.replace(
+        "import autograd\n", "import chainrules_like_autograd as autograd\n"
+    )
+    assert moved.text == expected
+    assert moved.notes == ()
+    space = {}
+    exec(moved.text, space)
+    np.testing.assert_allclose(space["f"](0.5), 1 - np.tanh(0.5) ** 2)
+
+
+def test_what_has_no_counterpart_is_told():
+    moved = migrated("from autograd.numpy.numpy_vjps import unbroadcast\nimport autograd.misc\n")
+    assert moved.notes[0].startswith("line 1: autograd.numpy.numpy_vjps has no counterpart")
+    assert moved.notes[1].startswith("line 2: what is called autograd.… after")
+    assert migrated("import autograd_gamma\n").text == "import autograd_gamma\n"
+
+
+def test_migrate_shows_and_writes(said):
+    Path("old.py").write_bytes(OLD.replace("\n", "\r\n").encode())
+    status, text = said("migrate", "old.py")
+    assert status == 0
+    assert "+from chainrules_like_autograd.extend import primitive" in text
+    assert Path("old.py").read_bytes() == OLD.replace("\n", "\r\n").encode()
+    assert said("migrate", "--write", "old.py")[0] == 0
+    new = Path("old.py").read_bytes().decode()
+    assert "import chainrules_like_autograd as autograd\r\n" in new
+    assert new == migrated(OLD).text.replace("\n", "\r\n")
+
+
+def test_what_is_no_python_is_told(said):
+    Path("broken.py").write_text("def f(:\n", encoding="utf-8")
+    for word in ("migrate", "doctor"):
+        status, text = said(word, "broken.py")
+        assert status == 1
+        assert "broken.py is no Python" in text
+
+
+def test_without_what_it_is_drawn_with(monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["versions"]) == 2
+    assert "pip install 'chainrules-py[cli]'" in capsys.readouterr().err
