@@ -160,6 +160,9 @@ def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:
     return tuple(found), [tuple(s) for s in strides]
 
 
+_REGISTERS = 16
+
+
 def _reduction(kernels: Kernels, _: Storage, item: Reduction) -> None:
     """Write a reduction: NumPy runs over the axes by their steps, the shortest innermost."""
     source, out = item.source, item.out
@@ -214,6 +217,8 @@ def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, 
         if n < 8:  # what NumPy adds one after the other
             each = f"for (I k = 0; k < {n}; k++) r += AT({kind}, {given} + k * {s});"
             text = f"{{ {kind} r = ({kind})-0.0; {each} AT({kind}, {to}) += r; }}"
+    elif is_sum and n <= _REGISTERS and outer and not into[-2]:
+        return _in_registers(dims, steps, into, kind)
     elif is_sum:
         j = len(outer)
         text = f"for (I i{j} = 0; i{j} < {n}; i{j}++) "
@@ -221,6 +226,19 @@ def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, 
     else:
         text = f"call2(L, {item.loop}, {to}, {t}, {given}, {s}, {to}, {t}, {n}L);"
     return f"  {nest(tuple(outer))}{text}\n"
+
+
+def _in_registers(dims: Shape, steps: Shape, into: Shape, kind: str) -> str:
+    """Write a sum of rows, a few columns of which are kept in registers, in the same order."""
+    k = len(dims) - 1
+    last = max([d for d in range(k) if into[d]], default=-1) + 1
+    to, n = at("a0", into[:last]) + f" + i{k} * {into[k]}", dims[k]
+    columns = f"UNROLLED {head(k, n)}"
+    rows = "".join([head(d, dims[d]) for d in range(last, k)])
+    begin = f"{kind} r[{n}]; {columns}r[i{k}] = AT({kind}, {to});"
+    add = f"{rows}{columns}r[i{k}] += AT({kind}, {at('a1', steps)});"
+    end = f"{columns}AT({kind}, {to}) = r[i{k}];"
+    return f"  {nest(dims[:last])}{{ {begin}\n  {add}\n  {end} }}\n"
 
 
 def numpy_order(shape: Shape, strides: Shape) -> list[int]:

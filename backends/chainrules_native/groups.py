@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from chainrules_native.items import Argument, Group, Literal, Operation
-from chainrules_native.kernels import Kernels
+from chainrules_native.kernels import Kernels, head
 from chainrules_native.lowering import BLOCK, SLOT
-from chainrules_native.memory import Version
+from chainrules_native.memory import Shape, Version, contiguous
 from chainrules_native.storage import Storage
 from chainrules_native.text import c_type, raw_type
 
@@ -51,9 +51,26 @@ def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
     return pieces, where
 
 
-def part(n: int) -> int:
-    """Return the longest part of a long row that it can be cut into; 1 where parts are short."""
-    return next((d for d in range(BLOCK, BLOCK // 8, -1) if n % d == 0), 1)
+def inside(block: int, dims: Shape) -> int:
+    """Return how many of the last dims one turn of a block reads: 0 if their ends do not fit."""
+    whole = 1
+    for k, m in enumerate(reversed(dims)):
+        if block % (whole * m):
+            fits = block % whole == 0 and m % (block // whole) == 0
+            return k + 1 if fits else k
+        whole *= m
+    return len(dims)
+
+
+def _cost(block: int, dims: Shape, strides: Shape, size: int) -> float:
+    """Estimate the cycles that reading an element takes which does not lie flat."""
+    inner = inside(block, dims)
+    if not inner:
+        return 3.0 + 40.0 / dims[-1]
+    if dims[-1] % block == 0:
+        return 10.0 / block if strides[-1] == size else 1.0
+    turns = max(block // math.prod(dims[-inner:]), 1)
+    return 1.0 + 4.0 / dims[-1] + 12.0 * turns / block
 
 
 class Loop:
@@ -168,16 +185,29 @@ class GroupWriter:
     # ---------------------------------------------------------------------------- operands
 
     def _rows(self) -> int:
-        """Return how many elements a block has: whole rows of what does not lie flat, if it can."""
-        whole = 1
-        if self._has_totals:
-            return BLOCK
-        for op in self.group.operations:
-            for x in op.operands:
-                if isinstance(x, Argument) and not (x.is_flat or x.is_number):
-                    both = math.lcm(whole, x.dims[-1] if x.dims[-1] <= BLOCK else part(x.dims[-1]))
-                    whole = both if both <= BLOCK else whole
-        return self.group.size if self.group.size <= BLOCK else BLOCK // whole * whole
+        """Return how many elements a block has: those for which reading costs least."""
+        n = self.group.size
+        if self._has_totals or n <= BLOCK:
+            return min(n, BLOCK)
+        spread = {
+            (x.dims, x.strides, x.dtype.itemsize)
+            for op in self.group.operations
+            for x in op.operands
+            if isinstance(x, Argument) and not (x.is_flat or x.is_number)
+        }
+        sizes = {BLOCK}
+        for dims, *_ in spread:
+            whole = 1
+            for m in reversed(dims):
+                sizes |= {d * whole for d in range(1, min(m, BLOCK // whole) + 1) if m % d == 0}
+                whole *= m
+                if whole > BLOCK:
+                    break
+                sizes.add(BLOCK // whole * whole)
+        each = len(self.group.operations)
+        return min(
+            sizes, key=lambda size: 40 * each / size + sum([_cost(size, *x) for x in spread])
+        )
 
     def _lives(self) -> None:
         """Note the last piece in which each result, and each array that is read, is used."""
@@ -224,39 +254,54 @@ class GroupWriter:
         if key not in self._slots:
             address = self._address(x)
             if x.strides[-1] == x.dtype.itemsize and self._is_within_row(x):
-                return f"({self._place(x, address, 'b')} + b % {x.dims[-1]} * {x.strides[-1]})"
+                return f"({self._row(x, address)})"
             self._body.append(self._load(x, self._slot(key), address))
         return self._slot(key)
 
     def _is_within_row(self, x: Argument) -> bool:
         return x.dims[-1] % self._block == 0 and not self._has_totals
 
-    def _place(self, x: Argument, address: str, element: str) -> str:
-        """Return where the row of an element begins."""
-        n, below = x.dims[-1], 1
-        for m, s in reversed([*zip(x.dims[:-1], x.strides[:-1], strict=True)]):
-            row = f"{element} / {n * below}"
+    def _row(self, x: Argument, place: str) -> str:
+        """Return where a block begins that is a part of a row."""
+        below = 1
+        for m, step in reversed([*zip(x.dims, x.strides, strict=True)]):
+            if step:
+                row = f"b / {below}" if below > 1 else "b"
+                row = row if below * m == self.group.size else f"{row} % {m}"
+                place += f" + {row} * {step}"
             below *= m
-            if s:
-                address += f" + {row if below * n == self.group.size else f'({row}) % {m}'} * {s}"
-        return address
+        return place
 
     def _load(self, x: Argument, to: str, source: str) -> str:
         """Write the reading of a block to scratch memory."""
-        kind, size, n, step = raw_type(x.dtype), x.dtype.itemsize, x.dims[-1], x.strides[-1]
-        target = f"(({kind}*){to})"
-        if self._is_within_row(x):
-            begin = f"const char* p = {self._place(x, source, 'b')} + b % {n} * {step};"
-            each = f"{target}[i] = AT(const {kind}, p + i * {step});"
-            return f"{{ {begin} IVDEP for (I i = 0; i < n; i++) {each} }}"
-        if self._block % n or self._has_totals:
+        kind, size = raw_type(x.dtype), x.dtype.itemsize
+        inner = 0 if self._has_totals else inside(self._block, x.dims)
+        if not inner:
             dims, strides = ", ".join(map(str, x.dims)), ", ".join(map(str, x.strides))
             arrays = f"(const I[]){{{dims}}}, (const I[]){{{strides}}}"
             return f"load{size}({to}, {source}, b, n, {len(x.dims)}, {arrays});"
-        begin = f"const char* p = {self._place(x, source, '(b + k)')};"
-        each = f"{target}[k + i] = AT(const {kind}, p + i * {step});"
-        rows = f"for (I k = 0; k < n; k += {n})"
-        return f"{rows} {{ {begin} IVDEP for (I i = 0; i < {n}; i++) {each} }}"
+        # What one turn reads is all of the last dims, and a part of the one before, maybe.
+        dims, strides, whole = list(x.dims[-inner:]), x.strides[-inner:], math.prod(x.dims[-inner:])
+        turns = ""
+        if whole > self._block:
+            dims[0] = self._block // math.prod(dims[1:])
+        else:
+            turns = f"for (I k = 0; k < n; k += {whole}) "
+        element = "(b + k)" if turns else "b"
+        place = source
+        for d in range(len(x.dims) - (inner if whole > self._block else inner + 1), -1, -1):
+            below = math.prod(x.dims[d + 1 :])
+            if x.strides[d]:
+                row = f"{element} / {below}" if below > 1 else element
+                row = row if below * x.dims[d] == self.group.size else f"({row}) % {x.dims[d]}"
+                place += f" + {row} * {x.strides[d]}"
+        where, steps = ("k" if turns else "0"), contiguous(tuple(dims), 1)
+        where += "".join([f" + i{d} * {step}" for d, step in enumerate(steps)])
+        given = "".join([f" + i{d} * {step}" for d, step in enumerate(strides) if step])
+        each = f"(({kind}*){to})[{where}] = AT(const {kind}, p{given});"
+        loops = "".join([head(d, m) for d, m in enumerate(dims[:-1])])
+        loops += "IVDEP " + head(len(dims) - 1, dims[-1])
+        return f"{turns}{{ const char* p = {place}; {loops}{each} }}"
 
     def _number(self, x: Argument) -> str:
         """Return a number that is the same for all elements, read before the loop."""

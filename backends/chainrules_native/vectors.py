@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from chainrules_native.cache import library
-from chainrules_native.compilers import CompilerError
+from chainrules_native.compilers import CompilerError, processor
 from chainrules_native.text import headed
 
 OLD = ("sin", "cos", "exp", "log", "pow")
@@ -50,6 +50,16 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf
 _TOLERANCES = {8: 2e-15, 4: 1e-6}
 
 
+_ALWAYS = {np.sin, np.cos, np.hypot}
+"""What NumPy computes one by one, in double precision, on every processor."""
+
+
+@functools.cache
+def is_wide() -> bool:
+    """Tell whether NumPy's other loops take vectors of 64 bytes, which is faster than this."""
+    return {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"} <= {*processor().split()}
+
+
 def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
     """Return the name in C of what a ufunc computes of operands of one dtype, if there is one."""
     name = _NAMES.get(ufunc)
@@ -58,8 +68,9 @@ def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
 
 
 def is_there(name: str, size: int) -> bool:
-    """Tell whether there is a function of vectors of elements of this many bytes."""
-    return (name, size) in known()
+    """Tell whether there is a function of vectors of elements of this many bytes, and it pays."""
+    pays = not is_wide() or (size == 8 and _UFUNCS[name] in _ALWAYS)
+    return pays and (name, size) in known()
 
 
 def text_of(functions: Iterable[tuple[str, int]]) -> str:

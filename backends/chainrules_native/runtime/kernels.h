@@ -7,6 +7,7 @@ typedef void (*loop_t)(char**, const I*, const I*, void*);
 #define W 512
 #define AT(T, p) (*(T*)(p))
 #define IVDEP _Pragma("GCC ivdep")
+#define UNROLLED _Pragma("GCC unroll 16")
 #define SUMS _Pragma("omp simd reduction(+:r)")
 #define NOINLINE static __attribute__((noinline, unused))
 #define SOMETIMES static __attribute__((unused))

@@ -171,14 +171,18 @@ def test_arrays_are_rearranged(name):
     check(REARRANGED[name], np.where(x > 1.0, x, -0.0).astype(np.float32))
 
 
-@pytest.mark.parametrize("shape", [(10, 60, 5), (3, 800), (800, 3), (2, 1031), (5, 512), (31, 33)])
+ROWS = [(10, 60, 5), (4, 10, 10, 6), (25, 100, 10), (3, 800), (800, 3), (2, 1031), (5, 512)]
+
+
+@pytest.mark.parametrize("shape", ROWS)
 def test_rows_that_are_spread_or_do_not_lie_flat(shape):
     x, last, first = (RNG.standard_normal(s) for s in (shape, shape[-1:], (*shape[:-1], 1)))
 
     def f(x, last, first):
         y = np.sin(x) * last - first
         z = x.T[::-1] * 2.0 + np.exp(last)[:, None] if x.ndim == 2 else x[:, ::-1] * last
-        return y, z, (y + x[..., ::-1]).T * 0.5, np.sum(x * last + first, axis=0)
+        sums = [np.sum(x * last + first, axis=a) for a in range(x.ndim)]
+        return y, z, (y + x[..., ::-1]).T * 0.5, *sums
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Random programs under the sanitizers of addresses and of undefined behaviour, in a new process."""
+"""Random programs under the sanitizers of addresses and of undefined behaviour, each anew."""
 
 import os
 import shutil
