@@ -277,8 +277,8 @@ class GroupWriter:
         kind, size = raw_type(x.dtype), x.dtype.itemsize
         inner = 0 if self._has_totals else inside(self._block, x.dims)
         if not inner:
-            dims, strides = ", ".join(map(str, x.dims)), ", ".join(map(str, x.strides))
-            arrays = f"(const I[]){{{dims}}}, (const I[]){{{strides}}}"
+            ns, ss = ", ".join(map(str, x.dims)), ", ".join(map(str, x.strides))
+            arrays = f"(const I[]){{{ns}}}, (const I[]){{{ss}}}"
             return f"load{size}({to}, {source}, b, n, {len(x.dims)}, {arrays});"
         # What one turn reads is all of the last dims, and a part of the one before, maybe.
         dims, strides, whole = list(x.dims[-inner:]), x.strides[-inner:], math.prod(x.dims[-inner:])
