@@ -99,3 +99,11 @@ __all__ = [
 
 chainrules_contract = 1
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
+        msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
+        raise ImportError(msg)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

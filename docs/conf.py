@@ -27,6 +27,7 @@ extensions = [
     "adapters_table",
     "coverage_table",
     "libraries_table",
+    "messages_table",
     "obstacles_table",
     "outputs",
     "offline",

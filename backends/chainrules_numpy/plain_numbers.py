@@ -50,6 +50,20 @@ for _name, _line in (OTHERWISE | {name: f"np.{name}(x)" for name in ALIKE.split(
             _called = f"{_module.__name__}.{_name}"
             advise(getattr(_module, _name), f"{_called} takes plain numbers: write {_line}")
 
+INSTEAD = {
+    np.array: "np.array makes plain memory: write np.stack([x, y]) for np.array([x, y]), x.copy() "
+    "for np.array(x), chainrules_tape.asarray for lists in lists",
+    np.asarray: "np.asarray makes plain memory: leave x as it is, or write x.copy(); for a list, "
+    "np.stack([x, y]) or chainrules_tape.asarray",
+    np.full: "np.full makes plain memory of the number: write chainrules_tape.full(shape, x), or "
+    "x * np.ones(shape)",
+    np.vectorize.__call__: "np.vectorize calls its function for plain numbers: write vectorize, of "
+    "chainrules_py.composites.functional",
+    float: "float(x) is a plain number: leave it as it is; a buffer that it is written into is "
+    "np.zeros(n, like=x)",
+}
+for _f, _line in INSTEAD.items():
+    advise(_f, _line)
 advise(
     np.interp,
     "left= and right= are plain numbers unless x, xp or fp is traced: write "

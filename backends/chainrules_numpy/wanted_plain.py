@@ -28,8 +28,8 @@ def refuse(error: BaseException) -> None:
     if x is not None:
         msg = (
             f"{describe(x.__payload__)} is being differentiated, and was given to what takes plain "
-            f"numbers alone ({error}); write x.value, which is a constant, or make a primitive, "
-            f"with a rule, of the function that needs it"
+            f"numbers alone ({error}); write NumPy's function, if it is of another library, or "
+            f"x.value, which is a constant, or make a primitive, with a rule, of the function"
         )
         raise TracerError(msg) from error
 

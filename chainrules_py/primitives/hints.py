@@ -10,12 +10,14 @@ import builtins
 import dis
 import inspect
 import sys
+import traceback
 import types
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import TracerError
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
+from chainrules_py.values.tracers import find_tracers
 
 _of_code: dict[types.CodeType, str] = {}
 _of_function: dict[Any, str] = {}
@@ -70,6 +72,21 @@ def advice_at(frame: Any) -> str | None:
     see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
     see_all()  # what is written in C is not known by its module
     return _of_callee(frame)
+
+
+def advice_through(error: BaseException) -> str | None:
+    """Return the advice for an advised function that an error went through with tracers, or None.
+
+    What is written in C and calls back may go on after a refusal, and break elsewhere.
+    """
+    roots, line, held = {root for root, _ in announced(BACKENDS)}, None, False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if (root := _root_of(frame)) in roots:
+            see_roots({root})
+            see_about(str(frame.f_globals.get("__name__", "")))
+        line = _of_code.get(frame.f_code, line)
+        held = held or (line is not None and bool(find_tracers(tuple(frame.f_locals.values()))))
+    return line if held else None
 
 
 def _root_of(frame: Any) -> str:

@@ -136,7 +136,7 @@ def checked_types(
         msg = (
             f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
             f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
-            f"rule has to have the same operands and options"
+            f"rule has the same: write def {function.__name__}{primal.signature}"
         )
         raise RuleError(msg)
     return operand_types(function, skip=skip, types=types)

@@ -146,7 +146,7 @@ def _as_wide(t: Any, of: Space) -> Any:
 def _check_shape(t: Any, of: Space) -> None:
     shape = getattr(t, "shape", ())
     if shape != of.shape:
-        msg = f"a tangent of shape {shape} for {of!r}: the shapes have to be equal"
+        msg = f"a tangent, or cotangent, of shape {shape} for {of!r}: give one of shape {of.shape}"
         raise ProjectionError(msg)
     if kind_of(t) == "other":
         msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"

@@ -12,7 +12,14 @@ import sys
 from typing import Any
 
 from chainrules_py import errors
-from chainrules_py.errors import ChainRulesError, NotDifferentiableError, advise, describe
+from chainrules_py.errors import (
+    ChainRulesError,
+    NotDifferentiableError,
+    TracerError,
+    advise,
+    describe,
+)
+from chainrules_py.primitives.hints import advice_through
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
@@ -36,6 +43,10 @@ def explain_error(error: BaseException) -> None:
     ChainRulesError
         In place of an error that a library made of it.
     """
+    broken = isinstance(error, (TypeError, SystemError)) and not isinstance(error, ChainRulesError)
+    if broken and (line := advice_through(error)):
+        msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
+        raise TracerError(msg) from error
     if not isinstance(error, _DEEP):
         if isinstance(error, ImportError) or type(error).__module__ != "builtins":
             see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())

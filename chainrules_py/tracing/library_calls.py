@@ -440,11 +440,15 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
     name = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
-    msg = (
-        f"{name} has no derivative here: it is no alias of a word. Write "
-        f"{name.rpartition('.')[2]} = primitive({name}) and state a rule for it, "
-        f"or compute it before differentiating"
+    short = name.rpartition(".")[2]
+    write = (
+        f"Write {short} = primitive({name}) and state a rule for it, or compute it before "
+        f"differentiating"
+        if short.isidentifier()
+        else "Write it with functions of arrays, or by vectorize of "
+        "chainrules_py.composites.functional"
     )
+    msg = f"{name} has no derivative here: it is no alias of a word. {write}"
     for module, reason in failures.items():
         msg += f"\n  {module} announced itself and could not be imported: {reason}"
     raise NotDifferentiableError(msg)

@@ -24,6 +24,13 @@ def test_name_says_what_it_is_and_the_pages_tell_of_it(name):
     assert re.search(rf"\b{name}\b", TEXT)
 
 
+def test_names_of_engines_are_refused_with_the_line_to_write():
+    with pytest.raises(ImportError, match="from chainrules_tape import grad"):
+        from chainrules_py import grad  # noqa: F401
+    assert not hasattr(chainrules_py, "nothing")
+    assert {*chainrules_py.__all__} <= {*dir(chainrules_py)}
+
+
 def test_forms_from_other_systems_are_a_module_of_their_own():
     import chainrules_compat as compat
 

@@ -124,6 +124,7 @@ ELSEWHERE = (
     ),
     ("backends/chainrules_compat/*", "tests/engines/compat/test_compat.py", ROOM),
     ("backends/chainrules_cli/*", "tests/cli/test_commands.py", "by the commands"),
+    ("chainrules_py/__init__.py", "tests/house/test_face.py", "it is the face"),
     ("chainrules_py/__main__.py", "tests/cli/test_commands.py", "it is the command"),
     ("backends/chainrules_compile/passes/*", "tests/engines/compile/test_passes.py", ROOM),
     ("backends/chainrules_compile/*", "tests/engines/compile/test_compiled.py", ROOM),

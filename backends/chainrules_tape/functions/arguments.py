@@ -152,7 +152,11 @@ def _whole(n: Any) -> int:
     with contextlib.suppress(TypeError):
         if not isinstance(n, bool):
             return operator.index(n)
-    hint = "names go to argnames" if isinstance(n, str) else "positions are integers"
+    hint = (
+        "names go to argnames"
+        if isinstance(n, str)
+        else "positions are integers, and the arguments of f go to its gradient: write grad(f)(x)"
+    )
     msg = f"argnums holds {n!r}; {hint}"
     raise NotDifferentiableError(msg)
 

@@ -430,10 +430,16 @@ def check_scalar(y: Any) -> None:
     of = space(y)
     if type(of) is Space and of.kind == "real" and of.size == 1:
         return
+    whole = type(of) is Space and of.kind == "int" and of.size == 1
     msg = (
         f"grad is of a function with one real number for a result, and this one gave "
-        f"{describe(y)}; vjp takes a cotangent of any result, jacobian gives all partial "
-        f"derivatives"
+        f"{describe(y)}; "
+        + (
+            "a whole number does not change by a little: give floats (3.0 for 3)"
+            if whole
+            else "write vjp, which takes a cotangent of any result, or jacobian, for all partial "
+            "derivatives"
+        )
     )
     raise NotDifferentiableError(msg)
 

@@ -66,7 +66,7 @@ def check_value(call: Any) -> None:
     """Raise if a call made a NaN of what was none."""
     payloads = [payload for payload, _ in call.opened]
     if has_nan(call.value) and not any(map(has_nan, payloads)):
-        msg = f"{shown(call.primitive, payloads)} gave NaN\n  {call.where}"
+        msg = f"{shown(call.primitive, payloads)} gave NaN; look at its operands in\n  {call.where}"
         raise NanError(msg)
 
 
@@ -77,7 +77,8 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
         ("pushing through ", unthunk(y_dot), (y, *payloads, *tangents)),
     ):
         if has_nan(result) and not any(map(has_nan, given)):
-            msg = f"{what}{shown(primitive, payloads)} gave NaN\n  {source_line((y, *payloads))}"
+            where = source_line((y, *payloads))
+            msg = f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n  {where}"
             raise NanError(msg)
 
 

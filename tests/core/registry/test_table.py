@@ -332,7 +332,7 @@ def test_rules_with_other_operands_or_options_are_refused_with_both_places():
 
     for wrong in (too_few, wrong_option, too_many):
         for pen in (rule, rrule.register):
-            with pytest.raises(RuleError, match="same operands and options") as error:
+            with pytest.raises(RuleError, match="a rule has the same: write def") as error:
                 pen(g)(wrong)
             assert f"{__file__}:{wrong.__code__.co_firstlineno}" in str(error.value)
             assert f"{__file__}:{g.__wrapped__.__code__.co_firstlineno}" in str(error.value)
