@@ -342,7 +342,8 @@ class Compiled(Generic[P, R]):
     def save(self, path: Any) -> None:
         """Write the newest program to a file, as a module that needs NumPy alone.
 
-        Captured arrays are written down as they were when it was recorded.
+        Captured arrays are written down as they were when it was recorded. For the target ``"c"``,
+        a path that does not end in ``.py`` is a folder of C.
 
         Raises
         ------
@@ -350,6 +351,9 @@ class Compiled(Generic[P, R]):
             If the program uses what cannot be written down.
         """
         program = self._newest()
+        if program.scope.save is not None and Path(path).suffix != ".py":
+            program.scope.save(self.__name__, Path(path))
+            return
         source = program.source if program.standby is None else program.standby.made()[1]
         text = module_of(self.__name__, source, program.scope)
         Path(path).write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ class Scope(dict[str, Any]):
     fits : callable or None
         Makes a function of arrays of their forms, which tells whether they have these; a writer
         may know a faster one than the expressions of Python.
+    save : callable or None
+        Writes the program under a name to a folder, where the target has a form of its own.
     """
 
     def __init__(self) -> None:
@@ -52,6 +55,7 @@ class Scope(dict[str, Any]):
         self.again = "MISS"
         self.exact = True
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
+        self.save: Callable[[str, Path], None] | None = None
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""

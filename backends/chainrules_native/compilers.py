@@ -24,10 +24,18 @@ FLAGS = (
     "-w",
     "-pipe",
 )
-SAFE = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv")
+SAFE = (
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+)
 """What changes no number: no product is merged with a sum, and no sum is added in another order.
 
-Loops are vectorised all the same. Integers overflow as NumPy's do.
+Loops are vectorised all the same. Integers overflow as NumPy's do. Elements are moved as whole
+numbers of their size, whatever they are: a compiler that takes these for other memory than floating
+numbers leaves out what is written.
 """
 
 

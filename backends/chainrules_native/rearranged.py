@@ -123,9 +123,23 @@ def to_a_power(s: Lowering, call: Call) -> View:
     return s.elementwise(y, np.power, (x, float(p)))
 
 
+def converted(s: Lowering, call: Call) -> View:
+    """Lower a conversion; what may not fit is left to NumPy."""
+    x, (y,) = call.operands[0], call.results
+    if not is_array(x) or set(call.options) - {"dtype", "copy"} or len(call.operands) > 2:
+        raise UnwritableError
+    given, wanted = form(x)[1], form(y)[1]
+    if given.kind == "f" and wanted.kind in "iu":
+        raise UnwritableError
+    text = "{0} != 0" if wanted.kind == "b" else "{0}"
+    return s.computed(y, (x,), text, [given])
+
+
 REARRANGED: dict[Any, Any] = {
     v.roll: rolled,
     np.roll: rolled,
     v.from_diagonal: on_diagonal,
+    v.astype: converted,
+    np.ndarray.astype: converted,
     **dict.fromkeys(_RUNNING, accumulated),
 }

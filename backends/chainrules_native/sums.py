@@ -35,6 +35,21 @@ def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
     return lower
 
 
+def counted(s: Lowering, call: Call) -> View:
+    """Lower how many elements are not zero."""
+    (x,), (y,) = call.operands, call.results
+    axis, (_, whole) = call.options.get("axis"), form(y)
+    if set(call.options) - {"axis", "keepdims"} or not is_array(x) or whole != np.int64:
+        raise UnwritableError
+    view, n = s.view(x), len(form(x)[0])
+    ones = s.new(view.shape, whole)
+    axes = axes_in_order(ones.shape, ones.strides)
+    text, kind = "{0} != 0", c_type(view.dtype)
+    s.operate(Operation(ones, [argument(view, axes)], text, types=(kind,)), ones.size)
+    given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
+    return reduce(s, np.add, ones, y, tuple([a % n for a in given]))
+
+
 def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
     """Lower a reduction along axes."""
     _, dtype = form(y)

@@ -20,7 +20,7 @@ from chainrules_native.text import headed
 OLD = ("sin", "cos", "exp", "log", "pow")
 """Since glibc 2.22."""
 
-_NAMES: dict[np.ufunc, str] = {
+C_NAMES: dict[np.ufunc, str] = {
     np.sin: "sin",
     np.cos: "cos",
     np.exp: "exp",
@@ -45,7 +45,7 @@ _NAMES: dict[np.ufunc, str] = {
     np.arctan2: "atan2",
     np.hypot: "hypot",
 }
-_UFUNCS = {name: ufunc for ufunc, name in _NAMES.items()}
+_UFUNCS = {name: ufunc for ufunc, name in C_NAMES.items()}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf, np.nan, 1e300)
 _TOLERANCES = {8: 2e-15, 4: 1e-6}
 
@@ -62,7 +62,7 @@ def is_wide() -> bool:
 
 def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
     """Return the name in C of what a ufunc computes of operands of one dtype, if there is one."""
-    name = _NAMES.get(ufunc)
+    name = C_NAMES.get(ufunc)
     one = all([d == dtypes[0] for d in dtypes]) and dtypes[0].char in "fd"
     return name if one else None
 

@@ -23,7 +23,7 @@ from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of,
 from chainrules_native.memory import UnwritableError, View, strides_of
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
-from chainrules_native.sums import reduced, spread_sum
+from chainrules_native.sums import counted, reduced, spread_sum
 from chainrules_native.text import c_type, expression, literal, raw_type
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
@@ -151,7 +151,7 @@ def views(*functions: Any) -> None:
 def _view(s: Lowering, call: Call) -> View:
     x, *rest = call.operands
     (y,) = call.results
-    if not is_array(x) or any([type(value) is Value for value in call.values[1:]]):
+    if type(x) is not Value or any([type(value) is Value for value in call.values[1:]]):
         raise UnwritableError
     view = s.view(x)
     made = _through(view, call, rest)
@@ -217,7 +217,7 @@ def _element(s: Lowering, call: Call) -> View:
     """Read a number."""
     (x,), (y,) = call.operands, call.results
     view = s.view(x)
-    if view.size == 0 or not is_array(x):
+    if view.size == 0:
         raise UnwritableError
     array, memory = view.shadow()
     entries = call.options["index"].join(())
@@ -225,7 +225,8 @@ def _element(s: Lowering, call: Call) -> View:
     if not all([type(entry) is int for entry in entries]) or len(entries) != len(view.shape):
         raise UnwritableError
     where = tuple([i % n for i, n in zip(entries, view.shape, strict=True)])
-    part = view.part(array[tuple([slice(i, i + 1) for i in where])], memory)
+    index: Any = (*[slice(i, i + 1) for i in where], ...)
+    part = view.part(array[index], memory)
     return s.element(y, part._replace(shape=(), strides=()))
 
 
@@ -391,7 +392,8 @@ def _divide(s: Lowering, call: Call) -> View:
 def _tie_share(s: Lowering, call: Call) -> View:
     (y,), (z, x, other) = call.results, call.operands
     dtype = form(y)[1]
-    if dtype.kind != "f" or any([kind_of(each) not in (float, dtype) for each in (z, x, other)]):
+    kinds = [kind_of(each) for each in (z, x, other)]
+    if dtype.kind != "f" or any([kind not in (int, float, dtype) for kind in kinds]):
         raise UnwritableError
     text = "{0} == {1} ? ({2} == {0} ? 0.5 : 1.0) : 0.0"
     return s.computed(y, (z, x, other), text, [dtype] * 3)
@@ -484,6 +486,7 @@ _REDUCTIONS: dict[Any, Any] = {
 }
 for _ufunc, _functions in _REDUCTIONS.items():
     WORDS.update(dict.fromkeys(_functions, reduced(_ufunc)))
+WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
 WORDS |= PRODUCTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 
@@ -19,6 +20,7 @@ from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
 from chainrules_native.lowering import Lowering, form
 from chainrules_native.memory import Buffer, UnwritableError, View
+from chainrules_native.saved import save
 from chainrules_native.text import headed
 from chainrules_native.vectors import text_of
 from chainrules_native.words import VIEWS, function_of, lower
@@ -45,8 +47,9 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
             msg = f"a program of {len(program)} calls is too long to be written in C"
             raise CompilerError(msg)
         calls.driver()
-        program = _native(program, scope.exact)
+        recorded, program = program, _native(program, scope.exact)
         scope.fits = calls.fits
+        scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
         warnings.warn(f"written for NumPy instead of C: {error}", RecordingWarning, stacklevel=2)
     return write_numpy(program, names, scope)

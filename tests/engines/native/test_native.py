@@ -171,6 +171,18 @@ def test_arrays_are_rearranged(name):
     check(REARRANGED[name], np.where(x > 1.0, x, -0.0).astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+def test_what_is_only_moved_is_there_for_what_computes(dtype):
+    # A compiler may leave out what is written as another type than it is read.
+    x = np.arange(1, 7).astype(dtype)
+
+    def f(x):
+        y = np.roll(np.roll(x, 1), 2)
+        return np.roll(np.roll(y + y, -1), -1), np.concatenate([y, x])[::2] * y
+
+    check(f, x)
+
+
 ROWS = [(10, 60, 5), (4, 10, 10, 6), (25, 100, 10), (3, 800), (800, 3), (2, 1031), (5, 512)]
 
 

@@ -1,0 +1,159 @@
+"""Programs that are saved as C: built without this library, and called from C and from Python."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, compile
+from chainrules_tape import hvp, value_and_grad
+
+pytestmark = pytest.mark.usefixtures("native")
+RNG = np.random.default_rng(3)
+WEIGHTS = RNG.standard_normal((4, 3))
+INDEX = np.array([2, 0, 2, -1])
+
+
+def energy(x, s):
+    h = np.tanh(x @ WEIGHTS) * s
+    return np.sum(np.exp(h)) + np.max(h)
+
+
+def net(W, x):
+    h = np.maximum(x @ W.T, 0) + np.hypot(x[:, :3], x[:, 1:])
+    return np.sum(np.log(np.sum(np.exp(h), axis=1))) + np.sum(h[INDEX % 2] ** 2)
+
+
+def walk(x):
+    for _ in range(20):
+        x = np.roll(np.sin(x), 1) + 0.1 * np.cumsum(x)
+    return np.sum(x * x)
+
+
+def branching(x):
+    return np.sum(x * 2.0) if x[0] > 0 else np.sum(x)
+
+
+CASES = {
+    "energy": (value_and_grad(energy, (0, 1)), RNG.standard_normal((5, 4)), 0.7),
+    "net": (
+        value_and_grad(net, (0, 1)),
+        RNG.standard_normal((3, 4)).astype(np.float32),
+        RNG.standard_normal((2, 4)).astype(np.float32),
+    ),
+    "transposed": (lambda x, y: (x.T @ y, x[::2] + 1.0), *RNG.standard_normal((2, 4, 3))),
+    "walk": (lambda x: hvp(walk, (x,), (np.ones(6),)), RNG.uniform(0.1, 0.3, 6)),
+    "branching": (branching, np.ones(4)),
+    "constant": (lambda x, int: (2.5, x, x > 0, int * x), np.array([1.0, -2.0]), 3.0),
+}
+KINDS = {"double": np.float64, "float": np.float32, "uint8_t": np.uint8, "int64_t": np.int64}
+
+
+def leaves(y):
+    return [z for x in y for z in leaves(x)] if isinstance(y, (tuple, list)) else [np.asarray(y)]
+
+
+def close(found, wanted, rtol):
+    scale = np.max(np.abs(wanted), initial=1e-30)
+    return found.shape == wanted.shape and np.allclose(found, wanted, rtol, rtol * scale)
+
+
+def in_c(x):
+    return ", ".join([repr(v) for v in np.ravel(x).tolist()])
+
+
+def called_from_c(folder, name, args, wanted):
+    """Write a program that calls it, build both, and read what it prints."""
+    header = next(folder.glob("*.h")).read_text()
+    declaration = next(line for line in header.splitlines() if line.startswith("int "))
+    parameters = declaration[declaration.index("(") + 1 : -2].split(", ")
+    lines, given = [], []
+    for parameter, x in zip(parameters, [*args, *wanted], strict=True):
+        kind = parameter.replace("const ", "").split()[0]
+        place = f"v{len(given)}"
+        if "const" in parameter:
+            lines.append(f"{kind.rstrip('*')} {place}[] = {{{in_c(x)}}};")
+            given.append(place)
+        elif "*" in parameter:
+            lines.append(f"{kind.rstrip('*')} {place}[{x.size + 1}]; {place}[{x.size}] = 7;")
+            given.append(place)
+        else:
+            given.append(in_c(x))
+    made = next(folder.glob("*.c")).stem
+    lines.append(f"int answer = {made}({', '.join(given)}); if (answer) return answer;")
+    for place, x in zip(given[len(args) :], wanted, strict=True):
+        each = f'printf("%.17g\\n", (double){place}[i]);'
+        lines.append(f"for (int i = 0; i <= {x.size}; i++) {each}")
+    text = "\n".join(lines)
+    main = f'#include <stdio.h>\n#include "{made}.h"\nint main(void) {{\n{text}\nreturn 0; }}\n'
+    (folder / "caller.c").write_text(main)
+    build = ["cc", "-O1", f"{made}.c", "caller.c", "-o", "caller", "-lm"]
+    subprocess.run(build, cwd=folder, check=True, capture_output=True)
+    done = subprocess.run(["./caller"], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return done.returncode
+    numbers = iter(map(float, done.stdout.split()))
+    found = []
+    for x in wanted:
+        found.append(np.array([next(numbers) for _ in range(x.size)]).reshape(x.shape))
+        assert next(numbers) == 7.0, "written behind the end"
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_saved_program_is_called_from_c(name, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    f, *args = CASES[name]
+    f.__name__ = name
+    g = compile(f, target="c")
+    wanted = leaves(g(*args))
+    g.save(tmp_path / name)
+    rtol = 1e-5 if wanted[0].dtype == np.float32 else 1e-12
+    for found, want in zip(called_from_c(tmp_path / name, name, args, wanted), wanted, strict=True):
+        assert close(found, want, rtol)
+
+
+def test_another_way_is_told(tmp_path):
+    g = compile(branching, target="c")
+    y = g(np.ones(4))
+    g.save(tmp_path)
+    assert called_from_c(tmp_path, "branching", [-np.ones(4)], leaves(y)) == 1
+
+
+def test_the_module_needs_numpy_alone(tmp_path):
+    f, *args = CASES["energy"]
+    g = compile(f, target="c")
+    wanted = leaves(g(*args))
+    g.save(tmp_path / "saved")
+    (made,) = (tmp_path / "saved").glob("*.py")
+    code = (
+        f"import sys, numpy as np; import {made.stem} as m\n"
+        f"ys = m.{made.stem}(np.array({args[0].tolist()}), {args[1]})\n"
+        "assert not [m for m in sys.modules if m.startswith('chainrules')]\n"
+        f"try: m.{made.stem}(np.ones(3), 1.0)\n"
+        "except ValueError as error: assert 'has the shape (3,)' in str(error)\n"
+        "print(*[repr(float(v)) for y in ys for v in np.ravel(y)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "saved",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stderr
+    found = np.array(list(map(float, done.stdout.split())))
+    assert close(found, np.concatenate([np.ravel(y) for y in wanted]), 1e-12)
+
+
+@pytest.mark.parametrize("f", [lambda x: np.linalg.cholesky(x), lambda x: np.sort(x, 0) * (1 + 1j)])
+def test_what_is_not_c_is_refused(f, tmp_path):
+    g = compile(f, target="c")
+    g(np.eye(3))
+    with pytest.raises(RecordingError, match=r"save a file that ends in .py"):
+        g.save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
