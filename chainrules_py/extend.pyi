@@ -365,6 +365,11 @@ from chainrules_py.values.structure import (
     register_leaf,
     structure_of,
 )
+from chainrules_py.values.tables import (
+    as_array,
+    register_table,
+    tables,
+)
 from chainrules_py.values.tracers import (
     find_tracers,
     highest_tracer,
@@ -591,6 +596,9 @@ __all__ = [
     "resolved",
     "roots_standard",
     "rules_in",
+    "tables",
+    "register_table",
+    "as_array",
     "row",
     "scalar_at_home",
     "scale",

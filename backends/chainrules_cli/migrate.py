@@ -20,6 +20,7 @@ HAVE = {
     ".numpy.fft",
     ".numpy.linalg",
     ".numpy.numpy_boxes",
+    ".numpy.numpy_vjps",
     ".numpy.random",
     ".scipy",
     ".scipy.integrate",

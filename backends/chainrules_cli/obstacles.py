@@ -106,7 +106,7 @@ def _same(node: ast.AST, body: ast.AST, plain: list[ast.AST], function: ast.AST)
     kind = type(node)
     copies = [n for n in ast.walk(body) if type(n) is kind]
     originals = [n for n in plain if type(n) is kind]
-    return originals[copies.index(node)]  # type: ignore[return-value,arg-type]
+    return originals[copies.index(node)]  # type: ignore[return-value]
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:
@@ -174,9 +174,9 @@ def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         targets = node.targets if isinstance(node, ast.Assign) else []
         targets = [node.target] if isinstance(node, ast.AugAssign) else targets
         for target in targets:
-            name = target.value if isinstance(target, ast.Subscript) else None
-            if isinstance(name, ast.Name) and name.id in made:
-                yield made.pop(name.id), "np.zeros(n, like=x)"
+            of = target.value if isinstance(target, ast.Subscript) else None
+            if isinstance(of, ast.Name) and of.id in made:
+                yield made.pop(of.id), "np.zeros(n, like=x)"
 
 
 def _full(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:

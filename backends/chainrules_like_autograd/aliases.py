@@ -22,6 +22,7 @@ MODULES = (
     ".numpy.fft",
     ".numpy.linalg",
     ".numpy.numpy_boxes",
+    ".numpy.numpy_vjps",
     ".numpy.random",
     ".scipy",
     ".scipy.integrate",

@@ -145,8 +145,8 @@ def hessian_tensor_product(fun: Function, argnum: int = 0) -> Function:
     gradient = grad(fun, argnum)
 
     def along(*args: Any, **options: Any) -> Any:
-        *args, tensor = args
-        return np.tensordot(gradient(*args, **options), tensor, np.ndim(tensor))
+        *xs, tensor = args
+        return np.tensordot(gradient(*xs, **options), tensor, np.ndim(tensor))
 
     return grad(along, argnum)  # type: ignore[no-any-return]
 
@@ -158,8 +158,8 @@ def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
     """Return a function ``(*args, tensor, **options)``: the tensor times the Jacobian."""
 
     def along(*args: Any, **options: Any) -> Any:
-        *args, tensor = args
-        return np.tensordot(tensor, fun(*args, **options), axes=np.ndim(tensor))
+        *xs, tensor = args
+        return np.tensordot(tensor, fun(*xs, **options), axes=np.ndim(tensor))
 
     return jacobian(along, argnum)  # type: ignore[no-any-return]
 

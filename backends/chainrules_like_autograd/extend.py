@@ -46,6 +46,8 @@ class Primitive:
         ``jvps(argnums, tangents, ans, args, options)`` gives the tangent of the result.
     """
 
+    __name__: str
+
     def __init__(self, fun: Function) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
@@ -90,7 +92,7 @@ class Primitive:
             return ans, self.jvps(rest.places, dots, ans, rest.filled(traced), rest.options)
 
         call.__name__ = call.__qualname__ = self.__name__
-        call.__module__ = self.fun.__module__
+        call.__module__ = getattr(self.fun, "__module__", None) or __name__
         found = custom_vjp(call, nondiff_argnums=0)
         if self.vjps is not None:
             found.defvjp(forward, backward, complex="jax")

@@ -21,6 +21,7 @@ from chainrules_py.tracing.library_calls import (
 )
 from chainrules_py.values.arrays import Tracer, inside
 from chainrules_py.values.memory import makers
+from chainrules_py.values.tables import as_array, tables
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, read
@@ -150,6 +151,8 @@ class ArrayLike(PythonProtocols):
     def __array_function__(
         self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
+        if tables and keywords:
+            keywords = {name: as_array(x) for name, x in keywords.items()}
         if self.home is None:
             try:
                 plan = plans.table[function, *keywords, *map(type, operands)]
@@ -164,6 +167,8 @@ class ArrayLike(PythonProtocols):
                 y = self.home.asarray(y)
             return self._constant(y)  # np.zeros(n, like=x), which will be written to
         return y
+
+    __pandas_priority__ = 5000  # pandas leaves operators to what has a higher one than its tables
 
     # -- and what CuPy asks
 

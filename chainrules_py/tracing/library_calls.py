@@ -22,6 +22,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, map_leaves, unflatten
+from chainrules_py.values.tables import as_array, is_table
 from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
 
@@ -61,7 +62,9 @@ class Site:
         classes = tuple(map(type, operands))
         tracers: list[Any] = [x for x in operands if isinstance(x, Tracer)]
         step = None
-        if (
+        if any(map(is_table, classes)):
+            step = lambda *xs: self.general(*map(as_array, xs))
+        elif (
             self.primal is not None
             and number_home(self.primal)
             and all([type_info(cls).is_python_number for cls in classes])
@@ -241,6 +244,9 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
 
     def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return _call_slowly(f, operands, keywords)
+
+    if any([is_table(type(x)) for x in operands]):
+        return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
 
     row, home = _natives.table.get(f) or _find_native(f, operands)
     if row is not None and not isinstance(row.word, Primitive):

@@ -24,6 +24,7 @@ from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, pl
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tables import is_table
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
@@ -296,7 +297,7 @@ def _defers(self: Any, other: Any) -> bool:
     def is_known() -> bool:
         return issubclass(cls, Tracer) or type_info(cls).is_array or type_info(cls).is_number
 
-    return not (is_known() or (see(None, (cls,)) and is_known()))
+    return not (is_known() or is_table(cls) or (see(None, (cls,)) and is_known()))
 
 
 for _name, (_word, _primal) in unary_operators.items():

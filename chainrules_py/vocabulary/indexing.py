@@ -13,6 +13,7 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import primitive, static_types
 from chainrules_py.values.arrays import Array, Numeric, Tracer
+from chainrules_py.values.tables import as_array, is_table
 from chainrules_py.values.type_info import type_info
 
 __all__ = [
@@ -93,6 +94,9 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif isinstance(entry, (list, tuple)):
                 pattern.append(cls.HOLE)
                 arrays.append(asarray(entry))
+            elif is_table(kind):
+                pattern.append(cls.HOLE)
+                arrays.append(as_array(entry))
             else:
                 pattern.append(_place(entry))
                 joined = False

@@ -22,6 +22,7 @@ LABELS = {
     "cupy": "CuPy",
     "dask": "Dask",
     "mlx": "MLX",
+    "pandas": "pandas",
     "autograd": "autograd",
     "mygrad": "MyGrad",
     "pytensor": "PyTensor",

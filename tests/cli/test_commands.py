@@ -280,8 +280,8 @@ def test_only_imports_change():
 
 
 def test_what_has_no_counterpart_is_told():
-    moved = migrated("from autograd.numpy.numpy_vjps import unbroadcast\nimport autograd.misc\n")
-    assert moved.notes[0].startswith("line 1: autograd.numpy.numpy_vjps has no counterpart")
+    moved = migrated("from autograd.numpy.numpy_jvps import f\nimport autograd.misc\n")
+    assert moved.notes[0].startswith("line 1: autograd.numpy.numpy_jvps has no counterpart")
     assert moved.notes[1].startswith("line 2: what is called autograd.… after")
     assert migrated("import autograd_gamma\n").text == "import autograd_gamma\n"
 

@@ -32,6 +32,7 @@ PLACES = {
     "backends/chainrules_mygrad": "tests/engines/thin",
     "backends/chainrules_native": "tests/engines/native",
     "backends/chainrules_numpy": "tests/libraries/numpy",
+    "backends/chainrules_pandas": "tests/libraries/pandas",
     "backends/chainrules_pytensor": "tests/engines/thin",
     "backends/chainrules_pytest": "tests/testing",
     "backends/chainrules_scipy": "tests/libraries/scipy",

@@ -16,6 +16,7 @@ __all__ = [
     "array",
     "asarray",
     "c_",
+    "concatenate",
     "fft",
     "full",
     "linalg",
@@ -24,12 +25,23 @@ __all__ = [
     "numpy_boxes",
     "r_",
     "random",
+    "stack",
     "std",
     "var",
 ]
 
 
 append, mean, std, var = listed(np.append), listed(np.mean), listed(np.std), listed(np.var)
+
+
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """Stack arrays; iterators are read first."""
+    return np.stack(list(arrays), axis)
+
+
+def concatenate(arrays: Any, axis: int = 0) -> Any:
+    """Join arrays; iterators are read first."""
+    return np.concatenate(list(arrays), axis)
 
 
 class _Joined:

@@ -21,6 +21,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Space,
+    as_array,
     basis,
     block,
     column,
@@ -30,9 +31,11 @@ from chainrules_py.extend import (
     kind_of,
     leaf_tangents,
     made,
+    map_leaves,
     name_of,
     own_all,
     row,
+    tables,
     unflatten_tangent,
     zero_block,
 )
@@ -296,6 +299,7 @@ def _jacobian(
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
     """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
+    xs = map_leaves(as_array, xs) if tables else xs
     leaves = flatten(xs)[0]
     vary = list(map(can_vary, leaves))
     check_varies(leaves, vary)

@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     Space,
     Tracer,
     TreeDef,
+    as_array,
     batched,
     count,
     describe,
@@ -35,6 +36,7 @@ from chainrules_py.extend import (
     own,
     own_all,
     refuse_written,
+    tables,
     type_info,
     unflatten,
     unflatten_tangent,
@@ -102,6 +104,8 @@ class Run:
     ) -> None:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
         given, self.tree = flatten(primals)
+        if tables:
+            given = list(map(as_array, given))
         self.leaves = given
         for x in given:
             if issubclass(type(x), Tracer):
