@@ -8,7 +8,15 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
 from chainrules_py import vocabulary as vocabulary
-from chainrules_py.config import Config, ForwardMode, Mutation, ReverseMode
+from chainrules_py.config import (
+    Capability,
+    Config,
+    ForwardMode,
+    Mutation,
+    NoForwardMode,
+    NoReverseMode,
+    ReverseMode,
+)
 from chainrules_py.engines.export import export
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.errors import (
@@ -35,13 +43,20 @@ from chainrules_py.registry.pens import (
     rule,
     scalar_rule,
 )
+from chainrules_py.registry.removal import overriding, unregister
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.boundary import ignore_derivatives
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import (
+    NoTangent,
+    NotImplementedTangent,
+    UndefinedTangent,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py.values.arrays import Array, Numeric, Scalar
 from chainrules_py.values.structure import register_structure
 from chainrules_py.vocabulary.reporting import strict
@@ -49,6 +64,7 @@ from chainrules_py.vocabulary.reporting import strict
 __all__ = [
     "AmbiguousRuleError",
     "Array",
+    "Capability",
     "ChainRulesError",
     "Config",
     "ConvergenceError",
@@ -58,6 +74,8 @@ __all__ = [
     "Mutation",
     "MutationError",
     "NanError",
+    "NoForwardMode",
+    "NoReverseMode",
     "NoRuleError",
     "NoTangent",
     "NotDifferentiableError",
@@ -70,6 +88,7 @@ __all__ = [
     "Scalar",
     "Tangent",
     "TracerError",
+    "UndefinedTangent",
     "UnsupportedKeywordError",
     "ZeroTangent",
     "add_tangents",
@@ -84,6 +103,7 @@ __all__ = [
     "linear_rule",
     "non_differentiable",
     "opt_out",
+    "overriding",
     "primitive",
     "project",
     "register_structure",
@@ -93,6 +113,7 @@ __all__ = [
     "scalar_rule",
     "space",
     "strict",
+    "unregister",
     "unthunk",
     "zero_tangent",
 ]

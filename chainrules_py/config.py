@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, final
 
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
 
-class Capability(enum.Enum):
-    """Something that a rule may ask of an engine."""
+@final
+class Capability:
+    """Something that a rule may ask of an engine: that it can, or with ``~``, that it cannot.
 
-    REVERSE = "reverse"
-    FORWARD = "forward"
-    MUTATION = "mutation"
+    Anybody may have names of their own. Each engine has its own name as one: a rule for one engine
+    alone says ``requires=Capability("jax")``.
+
+    Examples
+    --------
+    >>> ~Capability("reverse mode") == NoReverseMode
+    True
+    """
+
+    __slots__ = ("absent", "name")
+
+    def __init__(self, name: str, absent: bool = False) -> None:
+        self.name = name
+        self.absent = absent
+
+    def __invert__(self) -> Capability:
+        return Capability(self.name, not self.absent)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Capability):
+            return NotImplemented
+        return (other.name, other.absent) == (self.name, self.absent)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.absent))
 
     def __repr__(self) -> str:
-        return f"{self.value} mode" if self is not Capability.MUTATION else "mutation"
+        return f"no {self.name}" if self.absent else self.name
 
 
-ReverseMode = Capability.REVERSE
-ForwardMode = Capability.FORWARD
-Mutation = Capability.MUTATION
+ReverseMode = Capability("reverse mode")
+ForwardMode = Capability("forward mode")
+NoReverseMode = ~ReverseMode
+NoForwardMode = ~ForwardMode
+Mutation = Capability("mutation")
+Always = Capability("pulls of zero cotangents")
+"""Asked by rules with ``always=True``."""
+
+
+def meets(can: frozenset[Capability], asked: Iterable[Capability]) -> bool:
+    """Tell whether an engine that can do some things is one that a rule asks for."""
+    return all([((~c if c.absent else c) in can) is not c.absent for c in asked])
 
 
 class Config:
@@ -52,6 +83,10 @@ class Config:
             f"a rule that needs it says requires=ForwardMode"
         )
         raise NotDifferentiableError(msg)
+
+    def meets(self, asked: Iterable[Capability]) -> bool:
+        """Tell whether it is an engine that a rule with these in ``requires=`` asks for."""
+        return meets(self.capabilities, asked)
 
     def sees(self, x: Any) -> bool:
         """Tell whether a value's numbers can be looked at: not if it is traced to be compiled.

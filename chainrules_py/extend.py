@@ -13,7 +13,7 @@ from typing import Any
 
 _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe refusers",
-    "chainrules_py.config": "Capability",
+    "chainrules_py.config": "Always",
     "chainrules_py.values.arrays": (
         "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
     ),
@@ -69,14 +69,14 @@ _HOMES: dict[str, str] = {
         "basis batched block column conjugate count direction gather row zero_block"
     ),
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
-    "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe given pair_of",
+    "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
-    "chainrules_py.registry.table": "enter find_rule looked_into name_of primal_of unbind",
+    "chainrules_py.registry.table": "enter find_rule looked_into name_of primal_of remove unbind",
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -51,7 +51,7 @@ from chainrules_py.composites.reductions import (
     array_of,
 )
 from chainrules_py.config import (
-    Capability,
+    Always,
 )
 from chainrules_py.engines.default import (
     any_engine,
@@ -166,6 +166,7 @@ from chainrules_py.registry.bind.bind import (
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
     RruleRecipe,
+    asks_wanted,
     given,
     pair_of,
 )
@@ -201,6 +202,7 @@ from chainrules_py.registry.table import (
     looked_into,
     name_of,
     primal_of,
+    remove,
     unbind,
 )
 from chainrules_py.rules import reductions as reduction_rules
@@ -398,13 +400,13 @@ __all__ = [
     "AbstractTangent",
     "AbstractZero",
     "Alias",
+    "Always",
     "ArrayLike",
     "AsOperand",
     "AsOption",
     "Bound",
     "Cache",
     "Call",
-    "Capability",
     "Classes",
     "Closure",
     "ContractError",
@@ -460,6 +462,7 @@ __all__ = [
     "applied",
     "array_of",
     "as_given",
+    "asks_wanted",
     "asarray",
     "at_once",
     "attributes",
@@ -593,6 +596,7 @@ __all__ = [
     "register_leaf",
     "register_rrule",
     "register_scalar_type",
+    "remove",
     "resolved",
     "roots_standard",
     "rules_in",

@@ -12,7 +12,15 @@ import autograd.core
 
 from chainrules_autograd.boxes import boxed
 from chainrules_bridge import dense, densely
-from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, is_zero, space
+from chainrules_py import (
+    Capability,
+    Config,
+    ForwardMode,
+    ReverseMode,
+    ZeroTangent,
+    is_zero,
+    space,
+)
 from chainrules_py.extend import Opened, kind_of, unflatten_tangent
 from chainrules_py.vocabulary import conj
 
@@ -36,7 +44,7 @@ def conjugated(t: Any) -> Any:
 class AutogradConfig(Config):
     """Capabilities of autograd that rules use: it differentiates given functions in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Capability("autograd")))
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

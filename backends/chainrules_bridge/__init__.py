@@ -1,11 +1,12 @@
 """What backends share besides the core: entries of tangents, functions that are run again, rows.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
-`assembled`, `dense`, ...). What is run again is compared (`check_same`), with a guard of what it
-looks up (`looking_again`); what an engine cannot see in a function is refused (`refuse_captured`).
-Bodies that compute with NumPy are tried on numbers and called back (`tried`, `check_promised`).
-What an engine transforms is listed as data (`Transformations`), so that it can be tried
-(`supported`). Rows of one library are derived from those of another (`derive`).
+`assembled`, `dense`, ...), or checked and handed out with an axis of directions
+(`many_directions`, `deliver_many`). What is run again is compared (`check_same`), with a guard of
+what it looks up (`looking_again`); what an engine cannot see in a function is refused
+(`refuse_captured`). Bodies that compute with NumPy are tried on numbers and called back (`tried`,
+`check_promised`). What an engine transforms is listed as data (`Transformations`), so that it can
+be tried (`supported`). Rows of one library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import check_same, looking_again, prints, samples
@@ -19,6 +20,7 @@ from chainrules_bridge.bodies import (
     warn_called_back,
 )
 from chainrules_bridge.derive import derive, rows_of
+from chainrules_bridge.directions import deliver_many, many_directions
 from chainrules_bridge.entries import (
     assembled,
     canonical,
@@ -43,10 +45,12 @@ __all__ = [
     "conjugated",
     "dense",
     "densely",
+    "deliver_many",
     "derive",
     "flat",
     "gathered_windows",
     "looking_again",
+    "many_directions",
     "nestings",
     "opened",
     "refuse_buffer",

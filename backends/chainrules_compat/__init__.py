@@ -12,11 +12,22 @@ Each way to state one writes to the same table as `chainrules_py.rule`, where ev
 They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
 
 What adapters share stands here as well: rules made of an engine's own functions (`import_rule`),
-and functions put into an engine's namespace (`install`).
+functions put into an engine's namespace (`install`), and hooks around the rules of a function
+(`hang_on_rules`).
 """
 
 from chainrules_compat.functions import CustomFunction, custom_jvp, custom_vjp
+from chainrules_compat.hooks import Hook, Passing, hang_on_rules
 from chainrules_compat.pairs import augmented_rule
 from chainrules_compat.regions import user_grad
 
-__all__ = ["CustomFunction", "augmented_rule", "custom_jvp", "custom_vjp", "user_grad"]
+__all__ = [
+    "CustomFunction",
+    "Hook",
+    "Passing",
+    "augmented_rule",
+    "custom_jvp",
+    "custom_vjp",
+    "hang_on_rules",
+    "user_grad",
+]

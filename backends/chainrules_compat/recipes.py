@@ -27,6 +27,7 @@ from chainrules_py.extend import (
     Request,
     Statement,
     annotate,
+    asks_wanted,
     captured,
     check_captured,
     describe,
@@ -205,12 +206,15 @@ class AugmentedRecipe(_Custom):
     def reverse(self, request: Request) -> Bound:
         """Bind the pair; its later half uses names from outside as they were at the call."""
         active, statement = request.active, request.statement
+        told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
+        hidden = {"wanted"} - {*statement.primal.options} if not told else set()
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             backward = frozen(self.backward)[0]
             if self.fixed:
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
-            y, saved, of, onto = self._augmented(statement, xs, options)
+            given = options | wanted if told else options
+            y, saved, of, onto = self._augmented(statement, xs, given)
             augmented = None
             if self.recompute:
                 augmented, saved = frozen(self.augmented)[0], xs
@@ -218,14 +222,15 @@ class AugmentedRecipe(_Custom):
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
-            frame = (backward, augmented, tree, of, onto, options)
+            frame = (backward, augmented, tree, of, onto, wanted | options)
             return y, (pull, links, frame, *leaves)
 
         def pull(y_bar: Any, frame: Any, *kept: Any) -> Any:
             backward, augmented, tree, of, onto, options = frame
             saved = kept if tree is None else unflatten(tree, kept)
             if augmented is not None:
-                _, saved = self._pair(statement, saved, augmented(*saved, **options))
+                given = {k: x for k, x in options.items() if k not in hidden}
+                _, saved = self._pair(statement, saved, augmented(*saved, **given))
             bars = self._pulled(statement, backward, saved, (y_bar, of), onto, options)
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
 

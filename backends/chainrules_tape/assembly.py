@@ -9,7 +9,7 @@ made again (`checkpoint`). A room that is left out here is not missed by the oth
 from __future__ import annotations
 
 from chainrules_py.extend import Classes, Guard, GuardMode
-from chainrules_tape.checkpoint import Foldable
+from chainrules_tape.checkpoint.folds import Foldable
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.general_rules import FastRules
@@ -122,3 +122,4 @@ class ConsumedTape(ClosedTape):
 
 Tape.when_open, Tape.when_closed, Tape.when_consumed = Tape, ClosedTape, ConsumedTape
 ReverseRun.new_tape = Tape
+Tape.kept_classes = KeptVariable.results

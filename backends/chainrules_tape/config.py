@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import Config, ForwardMode, ReverseMode
+from chainrules_py import Capability, Config, ForwardMode, ReverseMode
+from chainrules_py.extend import Always
 
 
 class TapeConfig(Config):
@@ -17,7 +18,7 @@ class TapeConfig(Config):
         The engine's own functions. They stand above what they use, and so are entered from there.
     """
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Always, Capability("tape")))
     vjp: Callable[..., Any]
     jvp: Callable[..., Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chainrules_py.config import Config, ForwardMode, ReverseMode
+from chainrules_py.config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.effects import HigherOrder
@@ -21,7 +21,7 @@ from chainrules_py.values.type_info import type_info
 class AnyEngine(Config):
     """The engine that is installed, as rules see it."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Always))
 
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -71,8 +71,11 @@ def demand(
         if rule is None or rule.statement(mode) is None:
             rule = find_rule(f, operands, any_engine)
             found = None if rule is None else rule.statement(mode)
-            serves = found is not None and (found.transposed or isinstance(f, HigherOrder))
-            if rule is not None and serves:
+            if (
+                rule is not None
+                and found is not None
+                and (found.transposed or isinstance(f, HigherOrder) or Always in found.requires)
+            ):
                 return rule, any_engine
     return demand_rule(f, operands, config, mode), config
 

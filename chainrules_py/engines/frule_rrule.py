@@ -16,7 +16,7 @@ from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
-from chainrules_py.tangents.space import Space, kind_of, space
+from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
@@ -221,6 +221,9 @@ class Pullback:
         y_bar = check_cotangent(self.y, (y_bar, *others) if others else y_bar)
         if self.guard is not None:
             self.guard.check()
+        always = record is not None and record[0].statement.recipe.always
+        if always and is_zero(y_bar):
+            y_bar = zero_tangent(self.y)
         if record is None or is_zero(y_bar):
             slots = self.wanted or (True,) * len(operands)
             return tuple(

@@ -124,7 +124,7 @@ def checked_types(
     parameters = parameters_of(function)
     operands = parameters.positional[skip:]
     variadic = parameters.variadic is not None
-    options = set(parameters.keyword_only)
+    options = set(parameters.keyword_only) - ({"wanted"} - set(primal.options))
     wrong = None
     if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
         wrong = f"the operands ({', '.join(operands)})"

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-from chainrules_py.config import Capability
+from chainrules_py.config import Always, Capability
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation, where_defined
 from chainrules_py.primitives.primitive import Primitive
@@ -18,6 +18,7 @@ from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
+from chainrules_py.registry.bind.several import maps_of_partials
 from chainrules_py.registry.bind.transpose import state
 from chainrules_py.registry.checks import (
     Types,
@@ -45,6 +46,8 @@ def scalar_rule(
     *partials: Callable[Concatenate[Any, P], Numeric] | None,
     singular: bool = False,
     complex: Literal["holomorphic", "real"] | None = None,
+    setup: Callable[..., Any] | None = None,
+    outputs: int = 1,
 ) -> None:
     """State that f acts element by element, with these partial derivatives.
 
@@ -63,6 +66,11 @@ def scalar_rule(
         What a partial p means at complex operands: dy = p dx for a holomorphic f, or, with
         p = 2 df/dz, dy = Re(p dx) for a real-valued one. Unset, complex operands raise
         `NoRuleError`.
+    setup : callable, optional
+        ``setup(y, *operands)`` is what partials have in common. It is computed once for a call,
+        and comes first in what each partial takes: ``lambda u, y, x: ...``.
+    outputs : int
+        How many outputs f has: with two or more it gives a tuple, and each partial one as well.
 
     Raises
     ------
@@ -85,6 +93,22 @@ def scalar_rule(
     >>> y, pullback = rrule(cube, 2.0)
     >>> y, pullback(1.0)
     (8.0, (12.0,))
+
+    Two outputs, and a square root that their partials share:
+
+    >>> from math import atan2, sqrt
+    >>> @primitive
+    ... def polar(x, y):
+    ...     return sqrt(x * x + y * y), atan2(y, x)
+    >>> scalar_rule(
+    ...     polar,
+    ...     lambda u, r, x, y: (x / r[0], -y / u),
+    ...     lambda u, r, x, y: (y / r[0], x / u),
+    ...     setup=lambda r, x, y: r[0] * r[0],
+    ...     outputs=2,
+    ... )
+    >>> rrule(polar, 3.0, 4.0)[1]((1.0, 0.0))
+    (0.6, 0.8)
     """
     primal = find_primal(f, "scalar_rule")
     if primal.variadic or len(partials) != len(primal.operands):
@@ -103,7 +127,10 @@ def scalar_rule(
         raise RuleError(msg)
     for k, partial in enumerate(partials):
         if partial is not None:
-            check_half(f"partial {k} of scalar_rule({primal.__name__})", partial, primal, "y")
+            first = ("y",) if setup is None else ("u", "y")
+            check_half(f"partial {k} of scalar_rule({primal.__name__})", partial, primal, *first)
+    if setup is not None:
+        check_half(f"setup of scalar_rule({primal.__name__})", setup, primal, "y")
     if not isinstance(singular, bool):
         msg = f"singular={singular!r} in scalar_rule({primal.__name__}); say True or False"
         raise RuleError(msg)
@@ -119,7 +146,11 @@ def scalar_rule(
             f"write non_differentiable({primal.__name__})"
         )
         raise RuleError(msg)
-    _state(primal, "scalar_rule", ElementwiseRecipe(partials, singular, complex))
+    recipe: Recipe = ElementwiseRecipe(partials, singular, complex)
+    if setup is not None or outputs > 1:
+        several = maps_of_partials(primal, partials, setup, singular, complex, outputs)
+        recipe = GeneralRecipe(several, with_config=False)
+    _state(primal, "scalar_rule", recipe)
 
 
 def linear_rule(
@@ -318,6 +349,7 @@ def rule(
     direct: bool = False,
     batched: Batched = False,
     whole: bool = False,
+    always: bool = False,
 ) -> Callable[[F], F]:
     """State the value of f and, per operand, one linear map (a decorator).
 
@@ -341,12 +373,17 @@ def rule(
         Whether the maps are right for whole numbers as well, as where operands are only compared.
         Else, where operands with a map are whole, f is called again with the real numbers that they
         are, for its maps alone: what halves compute with them could wrap.
+    always : bool
+        Whether the pulls run though the cotangent of the result is zero, which is then written
+        out: for a regulariser, or a log. Engines that leave such calls out do not find the rule.
 
     Returns
     -------
     decorator
         The decorated function returns ``(y, (LinearMap(push, pull, *saved), ...))`` with one map,
-        or ``NoTangent()``, per operand. It is returned unchanged.
+        or ``NoTangent()``, per operand. It is returned unchanged. One that takes an option
+        ``wanted`` is told for which operands a map is asked, and may give ``NoTangent()`` for the
+        others: what these would save is not computed.
 
     Raises
     ------
@@ -372,8 +409,8 @@ def rule(
     >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
     (2.0, 4.0)
     """
-    recipe = functools.partial(GeneralRecipe, batched=batched, whole=whole)
-    return _register("rule", recipe, f, types, requires, override, direct)
+    recipe = functools.partial(GeneralRecipe, batched=batched, whole=whole, always=always)
+    return _register("rule", recipe, f, types, requires, override, direct, always=always)
 
 
 def register_frule(
@@ -399,13 +436,16 @@ def register_rrule(
     requires: Capability | Iterable[Capability] = (),
     override: bool = False,
     direct: bool = False,
+    always: bool = False,
 ) -> Callable[[F], F]:
     """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
 
-    As `rule` otherwise. ``pullback(y_bar)`` returns a tuple, one entry per operand. Without a
+    As `rule` otherwise, also for an option ``wanted``. ``pullback(y_bar)`` returns a tuple, one
+    entry per operand. Without a
     forward rule, its transpose is taken: so it has to be linear in y_bar.
     """
-    return _register("rrule.register", RruleRecipe, f, types, requires, override, direct)
+    recipe = functools.partial(RruleRecipe, always=always)
+    return _register("rrule.register", recipe, f, types, requires, override, direct, always=always)
 
 
 def _state(
@@ -428,6 +468,7 @@ def _register(
     override: bool,
     direct: bool,
     leading: int = 0,
+    always: bool = False,
 ) -> Callable[[F], F]:
     """Return the decorator of a function, of which ``leading`` parameters are no operands."""
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
@@ -436,7 +477,8 @@ def _register(
         primal = find_primal(f, pen, direct=direct, written=function)
         found = checked_types(primal, function, types, leading + bool(asked))
         recipe, source = make(function, bool(asked)), Source.function(function)
-        state(primal, found, source, recipe, requires=asked, override=override)
+        engines = asked | {Always} if always else asked
+        state(primal, found, source, recipe, requires=engines, override=override)
         return function
 
     return register

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from chainrules_py.config import Capability, Config
+from chainrules_py.config import Capability, Config, meets
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lock
 from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
@@ -73,6 +73,15 @@ def enter(statement: Statement) -> None:
             invalidate()
 
 
+def remove(statements: Collection[Statement]) -> None:
+    """Take statements out of the table; `enter` puts each back."""
+    with lock:
+        for primal in {s.primal for s in statements}:
+            kept = [s for s in primal.stated[0] if s not in statements]
+            primal.stated = tuple(kept), {}
+        invalidate()
+
+
 def _table(
     primal: Primitive[..., Any], mode: str, can: frozenset[Capability], overriding: bool
 ) -> MethodTable[Statement]:
@@ -84,7 +93,7 @@ def _table(
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(statements, key=lambda s: len(s.requires)):
-                if mode in s.modes and s.requires <= can and (s.override or not overriding):
+                if mode in s.modes and meets(can, s.requires) and (s.override or not overriding):
                     table.add(s.signature, s.varargs, s.rank, s)
             tables[key] = table
         return tables[key]  # type: ignore[no-any-return]

@@ -349,7 +349,9 @@ def _accumulate_special(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
     _check_plain(t)
     if isinstance(t, AbstractZero) and not isinstance(total, AbstractZero):
         return total, owned
-    if isinstance(total, AbstractZero) or NotImplementedTangent in (type(total), type(t)):
+    if isinstance(total, (AbstractZero, NotImplementedTangent)) or isinstance(
+        t, NotImplementedTangent
+    ):
         return _add_special(total, t), False
     if isinstance(total, Thunk) or isinstance(t, Thunk):
         return accumulate(unthunk(total), unthunk(t), owned)

@@ -157,7 +157,6 @@ ZERO: Final[ZeroTangent] = object.__new__(ZeroTangent)
 NONE: Final[NoTangent] = object.__new__(NoTangent)
 
 
-@final
 class NotImplementedTangent(AbstractTangent):
     """A tangent that nobody has stated: it spreads, and raises where a person would read it.
 
@@ -188,10 +187,32 @@ class NotImplementedTangent(AbstractTangent):
         self.reason: Final = reason
 
     def __repr__(self) -> str:
-        return f"NotImplementedTangent({self.reason!r})"
+        return f"{type(self).__name__}({self.reason!r})"
 
     def __reduce__(self) -> tuple[type[NotImplementedTangent], tuple[str]]:
-        return NotImplementedTangent, (self.reason,)
+        return type(self), (self.reason,)
+
+
+@final
+class UndefinedTangent(NotImplementedTangent):
+    """A tangent that mathematics does not define here: it spreads, and raises where it is read.
+
+    It is no zero: a rule gives it for an operand in which the function has no derivative at all,
+    as a distribution has none in the number of its degrees of freedom that it rounds.
+
+    Parameters
+    ----------
+    reason : str
+        A sentence for the error: why there is no derivative.
+
+    Examples
+    --------
+    >>> t = UndefinedTangent("the order of a polynomial is a whole number")
+    >>> 2.0 + t, isinstance(t, NotImplementedTangent)
+    (UndefinedTangent('the order of a polynomial is a whole number'), True)
+    """
+
+    __slots__ = ()
 
 
 def is_zero(t: object) -> bool:

@@ -35,6 +35,7 @@ PLACES = {
     "backends/chainrules_pandas": "tests/libraries/pandas",
     "backends/chainrules_pytensor": "tests/engines/thin",
     "backends/chainrules_pytest": "tests/testing",
+    "backends/chainrules_recall": "tests/features",
     "backends/chainrules_scipy": "tests/libraries/scipy",
     "backends/chainrules_solvers": "tests/engines/solvers",
     "backends/chainrules_strict": "tests/libraries/strict",
@@ -398,6 +399,8 @@ ELSEWHERE = (
         "tests/testing/test_everywhere.py",
         "all of it is run there",
     ),
+    ("backends/chainrules_recall/*", "tests/features/test_memory.py", ROOM),
+    ("backends/chainrules_tape/checkpoint/*", "tests/tape/test_checkpoint.py", ROOM),
     ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
     ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),
     (

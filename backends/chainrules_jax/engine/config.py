@@ -14,6 +14,7 @@ from chainrules_bridge import densely
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
 from chainrules_py import (
+    Capability,
     Config,
     ForwardMode,
     NoTangent,
@@ -37,7 +38,7 @@ from chainrules_py.extend import (
 class JaxConfig(Config):
     """Capabilities of JAX, and the ways in which a rule calls back into it."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Capability("jax")))
 
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any

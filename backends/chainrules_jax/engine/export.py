@@ -131,9 +131,7 @@ def _stated(f: Callable[..., Any]) -> Support:
     word = primal_of(unbind(f, ())[0])
     if word is None:  # code made of several words
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
-    statements = [
-        s for s in rules_for(f) if s.recipe is not None and s.requires <= config.capabilities
-    ]
+    statements = [s for s in rules_for(f) if s.recipe is not None and config.meets(s.requires)]
     modes = {mode for s in statements for mode in s.modes}
     if not statements and word.has_body and not word.opaque:
         modes = {"forward", "reverse"}  # JAX differentiates through the body

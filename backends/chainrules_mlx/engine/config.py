@@ -10,7 +10,7 @@ import mlx.core as mx
 from chainrules_bridge import dense as filled
 from chainrules_bridge import densely
 from chainrules_mlx.engine.values import dense, is_floating
-from chainrules_py import Config, ForwardMode, ReverseMode, ZeroTangent, space
+from chainrules_py import Capability, Config, ForwardMode, ReverseMode, ZeroTangent, space
 from chainrules_py.extend import Opened, unflatten_tangent
 
 _mx: Any = mx
@@ -19,7 +19,7 @@ _mx: Any = mx
 class MlxConfig(Config):
     """Abilities of MLX for a rule: it differentiates functions given to it, in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Capability("mlx")))
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

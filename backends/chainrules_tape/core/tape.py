@@ -64,17 +64,20 @@ class Notes:
         From the index of a record to the name of its value.
     hooks : dict
         From the index of a record to what its cotangent is handed to.
+    always : dict
+        From the index of a record that is played though nothing flows to it, to its value's space.
     calls : dict or None
         From the index of a record to the call, on tapes that keep them.
     differentiable : bool
         Whether gradients are recorded as well.
     """
 
-    __slots__ = ("calls", "differentiable", "hooks", "names")
+    __slots__ = ("always", "calls", "differentiable", "hooks", "names")
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
         self.hooks: dict[int, list[Callable[[Any], Any]]] = {}
+        self.always: dict[int, Any] = {}
         self.differentiable = False
         self.calls: dict[int, Any] | None = None
 

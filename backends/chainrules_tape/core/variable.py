@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from chainrules_py import Primitive, Tangent
+from chainrules_py import Primitive, Tangent, space
 from chainrules_py.extend import (
     ArrayLike,
     Bound,
@@ -60,6 +60,8 @@ class Recording(Trace):
             at.capture(array, out, keeps or bound.may_be_zero)
         if bound.later is not None:
             at.guard.hold_reached(out, y, bound.later)
+        if bound.always:
+            at.note().always[index] = space(y)
         return at.classes[type(y)](y, at, index)
 
     def wrap(self, value: Any, at: BareTape, link: int) -> Any:

@@ -45,6 +45,7 @@ class FastRules(SettledCalls, BareVariable):
         if (
             settled.others
             or bound.may_share
+            or bound.always
             or len(settled.places) > 1
             or bound.wanted != settled.mine
         ):

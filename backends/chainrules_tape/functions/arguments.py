@@ -31,12 +31,17 @@ class Arguments:
         By position; of the positional arguments given where it counts from the end.
     names : str, sequence of str or None
         By name. Without numbers or names, the first argument is meant.
+    by_name : bool
+        Whether results are delivered in a dict, by the names of the arguments.
     """
 
-    __slots__ = ("alone", "f", "first", "names", "names_of_chosen", "numbers")
+    __slots__ = ("alone", "by_name", "f", "first", "names", "names_of_chosen", "numbers")
 
-    def __init__(self, f: Callable[..., Any], numbers: Numbers, names: Names) -> None:
+    def __init__(
+        self, f: Callable[..., Any], numbers: Numbers, names: Names, by_name: bool = False
+    ) -> None:
         self.f = f
+        self.by_name = by_name
         if not callable(f):
             msg = f"{f!r} is no function, so it has no derivative; pass the function itself"
             raise NotDifferentiableError(msg)
@@ -144,7 +149,17 @@ class Arguments:
         return xs, of_chosen
 
     def deliver(self, results: tuple[Any, ...]) -> Any:
-        """Return one result for one argument, a tuple for several."""
+        """Return one result for one argument, a tuple for several, or a dict by name."""
+        if self.by_name:
+            named = list(self._positional())
+            if any([isinstance(n, int) and not 0 <= n < len(named) for n in self.names_of_chosen]):
+                msg = (
+                    f"by_name: the argument that argnums={self.numbers} counts of "
+                    f"{name_of(self.f)} has no name; write argnames="
+                )
+                raise NotDifferentiableError(msg)
+            keys = [named[n] if isinstance(n, int) else n for n in self.names_of_chosen]
+            return dict(zip(keys, results, strict=True))
         return results[0] if self.alone else results
 
 

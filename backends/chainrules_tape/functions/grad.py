@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, final
 
-from chainrules_bridge import check_same, samples
-from chainrules_py import ZeroTangent, ignore_derivatives
+from chainrules_bridge import check_same, deliver_many, many_directions, samples
+from chainrules_py import NotDifferentiableError, ZeroTangent, ignore_derivatives, is_zero
 from chainrules_py.extend import (
     Guard,
     GuardMode,
@@ -17,6 +17,7 @@ from chainrules_py.extend import (
     made,
     map_leaves,
     type_info,
+    unflatten,
 )
 from chainrules_tape.config import config
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
@@ -49,8 +50,10 @@ def vjp(
         ``f(*primals)``.
     pullback : callable
         ``pullback(y_bar)`` is a tuple with one cotangent per primal; it can be called any number
-        of times. Dense zeros where nothing flows, `NoTangent()` for what cannot be perturbed; a
-        tuple, list or dict for one, `Tangent[P]` for other structures.
+        of times. ``pullback(y_bar, batched=True)`` takes and gives arrays with one more axis in
+        front, which counts cotangents: all are pulled back in one pass. Dense zeros where
+        nothing flows, `NoTangent()` for what cannot be perturbed; a tuple, list or dict for
+        one, `Tangent[P]` for other structures.
     aux
         Only with ``has_aux``.
 
@@ -67,7 +70,11 @@ def vjp(
     """
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
 
-    def pullback(y_bar: Any, *others: Any) -> tuple[Any, ...]:
+    def pullback(y_bar: Any, *others: Any, batched: bool = False) -> tuple[Any, ...]:
+        if batched:
+            seeds = many_directions("a pullback", run.y_tree, run.y, y_bar)
+            bars = run.pull(seeds, many=True)
+            return deliver_many(run.tree, run.leaves, bars, seeds, run.y_leaves)  # type: ignore[no-any-return]
         seeds = run.seeds((y_bar, *others) if others else y_bar)
         return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
 
@@ -112,6 +119,7 @@ def jvp(
     tangents: tuple[Any, ...],
     *,
     has_aux: bool = False,
+    batched: bool = False,
 ) -> Any:
     """Compute the value of a function and its derivative in a direction.
 
@@ -123,11 +131,14 @@ def jvp(
         Where to differentiate it.
     tangents : tuple
         The direction: one tangent per primal, ``ZeroTangent()`` for one that is held fixed.
+    batched : bool
+        Whether tangents have one more axis in front, which counts directions. f runs once.
 
     Returns
     -------
     y, y_dot
-        The value and its tangent; a dense zero where nothing flows.
+        The value and its tangent; a dense zero where nothing flows. With ``batched`` the tangent
+        has the same axis in front.
     aux
         Only with ``has_aux``.
 
@@ -141,6 +152,12 @@ def jvp(
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
+    if batched:
+        linear = LinearRun(f, primals, has_aux=has_aux)
+        given = many_directions("jvp", linear.tree, primals, tangents)
+        ts = linear.push(given, many=True)
+        out = deliver_many(linear.y_tree, linear.y_leaves, ts, given, linear.leaves)
+        return (linear.y, out, linear.aux) if has_aux else (linear.y, out)
     ts = leaf_tangents("jvp", primals, tangents)
     run = ForwardRun(f, primals, ts, has_aux)
     dots = [ZeroTangent() if t is None else t for t in run.outputs]
@@ -197,6 +214,9 @@ def linearize(
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 
+Unused: TypeAlias = Literal["zero", "none", "raise"]
+
+
 def value_and_grad(
     f: Callable[..., Any],
     argnums: Numbers = None,
@@ -204,6 +224,8 @@ def value_and_grad(
     argnames: Names = None,
     has_aux: bool = False,
     guard: GuardMode = "lock",
+    unused: Unused = "zero",
+    by_name: bool = False,
 ) -> Callable[..., Any]:
     """Make a function that computes the value of f together with its gradient; see `grad`.
 
@@ -214,7 +236,10 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    arguments = Arguments(f, argnums, argnames)
+    arguments = Arguments(f, argnums, argnames, by_name)
+    if unused not in ("zero", "none", "raise"):
+        msg = f"unused={unused!r}; write 'zero', 'none' or 'raise'"
+        raise NotDifferentiableError(msg)
 
     def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
@@ -226,12 +251,15 @@ def value_and_grad(
             seeds = [unit(run.y)]
             found = run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
+            if unused != "zero":
+                bars = without_zeros(run, found, bars, unused, names)
         finally:
             undo()  # before anything else, for an interrupt may come at any call of ours
             watch.release()
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
+    settings |= {"unused": unused, "by_name": by_name}
     return made(value_and_gradient, f, value_and_grad, argnums, **settings)  # type: ignore[no-any-return]
 
 
@@ -242,6 +270,8 @@ def grad(
     argnames: Names = None,
     has_aux: bool = False,
     guard: GuardMode = "lock",
+    unused: Unused = "zero",
+    by_name: bool = False,
 ) -> Callable[..., Any]:
     """Make the function that computes the gradient of f, whose result is one real number.
 
@@ -261,6 +291,11 @@ def grad(
         How arrays that the gradient depends on are watched, so that none is written to before it is
         taken: compared, and those of more than 1e6 elements read-only meanwhile; compared, these by
         a sample; compared byte by byte; or not watched.
+    unused : {"zero", "none", "raise"}
+        What the gradient is in an argument, or a leaf of one, that the result does not depend on:
+        a dense zero, None, or an error that names it.
+    by_name : bool
+        Whether the gradients come in a dict, by the names of the arguments.
 
     Returns
     -------
@@ -288,14 +323,34 @@ def grad(
     >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
     (12.0, 4.0)
     """
-    both = value_and_grad(f, argnums, argnames=argnames, has_aux=has_aux, guard=guard)
+    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
+    settings |= {"unused": unused, "by_name": by_name}
+    both = value_and_grad(f, argnums, **settings)
 
     def gradient(*operands: Any, **keywords: Any) -> Any:
         value, found = both(*operands, **keywords)
         return (found, value[1]) if has_aux else found
 
-    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
     return made(gradient, f, grad, argnums, **settings)  # type: ignore[no-any-return]
+
+
+def without_zeros(
+    run: ReverseRun, found: list[Any], bars: Any, unused: Unused, names: Sequence[int | str]
+) -> Any:
+    """Replace the gradients in what the result does not depend on by None, or raise."""
+    none = [i is not None and is_zero(bar) for i, bar in zip(run.inputs, found, strict=True)]
+    if not any(none):
+        return bars
+    if unused == "raise":
+        number, *keys = list(run.tree.paths())[none.index(True)]
+        where = "".join([f"[{key!r}]" for key in keys])
+        msg = (
+            f"the result does not depend on argument {names[number]!r}{where}: no gradient flows "
+            f"there; leave it out, or write unused='zero' or unused='none'"
+        )
+        raise NotDifferentiableError(msg)
+    leaves, tree = flatten(bars)
+    return unflatten(tree, [None if z else bar for z, bar in zip(none, leaves, strict=True)])
 
 
 def stop_gradient(x: Any) -> Any:

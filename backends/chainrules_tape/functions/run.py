@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent, is_zero, space
+from chainrules_py import (
+    NotDifferentiableError,
+    TracerError,
+    ZeroTangent,
+    is_zero,
+    space,
+    zero_tangent,
+)
 from chainrules_py.extend import (
     LEAF,
     Guard,
@@ -222,7 +229,8 @@ class Recorded(Run):
         """
         tape = self.tape
         tape.guard.check(self._name_of)
-        if many and tape.notes is not None and tape.notes.hooks:  # directions pass them one by one
+        notes = tape.notes
+        if many and notes is not None and (notes.hooks or notes.always):  # one by one
             n = range(count(tuple(seeds)) or 0)
             each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
             return list(gather(each, tuple(seeds)))
@@ -235,6 +243,9 @@ class Recorded(Run):
                 else:
                     bars.add(index, bar)
                 first = max(first, index)
+        for index, of in () if notes is None else notes.always.items():
+            if bars[index] is None and not is_zero(of):
+                bars[index], first = zero_tangent(of), max(first, index)
         if many:
             fetch = self._batched(bars)
         watched = [i for i in self.inputs if i is not None] if watch else ()

@@ -1,24 +1,21 @@
-"""Gradients that a tape in the user's hands is asked for, and hooks on the way."""
+"""Gradients that a tape in the user's hands is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py import MutationError, TracerError, is_zero, space, unthunk
+from chainrules_py import MutationError, TracerError, is_zero, unthunk
 from chainrules_py.extend import (
-    Tracer,
-    deliver,
     describe,
     find_tracers,
     flatten,
     flatten_tangent,
     own,
     own_all,
-    project_exactly,
-    type_info,
     unflatten,
 )
+from chainrules_tape.core.links import LEAF, Links, parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.run import Recorded, unit
@@ -75,7 +72,12 @@ class HasGradients(BareTape):
             seeds = flatten_tangent(asked.y_tree, seed)
         else:
             seeds = asked.seeds(seed)
-        fetch = replayed(self) if differentiable else None
+        fetch = asked.on_the_way(replayed(self) if differentiable else self.__getitem__)
+        if not differentiable and fetch is not None and not self.persistent:
+            last = max([i for i in asked.outputs if i is not None], default=-1)
+            self[: last + 1], fetch = list(map(fetch, range(last + 1))), None
+        if differentiable and fetch is None:
+            fetch = replayed(self)
         try:
             bars = asked.pull(seeds, consume=not self.persistent, fetch=fetch, watch=True)
         finally:
@@ -91,6 +93,10 @@ class HasGradients(BareTape):
                 asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False
             )
         return unflatten(asked.tree, bars)
+
+
+_SEVERAL = (tuple, float, Links)
+"""Links of pulls that give several cotangents, none of them zero."""
 
 
 @final
@@ -129,61 +135,40 @@ class Asked(Recorded):
         self.inputs = [x.index for x in found]
         self.leaves = [x.payload for x in found]
 
+    def on_the_way(self, fetch: Callable[[int], Any]) -> Callable[[int], Any] | None:
+        """Return what gives the records that lie between the sources and the loss.
 
-def hook(x: Any, f: Callable[[Any], Any]) -> None:
-    """Hand the cotangent of a value to a function when the backward pass comes to it.
-
-    Parameters
-    ----------
-    x : Variable
-        A value on a tape, input or intermediate; nothing happens for what is on none, but what
-        another engine traces, as in an exported function, is refused.
-    f : callable
-        ``f(x_bar)`` gives the cotangent to go on with, of the shape of x, and real if x is: a
-        clipped one, ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is
-        given cannot be written to. Hooks run in the order they were hung on.
-
-    Raises
-    ------
-    TracerError
-        If x is another engine's.
-    ProjectionError
-        In the backward pass, if what f gave does not belong to x.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> def f(x):
-    ...     y = x * x
-    ...     hook(y, lambda y_bar: print("passing", y_bar))
-    ...     return 3.0 * y
-    >>> grad(f)(2.0)
-    passing 3.0
-    12.0
-    """
-    if not isinstance(x, BareVariable):
-        if type_info(type(x)).constant is not None:
-            msg = (
-                f"hook hangs on values of a tape, and {describe(x)} is another engine's: state the "
-                f"identity under custom_vjp, with the hook for its backward function"
-            )
-            raise TracerError(msg)
-        return
-    of = space(x.payload)
-
-    def replaced(bar: Any) -> Any:
-        # It may be that of other values as well, or the seed.
-        shown = deliver(unthunk(bar))
-        traced = issubclass(type(shown), Tracer)
-        memory = type_info(type(shown)).memory
-        if traced:
-            shown = shown.owned()
-        elif memory is not None and memory.read_only is not None:
-            shown = memory.read_only(shown)
-        bar = f(shown)
-        if bar is None or (bar is shown and not traced):
+        Others stand as inputs there, and pulls are played for what leads to a source alone; hooks
+        and rules that always run count as sources. None where all that there is leads to one, or
+        records that were dropped are made again.
+        """
+        tape, notes = self.tape, self.tape.notes
+        leads = {i for i in self.inputs if i is not None}
+        if not leads or (tape.folds is not None and tape.persistent):
             return None
-        bar = unthunk(bar)
-        return bar if is_zero(bar) else project_exactly(bar, of)
+        first, last = min(leads), max([i for i in self.outputs if i is not None], default=-1)
+        if notes is not None:
+            leads |= {*notes.hooks, *notes.always}
+        inputs = {i for i, record in enumerate(tape) if record[1] is LEAF}
+        if inputs == leads:
+            return None
+        other: dict[int, Any] = {}
+        for i in range(last + 1):
+            half, links = tape[i][:2]
+            into = [] if half is None else parents(links)
+            among = [k for k, link in enumerate(into) if link in leads]
+            if among or (half is not None and not into and i > first):  # nobody knows its parents
+                leads.add(i)
+                parts = getattr(half, "parts", ())
+                if len(among) == 1 < len(into) == len(parts) and type(links) in _SEVERAL:
+                    other[i] = parts[among[0]], into[among[0]]
+            else:
+                other[i] = None, LEAF
 
-    x.tape.note().hooks.setdefault(x.index, []).append(replaced)
+        def record(i: int) -> Any:
+            if i not in other:
+                return fetch(i)
+            half, link = other[i]
+            return (half, link) if half is None else (half, link, *fetch(i)[2:])
+
+        return record

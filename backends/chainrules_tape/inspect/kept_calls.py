@@ -55,7 +55,7 @@ class KeptCall:
         opened: list[tuple[Any, Any]],
         options: dict[str, Any],
         value: Any,
-        where: str,
+        where: str = "",
     ) -> None:
         self.primitive = primitive
         self.primal = primal

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import dense, densely
 from chainrules_py import (
+    Capability,
     Config,
     ForwardMode,
     NotDifferentiableError,
@@ -184,7 +185,7 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
 class TorchConfig(Config):
     """Abilities of PyTorch for a rule: it differentiates functions given to it, in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode))
+    capabilities = frozenset((ReverseMode, ForwardMode, Capability("torch")))
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

@@ -91,11 +91,12 @@ class Bound:
     later : tuple of callable or None
         What a person stated that runs after the call, where it may look up, or the record may hold,
         what can be changed meanwhile; None where nothing can.
-    is_elementwise, is_linear, gives_maps, saves_values : bool
+    always, is_elementwise, is_linear, gives_maps, saves_values : bool
         What is true of the kind of statement: see `Recipe`.
     """
 
     __slots__ = (
+        "always",
         "gives_maps",
         "is_elementwise",
         "is_linear",
@@ -127,6 +128,7 @@ class Bound:
         self.may_view = recipe.may_view(request.statement.primal)
         written = request.statement.primal
         self.may_share = written.fixed or not written.__module__.startswith("chainrules_")
+        self.always = recipe.always
         self.is_elementwise = recipe.is_elementwise
         self.is_linear = recipe.is_linear
         self.gives_maps = recipe.gives_maps
@@ -159,6 +161,8 @@ class Recipe:
         Whether it is a function that gives the value with one `LinearMap` per operand.
     saves_values : bool
         Whether nothing is saved but operands and results as they are, or their spaces.
+    always : bool
+        Whether a pull runs though its cotangent is zero.
     is_written : bool
         Whether the rule is a function that somebody wrote, and saves what that gave.
     functions : tuple of callable or None
@@ -167,7 +171,7 @@ class Recipe:
 
     pen = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
-    gives_maps = saves_values = is_written = False
+    gives_maps = saves_values = is_written = always = False
     functions: tuple[Any, ...] = ()
 
     def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:

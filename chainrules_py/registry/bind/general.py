@@ -8,6 +8,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.transpose import OneMode
@@ -32,7 +33,11 @@ from chainrules_py.values.type_info import fuser_of, type_info
 
 
 class _Written(Recipe):
-    """A function that a person wrote, which may ask for the engine's config in front."""
+    """A function that a person wrote.
+
+    It may ask for the engine's config in front, and by an option ``wanted`` that its primal has
+    not, for which operands a derivative is asked: one truth value for each.
+    """
 
     is_written = True
 
@@ -42,17 +47,22 @@ class _Written(Recipe):
         with_config: bool,
         batched: Any = False,
         whole: bool = False,
+        always: bool = False,
     ) -> None:
         self.function = function
         self.functions = (function,)
         self.with_config = with_config
         self.batched = batched
         self.whole = whole
+        self.always = always
 
     def _function(self, request: Request) -> Callable[..., Any]:
-        return (
-            functools.partial(self.function, request.config) if self.with_config else self.function
-        )
+        found = self.function
+        if self.with_config:
+            found = functools.partial(found, request.config)
+        if asks_wanted(self.function, request.statement.primal):
+            found = functools.partial(found, wanted=request.wanted)
+        return found
 
 
 class GeneralRecipe(_Written):
@@ -373,6 +383,11 @@ def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
         )
         raise ProjectionError(msg)
     return unthunk(t)
+
+
+def asks_wanted(function: Callable[..., Any], primal: Primitive[..., Any]) -> bool:
+    """Tell whether a rule asks for which operands a derivative is wanted, by ``wanted``."""
+    return "wanted" in parameters_of(function).keyword_only and "wanted" not in primal.options
 
 
 def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Checkpoints: a function whose records are dropped, and made again when the gradient needs them.
+"""Segments: the records of a call that are dropped, and made again when the gradient needs them.
 
 The records of a call are the stretch of the tape that was written during it. They are replaced by
 a `Segment`, which runs the function again on the same variables, so that the new records stand at
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
-import math
 import threading
 import types
 from collections.abc import Callable
@@ -22,138 +20,23 @@ from chainrules_py import MutationError
 from chainrules_py.extend import (
     LEAF,
     Guard,
-    Made,
     Reach,
     Tracer,
     alone,
     at_once,
     find_tracers,
     flatten,
-    highest_tracer,
-    made,
     name_of,
     states,
     under_way,
     unflatten,
 )
-from chainrules_py.extend import frozen as frozen_function
-from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
+from chainrules_tape.checkpoint.folds import Folds, folded
+from chainrules_tape.core.tape import BareTape, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
-
-
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to keep only its arguments for the gradient, and compute the rest again.
-
-    Memory for time: what f computes on the way is not kept on the tape; when the backward pass
-    comes to it, f is run once more.
-
-    Parameters
-    ----------
-    f : callable
-        A function that gives the same whenever it is run. Random numbers that it draws are drawn
-        once more, from generators as they were; they are put back afterwards.
-
-    Returns
-    -------
-    callable
-        Takes what f takes and gives what f gives, with the same derivatives, also in values that f
-        uses by name. Outside of reverse mode, and on tapes that are kept to be looked at or
-        differentiated themselves, it is f.
-
-    Raises
-    ------
-    MutationError
-        By the backward pass, if f gives something else when it is run again, or what it looks up
-        (captured arrays, items, attributes) is another value by then.
-
-    Notes
-    -----
-    With n calls in a row, each of which records k operations, memory grows as n + k instead of
-    n k, so that a single call saves nothing; `checkpoint_chain` balances the two. Where
-    differentiations are nested, the innermost reverse one is what forgets.
-
-    A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
-    automatic differentiation" (1992).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from chainrules_tape import grad
-    >>> layer = checkpoint(lambda x, w: np.tanh(w * x))
-    >>> bool(grad(lambda x: layer(layer(x, 2.0), 3.0))(0.0) == 6.0)
-    True
-    """
-
-    def checkpointed(*operands: Any, **keywords: Any) -> Any:
-        again, outside = frozen_function(f)
-        tracer = highest_tracer((operands, keywords, outside))
-        tape = tracer.tape if isinstance(tracer, BareVariable) else None
-        if tape is None or (tape.notes is not None and tape.notes.calls is not None):
-            return f(*operands, **keywords)
-        segment = Segment(f, again, (operands, keywords), tape)
-        held, hooks = len(tape.held), _hooks(tape)
-        y = f(*operands, **keywords)
-        if _hooks(tape) == hooks:
-            segment.fold(tape, y, held)
-        return y
-
-    return made(checkpointed, f, checkpoint)  # type: ignore[no-any-return]
-
-
-def checkpoint_chain(
-    step: Callable[[Any, int], Any], n: int, *, segments: int | None = None
-) -> Callable[[Any], Any]:
-    """Build a loop ``for k in range(n): x = step(x, k)`` whose memory grows as the root of n.
-
-    Parameters
-    ----------
-    step : callable
-        From a value, and the number of the step, to the next value.
-    n : int
-        How many steps.
-    segments : int, optional
-        In how many checkpointed parts; by default the root of n.
-
-    Returns
-    -------
-    callable
-        From the first value to the last.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4))(1.0)
-    24.0
-    """
-    segments = max(1, math.isqrt(n)) if segments is None else segments
-    if segments < 1:
-        msg = f"segments={segments}; a chain has at least one"
-        raise ValueError(msg)
-    bounds = [n * i // segments for i in range(segments + 1)]
-
-    @checkpoint
-    def part(x: Any, start: int, stop: int) -> Any:
-        for k in range(start, stop):
-            x = step(x, k)
-        return x
-
-    def chain(x: Any) -> Any:
-        for start, stop in itertools.pairwise(bounds):
-            x = part(x, start, stop)
-        return x
-
-    whole = Made(chain)
-    whole.recipe = checkpoint_chain, (step, n), {"segments": segments}
-    return whole
-
 
 _FEW = 4096
 """Results of so many numbers are kept, to compare what is given when it is run again."""
-
-
-def _hooks(tape: BareTape) -> int:
-    return 0 if tape.notes is None else sum(map(len, tape.notes.hooks.values()))
 
 
 # ------------------------------------------------------------------------------ what is run again
@@ -182,24 +65,6 @@ class Stored:
 
 
 @final
-class Folds:
-    """Whether records of a tape are being made again: ``aside`` are its others from a place on."""
-
-    __slots__ = ("aside", "lock")
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.aside: tuple[int, list[tuple[Any, ...]]] | None = None
-
-    def whole(self, tape: BareTape) -> list[tuple[Any, ...]]:
-        """Return all records of the tape, those that were dropped as they stand for the others."""
-        if self.aside is None:
-            return list(tape)
-        start, rest = self.aside
-        return tape[:start] + rest
-
-
-@final
 class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
@@ -207,6 +72,7 @@ class Segment:
         "arguments", "cells", "drawn", "function", "guard", "reach", "rules", "seen", "start",
         "stop",
     )  # fmt: skip
+    whole = True
     parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
@@ -321,59 +187,3 @@ def _holds_tracers(cell: types.CellType) -> bool:
         return bool(find_tracers(cell.cell_contents))
     except ValueError:  # it is empty
         return False
-
-
-# ---------------------------------------------------------------- records that were dropped
-
-
-def folded(*_: Any) -> None:
-    """Stand for the pull of a record that was dropped: ``(folded, segment)``."""
-
-
-folded.shown = "checkpointed"  # type: ignore[attr-defined]  # in listings
-
-
-def unfolding(tape: BareTape, bars: list[Any], fetch: Fetch | None) -> Fetch:
-    """Return what gives the records of a tape backwards, those that were dropped among them.
-
-    A segment says where it starts, and ``segment.records(tape)`` makes its records again. It is
-    asked when the pass comes to it, if one of its values has a cotangent; each record goes as it is
-    played.
-    """
-    # While one pass makes records again, no other sees the tape.
-    given: Fetch = fetch or alone(tape.folds.lock, tape.folds.whole, tape).__getitem__
-    again: dict[Any, list[Any] | None] = {}
-
-    def unfolded(index: int) -> tuple[Any, ...]:
-        record = given(index)
-        while record[0] is folded:
-            segment = record[1]
-            start = segment.start
-            if segment not in again:
-                flows = any([bar is not None for bar in bars[start : index + 1]])
-                again[segment] = segment.records(tape) if flows else None
-            records = again[segment]
-            if records is None:
-                return record
-            record, records[index - start] = records[index - start], None
-            if index == start:
-                del again[segment]
-        return record
-
-    return unfolded
-
-
-class Foldable(BareTape):
-    """Tapes of which records may be dropped, and made again on the way back."""
-
-    __slots__ = ()
-
-    def cotangents(self) -> Cotangents:
-        """Return a place for the cotangents of every record, while none are made again."""
-        if self.folds is None:
-            return Cotangents(len(self))
-        return Cotangents(len(alone(self.folds.lock, self.folds.whole, self)))
-
-    def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
-        """Return what gives the records on the way back, those that were dropped among them."""
-        return unfolding(self, bars, fetch) if consume or fetch is None else fetch

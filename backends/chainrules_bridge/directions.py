@@ -1,0 +1,78 @@
+"""Many directions in one call: tangents and cotangents with a leading axis, handed in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chainrules_py import NotDifferentiableError, ProjectionError, is_zero, project, space
+from chainrules_py.extend import (
+    Space,
+    TreeDef,
+    canonicalize,
+    describe,
+    flatten,
+    flatten_tangent,
+    kind_of,
+    own_all,
+    unflatten_tangent,
+)
+from chainrules_py.vocabulary import full_like
+
+
+def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
+    """Check tangents with a leading axis that a person gave, and list those of the leaves.
+
+    Parameters
+    ----------
+    what : str
+        Who asks.
+    tree, value
+        The value that they are tangents of, and how it is taken apart.
+    ts
+        In the structure of the value.
+
+    Raises
+    ------
+    ProjectionError
+        If one is of another shape or kind, or the leading axes differ, or all are zero.
+    """
+    found = [] if is_zero(ts) else flatten_tangent(tree, canonicalize(value, ts))
+    n = None
+    for i, (x, t) in enumerate(zip(flatten(value)[0], found, strict=False)):
+        if is_zero(t):
+            continue
+        of, shape = space(x), tuple(getattr(t, "shape", ()))
+        fits = type(of) is Space and len(shape) > 0 and shape[1:] == of.shape
+        real = kind_of(t) != "complex" or (fits and of.kind == "complex")
+        if not fits or not real or n not in (None, shape[0]):
+            msg = (
+                f"{what} with batched=True takes for {describe(x)} an array with one more axis in "
+                f"front, which counts directions, and as long everywhere; it got {describe(t)}"
+            )
+            raise ProjectionError(msg)
+        n, found[i] = shape[0], project(t, of, batch=1)
+    if n is None:
+        msg = f"{what} with batched=True was given no direction that is not zero"
+        raise ProjectionError(msg)
+    return found
+
+
+def deliver_many(
+    tree: TreeDef, xs: list[Any], ts: Sequence[Any], given: Sequence[Any], theirs: Sequence[Any]
+) -> Any:
+    """Hand derivatives of many directions out, dense, with the leading axis of those given."""
+    like = next(t for t in given if not is_zero(t))
+    dense = []
+    for x, t in zip(xs, ts, strict=True):
+        of = space(x)
+        if is_zero(t) and type(of) is Space:
+            shape, dtype = (like.shape[0], *of.shape), of.dtype and of.tangent_dtype
+            t = full_like(like, shape=shape, fill=0, dtype=dtype)
+        elif is_zero(t):
+            t = of
+        elif type(of) is not Space:
+            msg = f"{describe(x)} has no directions that could be counted"
+            raise NotDifferentiableError(msg)
+        dense.append(t)
+    return unflatten_tangent(tree, own_all(xs, dense, (*given, *theirs)), plain=True)

@@ -1,0 +1,216 @@
+"""Hooks on functions: the cotangent of every result passes what a person hung on.
+
+A hook is written around each rule of the function, so that whoever asks for these, other engines
+among them, meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self, final
+
+from chainrules_py import (
+    NotDifferentiableError,
+    TracerError,
+    ZeroTangent,
+    is_zero,
+    rules_for,
+    space,
+    unthunk,
+)
+from chainrules_py.extend import (
+    Bound,
+    Recipe,
+    Request,
+    Statement,
+    Tracer,
+    annotate,
+    any_engine,
+    deliver,
+    enter,
+    find_tracers,
+    name_of,
+    primal_of,
+    project_exactly,
+    remove,
+    type_info,
+)
+
+_ZERO = ZeroTangent()
+
+
+@final
+class Hook:
+    """A hook that hangs; ``remove()`` takes it away, and so does the end of a ``with`` block."""
+
+    __slots__ = ("_remove",)
+
+    def __init__(self, remove: Callable[[], object] | None) -> None:
+        self._remove = remove
+
+    def remove(self) -> None:
+        """Take the hook away; the second time nothing happens."""
+        undo, self._remove = self._remove, None
+        if undo is not None:
+            undo()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+@final
+class Passing:
+    """The passing of a cotangent through what a person hung on."""
+
+    __slots__ = ("f", "linear")
+
+    def __init__(self, f: Callable[[Any], Any], linear: bool) -> None:
+        self.f = f
+        self.linear = linear
+
+    def __call__(self, bar: Any, of: Any) -> Any:
+        """Return the cotangent to go on with; None leaves it."""
+        # It may be that of other values as well, or the seed.
+        shown = deliver(unthunk(bar))
+        traced = issubclass(type(shown), Tracer)
+        memory = type_info(type(shown)).memory
+        if traced:
+            shown = shown.owned()
+        elif memory is not None and memory.read_only is not None:
+            shown = memory.read_only(shown)
+        bar = self.f(shown)
+        if bar is None or (bar is shown and not traced):
+            return None
+        bar = unthunk(bar)
+        if find_tracers(shown) and not self.linear:
+            msg = (
+                f"the hook {name_of(self.f)} changes a cotangent, and the gradient is "
+                f"differentiated: it would be no derivative of anything; say linear=True if the "
+                f"hook is linear, or give None in hooks that only look"
+            )
+            raise NotDifferentiableError(msg)
+        return bar if is_zero(bar) else project_exactly(bar, of)
+
+    def transposed(self, t: Any) -> Any:
+        """Push a tangent: by the transpose of the hook, which is linear."""
+        if is_zero(t):
+            return t
+
+        def through(bar: Any) -> Any:
+            found = self.f(bar)
+            return bar if found is None else found
+
+        (found,) = any_engine.rrule_via_ad(through, t)[1](t)
+        return found
+
+
+# ------------------------------------------------------------- of all calls of a function
+
+
+def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
+    """Write a hook around each rule of a function."""
+    primal = primal_of(f)
+    inside = [s for s in rules_for(f) if s.recipe is not None and not s.recipe.is_constant]
+    if primal is None or not inside:
+        msg = f"{name_of(f)} is a function without a rule; hang the hook on values that it gives"
+        raise TracerError(msg)
+    around = [_hooked(s, passing) for s in inside]
+    remove(inside)
+    for s in around:
+        enter(s)
+
+    def undo() -> None:
+        hung = [s for s in rules_for(f) if s in around]
+        remove(hung)
+        for s in inside:
+            enter(s)
+
+    return Hook(undo)
+
+
+def _hooked(s: Statement, passing: Passing) -> Statement:
+    return Statement(
+        s.primal,
+        s.signature,
+        s.varargs,
+        s.source,
+        Hooked(s, passing),
+        modes=s.modes,
+        requires=s.requires,
+        override=s.override,
+        transposed=s.transposed,
+        layer=s.layer,
+    )
+
+
+@final
+class Hooked(Recipe):
+    """Recipe of a statement with a hook on the cotangent of its result.
+
+    Attributes
+    ----------
+    inside : Statement
+        The statement.
+    """
+
+    is_written = True
+
+    def __init__(self, inside: Statement, passing: Passing) -> None:
+        self.inside = inside
+        self.passing = passing
+        self.pen = f"hook on {inside.recipe.pen}"
+        self.functions = (*inside.recipe.functions, passing.f)
+        self.always = inside.recipe.always
+
+    def later(self, primal: Any, mode: str) -> tuple[Any, ...]:
+        """Return the hook, and what the statement runs."""
+        return (*self.inside.recipe.later(primal, mode), self.passing.f)
+
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """In which of n operands a derivative is stated."""
+        return self.inside.recipe.stated_in(n)  # type: ignore[no-any-return]
+
+    def checked(self, request: Request) -> Callable[..., Any]:
+        """Return what computes the value of a call, and checks its operands first."""
+        return self.inside.recipe.checked(request)  # type: ignore[no-any-return]
+
+    def _request(self, request: Request) -> Request:
+        operands, primal = request.operands, request.primal
+        return Request(self.inside, operands, request.wanted, primal, request.config)
+
+    def reverse(self, request: Request) -> Bound:
+        """Bind the rule, whose pull gets what the hook makes of the cotangent."""
+        inner = self.inside.recipe.reverse(self._request(request))
+        zero: Any = _ZERO if len(request.active) == 1 else (_ZERO,) * len(request.active)
+
+        def pull(y_bar: Any, of: Any, half: Callable[..., Any], *saved: Any) -> Any:
+            found = self.passing(y_bar, of)
+            found = y_bar if found is None else found
+            return zero if is_zero(found) else half(found, *saved)
+
+        annotate(pull, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, (half, links, *saved) = inner.run(links, *xs, **options)
+            return y, (pull, links, space(y), half, *saved)
+
+        return Bound(request, run, may_be_zero=True)
+
+    def forward(self, request: Request) -> Bound:
+        """Bind the rule, whose tangent passes the transpose of the hook."""
+        inner = self.inside.recipe.forward(self._request(request))
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            if not self.passing.linear:
+                msg = (
+                    f"a hook hangs on {request.statement.primal.__name__}, which acts in reverse "
+                    f"mode: forward mode would pass it by; remove it, or say linear=True if it is"
+                )
+                raise NotDifferentiableError(msg)
+            y, y_dot = inner.run(tangents, *xs, **options)
+            return y, self.passing.transposed(unthunk(y_dot))
+
+        return Bound(request, run)

@@ -1,0 +1,96 @@
+"""Schedules of checkpoints along a loop: which of its values are kept, and when."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.extend import Made
+from chainrules_recall import first_part
+from chainrules_tape.checkpoint.call import checkpoint
+
+
+def checkpoint_chain(
+    step: Callable[[Any, int], Any],
+    n: int,
+    *,
+    segments: int | None = None,
+    slots: int | None = None,
+) -> Callable[[Any], Any]:
+    """Build a loop ``for k in range(n): x = step(x, k)`` whose memory grows as the root of n.
+
+    Parameters
+    ----------
+    step : callable
+        From a value, and the number of the step, to the next value.
+    n : int
+        How many steps.
+    segments : int, optional
+        In how many checkpointed parts; by default the root of n.
+    slots : int, optional
+        How many values are kept at once, the first among them, in place of segments. The steps are
+        then run again as seldom as can be with so many, `repeated_steps` times, by the binomial
+        schedule: with s slots and each step run r times, a chain may have (s + r)! / (s! r!) steps.
+
+    Returns
+    -------
+    callable
+        From the first value to the last.
+
+    Notes
+    -----
+    A. Griewank and A. Walther, "Algorithm 799: Revolve" (2000), doi:10.1145/347837.347846.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4))(1.0)
+    24.0
+    >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4, slots=2))(1.0)
+    24.0
+    """
+    if slots is not None:
+        return _binomial(step, n, slots, segments)
+    segments = max(1, math.isqrt(n)) if segments is None else segments
+    if segments < 1:
+        msg = f"segments={segments}; a chain has at least one"
+        raise ValueError(msg)
+    bounds = [n * i // segments for i in range(segments + 1)]
+
+    @checkpoint
+    def part(x: Any, start: int, stop: int) -> Any:
+        for k in range(start, stop):
+            x = step(x, k)
+        return x
+
+    def chain(x: Any) -> Any:
+        for start, stop in itertools.pairwise(bounds):
+            x = part(x, start, stop)
+        return x
+
+    whole = Made(chain)
+    whole.recipe = checkpoint_chain, (step, n), {"segments": segments}
+    return whole
+
+
+def _binomial(
+    step: Callable[[Any, int], Any], n: int, slots: int, segments: int | None
+) -> Callable[[Any], Any]:
+    """Build the loop whose values are kept by the binomial schedule."""
+    if segments is not None or slots < 1:
+        msg = f"slots={slots} and segments={segments}; give one of them, at least 1"
+        raise ValueError(msg)
+
+    def steps(x: Any, start: int, stop: int, more: int) -> Any:
+        while stop - start > 1:
+            middle = start + first_part(stop - start, more)
+            x = part(x, start, middle, more)
+            start, more = middle, more - 1
+        return step(x, start) if start < stop else x
+
+    part = checkpoint(steps)
+    whole = Made(lambda x: steps(x, 0, n, slots - 1))
+    whole.recipe = checkpoint_chain, (step, n), {"slots": slots}
+    return whole

@@ -1,0 +1,106 @@
+"""Hooks: cotangents that are handed to a function on their way, of values and of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_compat import Hook, Passing, hang_on_rules
+from chainrules_py import TracerError, space
+from chainrules_py.extend import Tracer, describe, type_info
+from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.forward.dual import Dual
+from chainrules_tape.forward.linear_tape import LinearVariable
+
+
+def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
+    """Hand the cotangent of a value, or of every result of a function, to a function.
+
+    Parameters
+    ----------
+    x : Variable or callable
+        A value on a tape, input or intermediate: when the backward pass comes to it. Nothing
+        happens for what is on none, but what another engine traces, as in an exported function, is
+        refused. Or a function with a rule, whose results then have the hook wherever its rule is
+        used, in other engines as well, until it is removed.
+    f : callable
+        ``f(x_bar)`` gives the cotangent to go on with, of the shape of x, and real if x is: a
+        clipped one, ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is
+        given cannot be written to. Hooks run in the order they were hung on.
+    linear : bool
+        Whether f is linear. Then forward mode passes its transpose, for values from where it is
+        hung on, and derivatives of gradients pass through it. Otherwise both are errors: what a
+        hook changes is no derivative of anything.
+
+    Returns
+    -------
+    Hook
+        Its ``remove()`` takes it away.
+
+    Raises
+    ------
+    TracerError
+        If x is another engine's, or in forward mode and the hook not linear.
+    NotDifferentiableError
+        In a backward pass that is differentiated itself, if f changes the cotangent and is not
+        linear; and in forward mode through a function with such a hook.
+    ProjectionError
+        In the backward pass, if what f gave does not belong to x.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> def f(x):
+    ...     y = x * x
+    ...     hook(y, lambda y_bar: print("passing", y_bar))
+    ...     return 3.0 * y
+    >>> grad(f)(2.0)
+    passing 3.0
+    12.0
+
+    Of all calls of a function, in a block:
+
+    >>> import numpy as np
+    >>> with hook(np.exp, lambda y_bar: np.clip(y_bar, -1.0, 1.0)):
+    ...     slope = grad(lambda x: 5.0 * np.exp(x))(0.0)
+    >>> print(slope, grad(lambda x: 5.0 * np.exp(x))(0.0))
+    1.0 5.0
+    """
+    passing = Passing(f, linear)
+    if isinstance(x, BareVariable):
+        of = space(x.payload)
+        hooks = x.tape.note().hooks.setdefault(x.index, [])
+
+        def replaced(bar: Any) -> Any:
+            return passing(bar, of)
+
+        hooks.append(replaced)
+        return Hook(lambda: hooks.remove(replaced))
+    if isinstance(x, (Dual, LinearVariable)) and linear:
+        _push_from_here(x, passing)
+        return Hook(_refuse_removal)
+    if isinstance(x, Tracer) or type_info(type(x)).constant is not None:
+        what = "in forward mode; say linear=True if it is linear"
+        if not isinstance(x, (Dual, LinearVariable)):
+            what = (
+                "another engine's: hang it on a function with a rule, or state the identity under "
+                "custom_vjp, with the hook for its backward function"
+            )
+        msg = f"hook hangs on values of a tape, in reverse mode, and {describe(x)} is {what}"
+        raise TracerError(msg)
+    return hang_on_rules(x, passing) if callable(x) else Hook(None)
+
+
+def _push_from_here(x: Any, passing: Passing) -> None:
+    """Let the transpose of a hook act on the tangent of a value from now on."""
+    if isinstance(x, Dual):
+        x.tangent = passing.transposed(x.tangent)
+        return
+    half = lambda ts: passing.transposed(ts[0])
+    x.tape.append((half, (x.index,)))
+    x.index = len(x.tape) - 1
+
+
+def _refuse_removal() -> None:
+    msg = "a hook on a value in forward mode has acted already; hang it on where it is wanted"
+    raise TracerError(msg)

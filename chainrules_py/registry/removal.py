@@ -1,0 +1,103 @@
+"""Taking rules back: for good, or for the time of a block."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from chainrules_py.errors import RuleError
+from chainrules_py.primitives.dispatch import checked_annotation
+from chainrules_py.registry.checks import Types
+from chainrules_py.registry.explain import rules_for
+from chainrules_py.registry.pens import rule
+from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.table import enter, name_of, remove
+
+
+def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
+    """Take back what was stated about a function, of all types or of these.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *types : type
+        The types that the statements are dispatched on; without any, all statements go.
+
+    Returns
+    -------
+    list of Statement
+        What was taken out; `chainrules_py.extend.enter` puts each back.
+
+    Raises
+    ------
+    RuleError
+        If there is none.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule, scalar_rule
+    >>> @primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> scalar_rule(cube, lambda _y, x: 2.0 * x)
+    >>> len(unregister(cube))
+    1
+    >>> scalar_rule(cube, lambda _y, x: 3.0 * x * x)
+    >>> rrule(cube, 2.0)[1](1.0)
+    (12.0,)
+    """
+    wanted = tuple([checked_annotation(t, "an operand", f) for t in types])
+    found = [s for s in rules_for(f) if not types or s.signature == wanted]
+    if not found:
+        shown = ", ".join(map(str, types))
+        msg = f"nothing is stated about {name_of(f)}({shown}); rules_for({name_of(f)}) lists all"
+        raise RuleError(msg)
+    remove(found)
+    return found
+
+
+@contextlib.contextmanager
+def overriding(
+    f: Callable[..., Any], stated: Callable[..., Any], *, types: Types = None
+) -> Iterator[None]:
+    """Have another rule for a function in a ``with`` block, in the whole process.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    stated : callable
+        As under `rule`: ``stated(*operands) -> (y, (LinearMap, ...))``. It beats all others for the
+        types that it is annotated with.
+    types : tuple, optional
+        Dispatched on instead of the annotations.
+
+    Notes
+    -----
+    What was recorded inside is played back by the rule of the block, also after it.
+
+    Examples
+    --------
+    >>> from chainrules_py import LinearMap, rrule
+    >>> from chainrules_py.vocabulary import sin
+    >>> def straight(x):
+    ...     return sin(x), (LinearMap(lambda t: t, lambda t: t),)
+    >>> with overriding(sin, straight):
+    ...     rrule(sin, 1.0)[1](1.0)
+    (1.0,)
+    >>> rrule(sin, 0.0)[1](2.0)
+    (2.0,)
+    """
+    before = set(rules_for(f))
+    taken = [s for s in before if s.override and s.layer.name == "USER"]
+    with contextlib.ExitStack() as stack:
+        if taken:  # a block inside of a block: the outer one's rule stands aside
+            remove(taken)
+            for s in taken:
+                stack.callback(enter, s)
+        rule(f, types=types, override=True)(stated)
+        mine = [s for s in rules_for(f) if s not in before]
+        stack.callback(remove, mine)
+        yield

@@ -1,0 +1,1 @@
+"""What engines have and their users ask for, each as a small program."""

@@ -1,0 +1,219 @@
+"""Features of memory: what is kept for the gradient, and what is computed again."""
+
+from __future__ import annotations
+
+import functools
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from chainrules_py import MutationError, primitive, scalar_rule
+from chainrules_recall import first_part, repeated_steps
+from chainrules_tape import (
+    checkpoint,
+    checkpoint_chain,
+    grad,
+    hook,
+    jacobian,
+    jvp,
+    name,
+    show_saved,
+    vjp,
+)
+from tests.features.rows import feature
+
+RNG = np.random.default_rng(0)
+X, W, B = RNG.standard_normal((6, 4)), RNG.standard_normal((4, 4)), RNG.standard_normal(4)
+
+
+def network(x, w, b):
+    """Products, functions of elements, a decomposition, a buffer, a mask, a reduction."""
+    h = x
+    for k in range(3):
+        z = name(h @ w, f"z{k}")
+        h = np.tanh(z + b) * np.sqrt(1 + z * z)
+    s = np.linalg.svd(h, full_matrices=False)[1]
+    buffer = np.zeros(4, like=h)
+    buffer[1:3] = s[:2]
+    buffer[0] = s[3] * 2
+    h = np.where(h > 0, h, 0.1 * h)
+    return np.sum(h) + np.sum(buffer * buffer) + np.linalg.norm(h[::2])
+
+
+EXPECTED = grad(network, (0, 1, 2))(X, W, B)
+
+
+def on_disk(folder):
+    count = iter(range(10**6))
+
+    def pack(x):
+        path = folder / f"{next(count)}.npy"
+        np.save(path, x)
+        return path
+
+    return {"pack": pack, "unpack": lambda path: np.load(path, mmap_mode="r")}
+
+
+def policies(folder):
+    yield from ({"save": s} for s in ("all", "nothing", "cheap", ["z1"], ["z0", "z2"], [], 0, 500))
+    yield {"save": "all", **on_disk(folder)}
+    yield {"save": "cheap", **on_disk(folder)}
+
+
+@feature(53, "save or recompute by policy, per value", page="tape",
+         best="PyTorch: selective checkpoint; JAX: policies and names")  # fmt: skip
+@feature(57, "pack and unpack hooks on saved values", page="tape",
+         best="PyTorch: saved_tensors_hooks")  # fmt: skip
+def test_every_policy_gives_the_same_bits(tmp_path):
+    for policy in policies(tmp_path):
+        f = checkpoint(network, **policy)
+        found = grad(f, (0, 1, 2))(X, W, B)
+        _, pullback = vjp(f, X, W, B)
+        for again in (found, pullback(1.0), pullback(1.0)):
+            for x, y in zip(again, EXPECTED, strict=True):
+                np.testing.assert_array_equal(x, y)
+        captured = grad(lambda w, p=policy: checkpoint(lambda: network(X, w, B), **p)())(W)
+        np.testing.assert_array_equal(captured, EXPECTED[1])
+
+
+@pytest.mark.parametrize("save", ["cheap", ["z1"], 500])
+def test_policies_nest_with_other_differentiation(save):
+    def bent(f, x):
+        return np.sum(grad(f)(x, W, B) ** 2)
+
+    f = checkpoint(network, save=save)
+    expected = jvp(grad(network), (X, W, B), (X, W, B))[1]
+    np.testing.assert_allclose(jvp(grad(f), (X, W, B), (X, W, B))[1], expected, rtol=1e-9)
+    expected = grad(lambda x: bent(network, x))(X)
+    np.testing.assert_allclose(grad(lambda x: bent(f, x))(X), expected, rtol=1e-9)
+    whole = checkpoint(lambda x: bent(f, x), save=save)
+    np.testing.assert_allclose(grad(whole)(X), expected, rtol=1e-9)
+    inside = checkpoint(lambda x: f(checkpoint(np.tanh)(x), W, B))
+    np.testing.assert_allclose(grad(inside)(X), grad(lambda x: network(np.tanh(x), W, B))(X))
+    rows = lambda g: jacobian(lambda x: g(x), mode="reverse")(X[0])
+    layer = lambda x: np.tanh(x @ W) * B
+    np.testing.assert_array_equal(rows(checkpoint(layer, save=save)), rows(layer))
+
+
+def test_hooks_and_writes_under_a_policy():
+    seen = []
+
+    def f(x):
+        y = np.sin(x)
+        hook(y, seen.append)
+        x[0] = 2.0 * y[1]
+        return np.sum(x * y)
+
+    def program(g):
+        return grad(lambda x: (lambda z: g(z) + np.sum(z**3))(x * 1.0))(B)
+
+    np.testing.assert_array_equal(program(checkpoint(f, save="cheap")), program(f))
+    assert len(seen) == 2
+
+
+def test_what_people_wrote_runs_once():
+    drawn = np.random.default_rng(1)
+    runs = []
+
+    @primitive
+    def noisy(x):
+        runs.append(1)
+        return x * (1.0 + drawn.standard_normal())
+
+    scalar_rule(noisy, lambda y, x: y / x)
+
+    def f(x):
+        return np.sum(np.sin(noisy(np.exp(x))))
+
+    grad(checkpoint(f, save=[]))(B)
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize("save", ["cheep", -1, 1.5, [1], True])
+def test_no_policy(save):
+    with pytest.raises((ValueError, TypeError)):
+        checkpoint(network, save=save)
+    with pytest.raises(ValueError, match="pack and unpack"):
+        checkpoint(network, save="all", pack=lambda x: x)
+
+
+def test_what_unpack_gives_is_compared():
+    f = checkpoint(lambda x: np.sum(np.sin(np.exp(x))), save="all", pack=np.copy, unpack=np.sum)
+    with pytest.raises(MutationError, match="unpack gave"):
+        grad(f)(B)
+
+
+def deep(x):
+    for _ in range(50):
+        x = np.sin(x) * 1.01
+    return np.sum(x)
+
+
+def peak(f):
+    x = np.ones(50_000)
+    tracemalloc.start()
+    grad(f)(x)
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found / x.nbytes
+
+
+@feature(61, "binomial schedules of checkpoints", page="tape", best="Tapenade: $AD BINOMIAL-CKP")
+def test_a_budget_and_a_schedule_bound_the_memory():
+    assert peak(deep) > 50
+    assert peak(checkpoint(deep, save=8 * 50_000 * 10)) < 25
+
+
+@functools.cache
+def least(n, more):
+    if n < 2:
+        return 0
+    if not more:
+        return n * (n - 1) // 2
+    return min(m + least(m, more) + least(n - m, more - 1) for m in range(1, n))
+
+
+def test_revolve_counts_are_reproduced():
+    for n in range(1, 45):
+        for more in range(6):
+            assert repeated_steps(n, more + 1) == least(n, more)
+            if n > 1:
+                m = first_part(n, more)
+                assert m + least(m, more) + least(n - m, max(more - 1, 0)) == least(n, more)
+
+
+@pytest.mark.parametrize("n, slots", [(1, 1), (2, 1), (10, 1), (10, 3), (25, 4), (56, 5)])
+def test_a_chain_runs_as_many_steps_as_the_schedule_says(n, slots):
+    runs = []
+
+    def step(x, k):
+        runs.append(k)
+        return np.sin(x) + 0.1 * k
+
+    def plain(x):
+        for k in range(n):
+            x = np.sin(x) + 0.1 * k
+        return np.sum(x)
+
+    found = grad(lambda x: np.sum(checkpoint_chain(step, n, slots=slots)(x)))(B)
+    np.testing.assert_array_equal(found, grad(plain)(B))
+    assert len(runs) - n == repeated_steps(n, slots)
+
+
+@feature(58, "show what is saved, by whom, how many bytes and why", page="tape",
+         best="JAX: print_saved_residuals")  # fmt: skip
+def test_what_is_saved_is_shown():
+    saved = show_saved(network, X, W, B)
+    assert saved.nbytes == sum(row.nbytes for row in saved.rows)
+    (first,) = [row for row in saved.rows if row.by == "matmul" and row.what == "float64[4,4]"]
+    assert first.why == "argument"
+    assert "h @ w" in first.where
+    assert any(row.by == "svd" for row in saved.rows)
+    cheap = show_saved(checkpoint(network, save="cheap"), X, W, B)
+    assert cheap.nbytes < saved.nbytes
+    assert sum(row.why == "kept by the policy" for row in cheap.rows) >= 2
+    nothing = show_saved(checkpoint(network), X, W, B)
+    assert {row.why for row in nothing.rows} == {"to run it again"}
+    assert nothing.nbytes == X.nbytes + W.nbytes + B.nbytes
+    assert "bytes in" in repr(saved)
