@@ -1,0 +1,405 @@
+"""Taylor series of a program: values that carry the coefficients of a power series along.
+
+Sums, products, quotients and the functions that programs are full of have recurrences. Any other
+word follows from its rule: the derivative of the series of y is the push of that of x, along a
+series that is one term shorter, so that the rule itself runs on series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import chainrules_py.vocabulary as v
+from chainrules_py import (
+    Config,
+    ForwardMode,
+    NotDifferentiableError,
+    Tangent,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    ArrayLike,
+    Classes,
+    any_engine,
+    bind,
+    demand_rule,
+    describe,
+    fields_of,
+    find_rule,
+    find_tracers,
+    flatten,
+    is_structure_type,
+    kind_of,
+    leaf_tangents,
+    looked_into,
+    map_leaves,
+    new_level,
+    rebuild,
+    type_info,
+    unflatten,
+)
+
+
+def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:
+    """Compute the Taylor coefficients of a function along a curve.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument: an array, a number, or a structure of them.
+    x
+        Where the curve begins.
+    directions
+        The direction of a line, a tangent of x; or a list of tangents, the coefficients of t,
+        t², ... of the curve.
+    order : int
+        The highest power of t.
+
+    Returns
+    -------
+    list
+        ``order + 1`` values in the structure of f's result: the coefficients of 1, t, t², ... of
+        ``f(x + t direction)``. The k-th derivative is k! times the k-th of them.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the order is no whole number, or a word on the way has no derivative.
+
+    Notes
+    -----
+    It nests with other differentiation: coefficients have gradients, and f may take some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> taylor(np.exp, 0.0, 1.0, 3) == [1.0, 1.0, 0.5, 0.5 / 3]
+    True
+    """
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        msg = f"order={order!r}; a Taylor polynomial has a whole order"
+        raise NotDifferentiableError(msg)
+    curve = directions if isinstance(directions, list) and not isinstance(x, list) else [directions]
+    if isinstance(x, list) and directions and isinstance(directions[0], list):
+        curve = directions
+    leaves, tree = flatten((x,))
+    rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
+    level, given = new_level(), []
+    for k, leaf in enumerate(leaves):
+        if kind_of(leaf) not in ("real", "complex", "int"):
+            given.append(leaf)
+            continue
+        start = leaf * 1.0 if kind_of(leaf) == "int" else leaf
+        terms = [_or_zeros(row[k], start) for row in rows]
+        terms += [_zeros(start)] * (order - len(terms))
+        given.append(series(start, level, terms))
+    y = f(*unflatten(tree, given))
+    return [map_leaves(lambda leaf, k=k: _term(leaf, k, level), y) for k in range(order + 1)]
+
+
+def _zeros(x: Any) -> Any:
+    return v.zeros_like(x) if type_info(type(x)).is_array else 0.0 * x
+
+
+def _or_zeros(t: Any, like: Any) -> Any:
+    return _zeros(like) if is_zero(t) else t
+
+
+def _term(y: Any, k: int, level: int) -> Any:
+    """Return a coefficient of a result; of what is no series, it is constant."""
+    if isinstance(y, Series) and y.level == level:
+        return y.terms[k - 1] if k else y.payload
+    numbers = kind_of(y) in ("real", "complex", "int")
+    return y if k == 0 or not numbers else _zeros(y)
+
+
+class SeriesConfig(Config):
+    """Configuration of series, as rules see it: they may push through functions."""
+
+    capabilities = frozenset((ForwardMode,))
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by the engine that is installed."""
+        return any_engine.frule_via_ad(tangents, f, *operands, **options)
+
+
+class Series(ArrayLike):
+    """Value with the coefficients of t, t², ... beside it."""
+
+    __slots__ = ("_level", "payload", "terms")
+    state = __slots__
+    engine = "series"
+    config = SeriesConfig()
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, level: int, terms: Sequence[Any]) -> None:
+        self.payload = value
+        self.terms = tuple(terms)
+        self._level = level
+
+    @property
+    def level(self) -> int:
+        """The expansion that it belongs to."""
+        return self._level
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Compute the series of a call, of which this expansion is the highest."""
+        level, f = self._level, primal or primitive
+        mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
+        order = min([len(x.terms) for x in mine])
+        plain = [_value(x, level) for x in operands]
+        if order == 0:
+            return map_leaves(lambda y: series(y, level, ()), f(*plain, **options))
+        flat = not any([is_structure_type(type(x)) for x in operands])
+        if flat and primitive in RECURRENCES:
+            xs = [_coefficients(x, level, order) for x in operands]
+            found = RECURRENCES[primitive](*xs, **options)
+            if found is not None:
+                return series(found[0], level, found[1:])
+        return self._by_rule(primitive, primal, operands, options, order)
+
+    def _by_rule(
+        self, primitive: Any, primal: Any, operands: tuple[Any, ...], options: Any, order: int
+    ) -> Any:
+        """Integrate the push of the rule along the series that is one term shorter."""
+        level, f = self._level, primal or primitive
+        xs = [map_leaves(lambda x: _cut(x, level, order - 1), x) for x in operands]
+        ts = [_slope(x, level, order) for x in operands]
+        wanted = tuple([not is_zero(t) for t in ts])
+        classes = tuple(map(type, xs))
+        rule = find_rule(primitive, classes, self.config)
+        if rule is None or rule.forward is None:
+            if looked_into(primitive, classes, self.config):
+                return primitive.__wrapped__(*operands, **options)
+            return demand_rule(primitive, classes, self.config, "forward")  # which says why
+        bound = bind(rule, classes, wanted, "forward", primal=primal, config=self.config)
+        if bound is None:
+            return f(*[_value(x, level) for x in operands], **options)
+        if bound.is_linear:
+            linear = bound.statement.recipe.stated_in(len(operands))
+            return self._term_by_term(f, primitive, operands, linear, options, order)
+        given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
+        y, y_dot = bound.run(given, *xs, **options)
+        return _integrated(y, unthunk(y_dot), level, order)
+
+    def _term_by_term(
+        self, f: Any, word: Any, operands: Any, linear: Sequence[bool], options: Any, order: int
+    ) -> Any:
+        """Call a linear function on each coefficient."""
+        level = self._level
+        rows = [
+            [map_leaves(lambda x, k=k: _coefficient(x, level, k, moves), x) for x, moves in pairs]
+            for pairs in [list(zip(operands, linear, strict=True))]
+            for k in range(order + 1)
+        ]
+        first, *terms = [(f if k == 0 else word)(*row, **options) for k, row in enumerate(rows)]
+        leaves, tree = flatten(first)
+        columns = zip(*[flatten(t)[0] for t in terms], strict=True)
+        made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]
+        return unflatten(tree, made)
+
+
+def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
+    """Return a coefficient of an operand; of one that is constant, zero behind the first."""
+    if isinstance(x, Series) and x.level == level:
+        return x.terms[k - 1] if k else x.payload
+    return _zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
+
+
+def series(y: Any, level: int, terms: Sequence[Any]) -> Any:
+    """Return a value with its coefficients; what cannot vary stands for itself."""
+    if kind_of(y) not in ("real", "complex"):
+        return y
+    return _classes[type(y)](y, level, terms)
+
+
+_classes = Classes(Series, lambda value, *_: value)
+
+
+def _value(x: Any, level: int) -> Any:
+    return map_leaves(lambda x: x.payload if _is_mine(x, level) else x, x)
+
+
+def _is_mine(x: Any, level: int) -> bool:
+    return isinstance(x, Series) and x.level == level
+
+
+def _cut(x: Any, level: int, order: int) -> Any:
+    """Return a series with fewer terms; with none it is its value."""
+    if not _is_mine(x, level):
+        return x
+    return series(x.payload, level, x.terms[:order]) if order else x.payload
+
+
+def _slope(x: Any, level: int, order: int) -> Any:
+    """Return the derivative of an operand in t: a series that is one term shorter."""
+    if is_structure_type(type(x)) and find_tracers(x):
+        entries = {key: _slope(field, level, order) for key, field in fields_of(x)}
+        held = {key: t for key, t in entries.items() if not is_zero(t)}
+        return Tangent.of(type(x), held) if held else ZeroTangent()
+    if not _is_mine(x, level):
+        return ZeroTangent()
+    first, *rest = [k * t if k > 1 else t for k, t in enumerate(x.terms[:order], 1)]
+    return series(first, level, rest) if rest else first
+
+
+def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
+    """Return the series of a value and its derivative in t, field by field."""
+    if is_structure_type(type(y)):
+        parts = [
+            _integrated(
+                field, ZeroTangent() if is_zero(slope) else unthunk(slope[key]), level, order
+            )
+            for key, field in fields_of(y)
+        ]
+        return rebuild(y, parts)
+    start = _value(y, level)
+    if is_zero(slope):
+        zero = _zeros(start) if kind_of(start) in ("real", "complex") else None
+        return series(start, level, [zero] * order)
+    terms = [slope.payload, *slope.terms] if _is_mine(slope, level) else [slope]
+    terms += [_zeros(start)] * (order - len(terms))
+    return series(start, level, [t / k if k > 1 else t for k, t in enumerate(terms, 1)])
+
+
+# -------------------------------------------------------------------------------- recurrences
+
+
+class Constant(tuple[Any]):
+    """Coefficients of a value that does not vary: the first alone."""
+
+    __slots__ = ()
+
+
+def _coefficients(x: Any, level: int, order: int) -> Any:
+    return [x.payload, *x.terms[:order]] if _is_mine(x, level) else Constant((x,))
+
+
+def _sum(x: Any, y: Any) -> Any:
+    if isinstance(x, Constant):
+        return [x[0] + y[0], *[b + 0.0 * x[0] for b in y[1:]]]
+    if isinstance(y, Constant):
+        return [x[0] + y[0], *[a + 0.0 * y[0] for a in x[1:]]]
+    return [a + b for a, b in zip(x, y, strict=True)]
+
+
+def _difference(x: Any, y: Any) -> Any:
+    return _sum(x, Constant((-y[0],)) if isinstance(y, Constant) else [-b for b in y])
+
+
+def _product(x: Any, y: Any) -> Any:
+    if isinstance(x, Constant):
+        return [x[0] * b for b in y]
+    if isinstance(y, Constant):
+        return [a * y[0] for a in x]
+    return [_dot(x, y, 0, k) for k in range(len(x))]
+
+
+def _dot(x: Any, y: Any, first: int, k: int) -> Any:
+    """Sum x[j] y[k - j] from ``first`` on."""
+    total = x[first] * y[k - first]
+    for j in range(first + 1, k + 1):
+        total = total + x[j] * y[k - j]
+    return total
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    if isinstance(y, Constant):
+        return [a / y[0] for a in x]
+    z = [x[0] / y[0]]
+    for k in range(1, len(y)):
+        rest = _dot(y, [*z, 0.0], 1, k)
+        z.append(((-rest) if isinstance(x, Constant) else x[k] - rest) / y[0])
+    return z
+
+
+def _weighted(x: Any, y: Sequence[Any], k: int) -> Any:
+    """Sum j x[j] y[k - j] / k from one on."""
+    total = x[1] * y[k - 1]
+    for j in range(2, k + 1):
+        total = total + j * x[j] * y[k - j]
+    return total / k if k > 1 else total
+
+
+def _exponential(x: Any) -> Any:
+    y = [v.exp(x[0])]
+    for k in range(1, len(x)):
+        y.append(_weighted(x, y, k))
+    return y
+
+
+def _logarithm(x: Any) -> Any:
+    y = [v.log(x[0])]
+    for k in range(1, len(x)):
+        rest = x[k]
+        for j in range(1, k):
+            rest = rest - j * y[j] * x[k - j] / k
+        y.append(rest / x[0])
+    return y
+
+
+def _waves(x: Any) -> tuple[list[Any], list[Any]]:
+    sine, cosine = [v.sin(x[0])], [v.cos(x[0])]
+    for k in range(1, len(x)):
+        s, c = _weighted(x, cosine, k), -_weighted(x, sine, k)
+        sine.append(s)
+        cosine.append(c)
+    return sine, cosine
+
+
+def _power(x: Any, p: Any) -> Any:
+    """Powers with a constant number; whole ones by products, which hold at zero as well."""
+    if not isinstance(p, Constant) or isinstance(x, Constant) or type(p[0]) not in (int, float):
+        return None
+    c = p[0]
+    if float(c).is_integer() and 0 < c <= 64:
+        y, square, n = None, x, int(c)
+        while n:
+            if n & 1:
+                y = square if y is None else _product(y, square)
+            n >>= 1
+            square = _product(square, square) if n else square
+        return [v.pow(x[0], c), *y[1:]]
+    return None
+
+
+RECURRENCES: dict[Any, Callable[..., Any]] = {
+    v.add: _sum,
+    v.subtract: _difference,
+    v.negative: lambda x: [-a for a in x],
+    v.multiply: _product,
+    v.square: lambda x: _product(x, x),
+    v.divide: _quotient,
+    v.reciprocal: lambda x: _quotient(Constant((1.0,)), x),
+    v.exp: _exponential,
+    v.log: _logarithm,
+    v.sin: lambda x: _waves(x)[0],
+    v.cos: lambda x: _waves(x)[1],
+    v.pow: _power,
+    v.matmul: lambda x, y: _matrices(x, y),
+}
+
+
+def _matrices(x: Any, y: Any) -> Any:
+    if isinstance(x, Constant):
+        return [v.matmul(x[0], b) for b in y]
+    if isinstance(y, Constant):
+        return [v.matmul(a, y[0]) for a in x]
+    found = []
+    for k in range(len(x)):
+        total = v.matmul(x[0], y[k])
+        for j in range(1, k + 1):
+            total = total + v.matmul(x[j], y[k - j])
+        found.append(total)
+    return found
