@@ -1,6 +1,31 @@
-"""Tools above the engines."""
+"""Tools above the engines: they use the tape, the compiler and the rules, and none uses them.
+
+``vmap``
+    A function of one example becomes one of many.
+``taylor``
+    The coefficients of a program's power series.
+``profile``
+    Time and memory of each rule, by line.
+``derive_rule``, ``text_rule``, ``numeric_rule``
+    Rules from a program, from text, and from finite steps.
+``chainrules_tools.functions``
+    Functions that users of ChainRules.jl look for.
+"""
 
 from chainrules_tools.batching import vmap
+from chainrules_tools.derived import derive_rule
+from chainrules_tools.numeric import NumericDerivativeWarning, numeric_rule
+from chainrules_tools.profiling import Profile, profile
 from chainrules_tools.series import taylor
+from chainrules_tools.text_rules import text_rule
 
-__all__ = ["taylor", "vmap"]
+__all__ = [
+    "NumericDerivativeWarning",
+    "Profile",
+    "derive_rule",
+    "numeric_rule",
+    "profile",
+    "taylor",
+    "text_rule",
+    "vmap",
+]

@@ -29,7 +29,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary import creation, predicates
 
-Axes: TypeAlias = int | None | Sequence[int | None]
+Axes: TypeAlias = int | Sequence[int | None] | None
 
 
 def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callable[..., Any]:
@@ -76,13 +76,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             return map_leaves(lambda y: _out(y, n, level, out_axes), f(*given))
         except TracerError:  # it looks at values, which differ
             ys = [
-                f(
-                    *[
-                        _each(x, axis, lambda x, i=i: v.index(x, i))
-                        for x, axis in _pairs(operands, axes)
-                    ]
-                )
-                for i in range(n)
+                f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)
             ]
             return _stacked(ys, out_axes)
 
@@ -109,6 +103,10 @@ def _each(x: Any, axis: int | None, make: Callable[[Any], Any]) -> Any:
     return map_leaves(lambda leaf: make(_in_front(leaf, axis)) if _is_array(leaf) else leaf, x)
 
 
+def _example(x: Any, axis: int | None, i: int) -> Any:
+    return _each(x, axis, lambda leaf: v.index(leaf, i))
+
+
 def _in_front(x: Any, axis: int) -> Any:
     order = [*range(x.ndim)]
     order.insert(0, order.pop(axis))
@@ -124,7 +122,7 @@ def _count(f: Any, operands: Sequence[Any], axes: Sequence[int | None]) -> int:
     found = {}
     for x, axis in _pairs(operands, axes):
         for leaf in flatten(x)[0] if axis is not None else ():
-            if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:  # type: ignore[operator]
+            if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
                 found[leaf.shape[axis]] = leaf
     if len(found) != 1:
         held = ", ".join(map(describe, found.values())) or "no array with that axis"
@@ -237,16 +235,15 @@ class Batch(ArrayLike):
         return self._one_by_one(f, operands, options)
 
     def _one_by_one(self, f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        level = self._level
+        level, n = self._level, self.payload.shape[0]
 
-        def example(x: Any, i: int) -> Any:
-            return v.index(x.payload, i) if isinstance(x, Batch) and x.level == level else x
+        def call(i: int) -> Any:
+            def example(x: Any) -> Any:
+                return v.index(x.payload, i) if isinstance(x, Batch) and x.level == level else x
 
-        n = self.payload.shape[0]
-        ys = [
-            f(*[map_leaves(lambda x, i=i: example(x, i), x) for x in operands], **options)
-            for i in range(n)
-        ]
+            return f(*[map_leaves(example, x) for x in operands], **options)
+
+        ys = [call(i) for i in range(n)]
         return map_leaves(lambda y: batch(y, level), _stacked(ys, 0))
 
 

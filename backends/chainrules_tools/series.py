@@ -26,7 +26,6 @@ from chainrules_py.extend import (
     any_engine,
     bind,
     demand_rule,
-    describe,
     fields_of,
     find_rule,
     find_tracers,
@@ -97,7 +96,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         terms += [_zeros(start)] * (order - len(terms))
         given.append(series(start, level, terms))
     y = f(*unflatten(tree, given))
-    return [map_leaves(lambda leaf, k=k: _term(leaf, k, level), y) for k in range(order + 1)]
+    return [_term_of(y, k, level) for k in range(order + 1)]
 
 
 def _zeros(x: Any) -> Any:
@@ -106,6 +105,10 @@ def _zeros(x: Any) -> Any:
 
 def _or_zeros(t: Any, like: Any) -> Any:
     return _zeros(like) if is_zero(t) else t
+
+
+def _term_of(y: Any, k: int, level: int) -> Any:
+    return map_leaves(lambda leaf: _term(leaf, k, level), y)
 
 
 def _term(y: Any, k: int, level: int) -> Any:
@@ -198,16 +201,21 @@ class Series(ArrayLike):
     ) -> Any:
         """Call a linear function on each coefficient."""
         level = self._level
-        rows = [
-            [map_leaves(lambda x, k=k: _coefficient(x, level, k, moves), x) for x, moves in pairs]
-            for pairs in [list(zip(operands, linear, strict=True))]
-            for k in range(order + 1)
-        ]
+
+        def at(k: int) -> list[Any]:
+            pairs = zip(operands, linear, strict=True)
+            return [_each_coefficient(x, level, k, moves) for x, moves in pairs]
+
+        rows = [at(k) for k in range(order + 1)]
         first, *terms = [(f if k == 0 else word)(*row, **options) for k, row in enumerate(rows)]
         leaves, tree = flatten(first)
         columns = zip(*[flatten(t)[0] for t in terms], strict=True)
         made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]
         return unflatten(tree, made)
+
+
+def _each_coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
+    return map_leaves(lambda leaf: _coefficient(leaf, level, k, moves), x)
 
 
 def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
@@ -364,7 +372,8 @@ def _power(x: Any, p: Any) -> Any:
         return None
     c = p[0]
     if float(c).is_integer() and 0 < c <= 64:
-        y, square, n = None, x, int(c)
+        y: Any = None
+        square, n = x, int(c)
         while n:
             if n & 1:
                 y = square if y is None else _product(y, square)
@@ -372,6 +381,20 @@ def _power(x: Any, p: Any) -> Any:
             square = _product(square, square) if n else square
         return [v.pow(x[0], c), *y[1:]]
     return None
+
+
+def _matrices(x: Any, y: Any) -> Any:
+    if isinstance(x, Constant):
+        return [v.matmul(x[0], b) for b in y]
+    if isinstance(y, Constant):
+        return [v.matmul(a, y[0]) for a in x]
+    found = []
+    for k in range(len(x)):
+        total = v.matmul(x[0], y[k])
+        for j in range(1, k + 1):
+            total = total + v.matmul(x[j], y[k - j])
+        found.append(total)
+    return found
 
 
 RECURRENCES: dict[Any, Callable[..., Any]] = {
@@ -387,19 +410,5 @@ RECURRENCES: dict[Any, Callable[..., Any]] = {
     v.sin: lambda x: _waves(x)[0],
     v.cos: lambda x: _waves(x)[1],
     v.pow: _power,
-    v.matmul: lambda x, y: _matrices(x, y),
+    v.matmul: _matrices,
 }
-
-
-def _matrices(x: Any, y: Any) -> Any:
-    if isinstance(x, Constant):
-        return [v.matmul(x[0], b) for b in y]
-    if isinstance(y, Constant):
-        return [v.matmul(a, y[0]) for a in x]
-    found = []
-    for k in range(len(x)):
-        total = v.matmul(x[0], y[k])
-        for j in range(1, k + 1):
-            total = total + v.matmul(x[j], y[k - j])
-        found.append(total)
-    return found

@@ -27,6 +27,7 @@ PACKAGES = (
     "chainrules_pytest",
     "chainrules_scipy",
     "chainrules_tape",
+    "chainrules_tools",
 )
 WORDS = "chainrules_py.vocabulary."
 SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples.")

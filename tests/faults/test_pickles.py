@@ -51,7 +51,7 @@ def test_in_a_process_that_was_started_anew():
 
 FACES = (chainrules_py, chainrules_tape, chainrules_compile, functional)
 STATES = {"primitive", "rule", "scalar_rule", "linear_rule", "bilinear_rule", "non_differentiable"}
-STATES |= {"opt_out", "register_structure", "strict"}
+STATES |= {"opt_out", "overriding", "register_structure", "strict"}
 ALSO = ((), (made_here.X,), (3,))
 
 

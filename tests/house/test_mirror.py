@@ -42,6 +42,7 @@ PLACES = {
     "backends/chainrules_tape": "tests/tape",
     "backends/chainrules_thunder": "tests/engines/thin",
     "backends/chainrules_tinygrad": "tests/engines/thin",
+    "backends/chainrules_tools": "tests/features",
     "backends/chainrules_torch": "tests/engines/torch",
 }
 # Modules without a test file in their place: what, which file tests it instead, why. The first that
@@ -400,6 +401,7 @@ ELSEWHERE = (
         "all of it is run there",
     ),
     ("backends/chainrules_recall/*", "tests/features/test_memory.py", ROOM),
+    ("backends/chainrules_tools/*", "tests/features/test_tools.py", ROOM),
     ("backends/chainrules_tape/checkpoint/*", "tests/tape/test_checkpoint.py", ROOM),
     ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
     ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),

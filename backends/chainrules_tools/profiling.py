@@ -1,0 +1,208 @@
+"""Profiles: the time and the memory of each rule, forward and on the way back, by line."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+from chainrules_py.extend import Bound, Classes
+from chainrules_recall import nbytes
+from chainrules_tape.assembly import Variable
+from chainrules_tape.core.variable import Recording
+from chainrules_tape.functions.run import ReverseRun
+from chainrules_tape.inspect.nans import source_line
+
+
+class Row(NamedTuple):
+    """Sum over the calls of one rule on one line.
+
+    Attributes
+    ----------
+    rule : str
+        The word.
+    where : str
+        The line of the program.
+    calls, pulls : int
+        How often it was called, and pulled back.
+    forward, backward : float
+        Seconds of both.
+    nbytes : int
+        Bytes that its records hold.
+    """
+
+    rule: str
+    where: str
+    calls: int
+    forward: float
+    pulls: int
+    backward: float
+    nbytes: int
+
+
+@final
+class Profile:
+    """Times and memory of the rules that were used in a block; its repr is a table."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], list[Any]] = {}
+
+    def add(self, rule: str, where: str, *amounts: Any) -> None:
+        """Add to the sums of a rule on a line: the fields of `Row` from ``calls`` on."""
+        sums = self._sums.setdefault((rule, where), [0, 0.0, 0, 0.0, 0])
+        for k, amount in enumerate(amounts):
+            sums[k] += amount
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each rule and line, the dearest first."""
+        rows = [Row(*key, *sums) for key, sums in self._sums.items()]
+        return sorted(rows, key=lambda row: -(row.forward + row.backward))
+
+    def by_rule(self) -> list[Row]:
+        """Return a row for each rule, whatever the line."""
+        whole = Profile()
+        for rule, _, *amounts in self.rows:
+            whole.add(rule, "", *amounts)
+        return whole.rows
+
+    def json(self) -> str:
+        """Return the rows as JSON."""
+        return json.dumps([row._asdict() for row in self.rows], indent=1)
+
+    def svg(self, width: int = 900) -> str:
+        """Return a flame graph: lines of the program, and on each its rules, forward and back."""
+        total = sum([row.forward + row.backward for row in self.rows]) or 1.0
+        lines: dict[str, list[Row]] = {}
+        for row in self.rows:
+            lines.setdefault(row.where, []).append(row)
+        out, x = [], 0.0
+
+        def bar(x: float, level: int, seconds: float, text: str, colour: str) -> None:
+            w = width * seconds / total
+            shown, y = html.escape(text), 44 - 22 * level
+            label = f'<text x="{x + 3:.1f}" y="{y + 15}">{shown}</text>' if w > 60 else ""
+            out.append(
+                f'<g><title>{shown}: {1e3 * seconds:.3f} ms</title><rect x="{x:.1f}" y="{y}" '
+                f'width="{w:.1f}" height="21" fill="{colour}"/>{label}</g>'
+            )
+
+        for where, rows in lines.items():
+            bar(x, 0, sum([r.forward + r.backward for r in rows]), where, "#d8d8e8")
+            for row in rows:
+                for seconds, way, colour in (
+                    (row.forward, "forward", "#a8cce8"),
+                    (row.backward, "backward", "#f0b8a0"),
+                ):
+                    bar(x, 1, seconds, f"{row.rule} {way}", colour)
+                    x += width * seconds / total
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="70" '
+        style = 'font-family="monospace" font-size="11">'
+        return head + style + "".join(out) + "</svg>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        head = f"{'calls':>6} {'forward':>10} {'pulls':>6} {'backward':>10} {'bytes':>10}  rule"
+        return "\n".join([
+            head,
+            *[
+                f"{row.calls:>6} {1e6 * row.forward:>7.0f} us {row.pulls:>6} "
+                f"{1e6 * row.backward:>7.0f} us {row.nbytes:>10}  {row.rule}  {row.where}"
+                for row in self.rows
+            ],
+        ])  # fmt: skip
+
+
+@contextlib.contextmanager
+def profile() -> Iterator[Profile]:
+    """Measure the rules that reverse mode uses in a ``with`` block.
+
+    Differentiation that begins inside (`grad`, `vjp`, `jacobian` in reverse mode) is measured, of
+    all threads, and slower; elsewhere nothing is paid for it. The time of a rule has that of the
+    value in it.
+
+    Yields
+    ------
+    Profile
+        The sums so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> with profile() as p:
+    ...     slope = grad(lambda x: np.sum(np.sin(x) * x))(np.ones(3))
+    >>> sorted((row.rule, row.calls, row.pulls) for row in p.by_rule())
+    [('multiply', 1, 1), ('sin', 1, 1), ('sum', 1, 1)]
+    """
+    found = Profile()
+    kind: Any = type("Profiled", (_Profiled,), {"__slots__": (), "tracing": _Timing(found)})
+    classes = kind.classes()
+    before = ReverseRun.new_tape
+
+    def new_tape(**settings: Any) -> Any:
+        tape = before(**settings)
+        tape.classes = classes
+        return tape
+
+    ReverseRun.new_tape = staticmethod(new_tape)
+    try:
+        yield found
+    finally:
+        ReverseRun.new_tape = before
+
+
+class _Timing(Recording):
+    """Tracing that measures the calls, and the pulls of their records."""
+
+    def __init__(self, found: Profile) -> None:
+        super().__init__()
+        self.found = found
+        self.inner = 0.0
+
+    def call(self, primitive: Any, primal: Any, operands: Any, options: Any, at: Any) -> Any:
+        """Trace a call, and add its time without that of the calls inside."""
+        outer, self.inner, start = self.inner, 0.0, time.perf_counter()
+        try:
+            return super().call(primitive, primal, operands, options, at)
+        finally:
+            spent = time.perf_counter() - start
+            where = source_line((getattr(operands[0], "payload", None),)) if operands else ""
+            self.found.add(primitive.__name__, where, 1, spent - self.inner)
+            self.inner = outer + spent
+
+    def leave(self, at: Any, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
+        """Append the record with a pull that is measured."""
+        rule, where = bound.statement.primal.__name__, source_line((y,))
+        self.found.add(rule, where, 0, 0.0, 0, 0.0, sum(map(nbytes, out[2:])))
+        timed = self._timed(out[0], rule, where)
+        return super().leave(at, y, (timed, *out[1:]), arrays, bound)
+
+    def _timed(self, half: Callable[..., Any], rule: str, where: str) -> Any:
+        def pull(*given: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return half(*given)
+            finally:
+                self.found.add(rule, where, 0, 0.0, 1, time.perf_counter() - start)
+
+        pull.__dict__.update(half.__dict__)
+        return pull
+
+
+class _Profiled(Variable):
+    """Value on a tape whose calls are measured."""
+
+    __slots__ = ()
+
+    @classmethod
+    def classes(cls) -> Any:
+        """Return the classes of its kind, by the type of a value."""
+        cls.tracing.tracer = cls
+        cls.results = Classes(cls, cls.tracing.wrap_fields)
+        return cls.results

@@ -1,0 +1,182 @@
+"""Rules stated as text: a formula for each operand, which is read into words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import chainrules_py.vocabulary as v
+from chainrules_py import Primitive, RuleError, ZeroTangent, rules_for
+from chainrules_py.extend import (
+    RruleRecipe,
+    Source,
+    any_types,
+    find_primal,
+    state,
+)
+
+_BINARY: dict[type, Any] = {
+    ast.Add: v.add,
+    ast.Sub: v.subtract,
+    ast.Mult: v.multiply,
+    ast.Div: v.divide,
+    ast.Pow: v.pow,
+    ast.MatMult: v.matmul,
+}
+_PRODUCTS = (v.multiply, v.matmul)
+
+
+def text_rule(f: Callable[..., Any], **formulas: str) -> None:
+    """State the reverse rule of a function as text, one formula per operand.
+
+    Forward mode is its transpose.
+
+    Parameters
+    ----------
+    f : callable
+        A primitive, or a library's function that engines can see being called.
+    **formulas : str
+        By the names of the operands: the cotangent, as a formula of ``y_bar``, of the result
+        ``y``, the operands, the options, numbers, operators and words of the vocabulary. ``"0"``
+        says that f is constant in an operand.
+
+    Raises
+    ------
+    RuleError
+        If an operand has no formula, or one is no formula of these that is linear in ``y_bar``.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> from math import sin
+    >>> @primitive
+    ... def wave(x, a):
+    ...     return a * sin(x)
+    >>> text_rule(wave, x="y_bar * a * cos(x)", a="y_bar * sin(x)")
+    >>> rrule(wave, 0.0, 2.0)[1](1.0)
+    (2.0, 0.0)
+    """
+    primal = find_primal(f, "text_rule")
+    if primal.variadic or [*formulas] != [*primal.operands]:
+        msg = (
+            f"text_rule({primal.__name__}) has formulas for ({', '.join(formulas)}); give one for "
+            f"each operand, in their order: ({', '.join(primal.operands)})"
+        )
+        raise RuleError(msg)
+    if clash := [n for n in ("y", "y_bar") if n in (*primal.operands, *primal.options)]:
+        msg = f"text_rule({primal.__name__}): {clash[0]!r} is the name of an operand or option"
+        raise RuleError(msg)
+    read = [Formula(text, name, primal) for name, text in formulas.items()]
+
+    def text_rrule(*operands: Any, **options: Any) -> Any:
+        y = primal(*operands, **options)
+        known = dict(zip(primal.operands, operands, strict=True)) | options | {"y": y}
+
+        def pullback(y_bar: Any) -> Any:
+            return tuple([formula.value({**known, "y_bar": y_bar}) for formula in read])
+
+        return y, pullback
+
+    text_rrule.__qualname__ = f"text_rule({primal.__name__})"
+    source = Source.caller(f"text_rule({primal.__name__})", 2)
+    state(primal, any_types(primal), source, RruleRecipe(text_rrule, False))
+
+
+class Formula:
+    """Formula of words: read, checked to be linear in the cotangent, and evaluated.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    """
+
+    def __init__(self, text: str, operand: str, primal: Primitive[..., Any]) -> None:
+        self.text, self.operand, self.primal = text, operand, primal
+        self.names = {"y", "y_bar", *primal.operands, *primal.options}
+        try:
+            self.tree = ast.parse(text, mode="eval").body
+        except SyntaxError as error:
+            self._refuse(f"is no formula: {error.msg}")
+        self.is_zero = isinstance(self.tree, ast.Constant) and self.tree.value == 0
+        if not self.is_zero and self._degree(self.tree) != 1:
+            self._refuse("does not depend on y_bar")
+
+    def _refuse(self, what: str) -> NoReturn:
+        msg = (
+            f"text_rule({self.primal.__name__}): the formula {self.text!r} of {self.operand!r} "
+            f"{what}; write operators, numbers, words and the names "
+            f"({', '.join(sorted(self.names))}), linear in y_bar"
+        )
+        raise RuleError(msg)
+
+    def _word(self, node: ast.Call) -> Any:
+        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        word = getattr(v, name, None)
+        if not isinstance(word, Primitive) or any([k.arg is None for k in node.keywords]):
+            self._refuse(f"calls {name!r}, which is no word of the vocabulary")
+        return word
+
+    def _degree(self, node: ast.expr) -> int:
+        """Return the degree of a formula in y_bar: zero or one, or it is refused."""
+        match node:
+            case ast.Constant(value=bool() | int() | float() | complex() | None):
+                return 0
+            case ast.Name(id=name) if name in self.names:
+                return int(name == "y_bar")
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner):
+                return self._degree(inner)
+            case ast.Tuple(elts=parts):
+                return max([self._degree(p) for p in parts], default=0)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self._of_call(_BINARY[type(op)], [left, right], node)
+            case ast.Call(args=args):
+                if any([self._degree(k.value) for k in node.keywords]):
+                    self._refuse("has y_bar in an option")
+                return self._of_call(self._word(node), args, node)
+        return self._refuse(f"has {ast.unparse(node)!r} in it")
+
+    def _of_call(self, word: Any, args: list[ast.expr], node: ast.expr) -> int:
+        degrees = [self._degree(a) for a in args]
+        if not any(degrees):
+            return 0
+        if word in (v.add, v.subtract) and all(degrees):
+            return 1
+        if word in _PRODUCTS and sum(degrees) == 1:
+            return 1
+        if word is v.divide and degrees == [1, 0]:
+            return 1
+        found = [s.recipe for s in rules_for(word) if s.recipe is not None]
+        if found and found[0].is_linear:
+            linear = found[0].stated_in(len(degrees))
+            at_most = [d <= flag for d, flag in zip(degrees, linear, strict=True)]
+            zeros = [isinstance(a, ast.Constant) and a.value == 0 for a in args]
+            rest = [d or z or not flag for d, z, flag in zip(degrees, zeros, linear, strict=True)]
+            if all(at_most) and all(rest):
+                return 1
+        return self._refuse(f"is not linear in y_bar at {ast.unparse(node)!r}")
+
+    def value(self, known: Mapping[str, Any]) -> Any:
+        """Evaluate it, by words."""
+        return ZeroTangent() if self.is_zero else self._evaluate(self.tree, known)
+
+    def _evaluate(self, node: Any, known: Mapping[str, Any]) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                return known[name]
+            case ast.UnaryOp(op=op, operand=inner):
+                found = self._evaluate(inner, known)
+                return v.negative(found) if isinstance(op, ast.USub) else found
+            case ast.Tuple(elts=parts):
+                return tuple([self._evaluate(p, known) for p in parts])
+            case ast.BinOp(left=left, op=op, right=right):
+                word = _BINARY[type(op)]
+                return word(self._evaluate(left, known), self._evaluate(right, known))
+        options = {k.arg: self._evaluate(k.value, known) for k in node.keywords}
+        return self._word(node)(*[self._evaluate(a, known) for a in node.args], **options)
+
+    def __repr__(self) -> str:
+        return f"{self.operand}_bar = {self.text}"

@@ -1,0 +1,358 @@
+"""Features of the tools above the engines, each as a small program."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import chainrules_py.vocabulary as v
+from chainrules_py import NotDifferentiableError, RuleError, explain, export, primitive
+from chainrules_py.testing import check_rule
+from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+from chainrules_tools import (
+    NumericDerivativeWarning,
+    derive_rule,
+    functions,
+    numeric_rule,
+    profile,
+    taylor,
+    text_rule,
+    vmap,
+)
+from tests.features.rows import feature
+
+RNG = np.random.default_rng(0)
+A = np.array([0.3, 1.0, 2.0])
+S = RNG.standard_normal((3, 3))
+S = S @ S.T + np.eye(3)
+D = RNG.standard_normal(3)
+
+
+# ------------------------------------------------------------------------------ many examples
+
+
+def loss(layers, x, y):
+    for w, b in layers:
+        x = np.tanh(w @ x + b)
+    z = x - np.max(x)
+    return np.sum((z - np.log(np.sum(np.exp(z)))) * y)
+
+
+@feature(30, "a batching rule: most follow, others are called one by one", page="tools",
+         best="PyTorch: vmap; JAX: batching rules")  # fmt: skip
+def test_gradients_of_each_example():
+    layers = [(RNG.standard_normal((n, m)), RNG.standard_normal(n)) for m, n in ((4, 6), (6, 3))]
+    xs, ys = RNG.standard_normal((5, 4)), RNG.standard_normal((5, 3))
+    found = vmap(grad(loss), (None, 0, 0))(layers, xs, ys)
+    each = [grad(loss)(layers, x, y) for x, y in zip(xs, ys, strict=True)]
+    for k in range(2):
+        for j in range(2):
+            np.testing.assert_allclose(found[k][j], np.stack([e[k][j] for e in each]), rtol=1e-12)
+
+
+EXAMPLES = [
+    lambda x: np.sum(x, axis=0),
+    lambda x: np.linalg.inv(x @ x.T + np.eye(4)),
+    lambda x: np.sort(x, axis=0),
+    lambda x: x[1:, 0] * x[0, 1],
+    lambda x: np.where(x > 0, x, 0.1 * x).mean(),
+    lambda x: np.linalg.svd(x, compute_uv=False),
+    lambda x: np.logaddexp.reduce(x.ravel()),
+    lambda x: x.T.reshape(2, 6)[::-1],
+    lambda x: np.stack([x, x * 2]).sum(axis=(1, 2)),
+    lambda x: np.concatenate([x, np.ones((1, 3))]) + np.arange(5.0)[:, None],
+    lambda x: len(x) * sum(row[0] for row in x),
+    lambda x: np.std(x, axis=0) + np.median(x),
+    lambda x: np.cumsum(x, axis=1) / np.linalg.norm(x),
+    lambda x: np.outer(x[0], x[1]) @ x[2] + x[0] @ x[1],
+    lambda x: x @ np.ones(3) + np.sum(np.ones(4) @ x),
+    lambda x: x**2 + x.size + x.ndim if x.shape == (4, 3) else x,
+    lambda x: np.log(np.sum(np.exp(x - np.max(x)))),
+    lambda x: x if x[0, 0] > 0 else 2.0 * x,
+]
+
+
+@pytest.mark.parametrize("k", range(len(EXAMPLES)))
+def test_a_map_is_its_loop(k):
+    f = EXAMPLES[k]
+    xs = RNG.standard_normal((6, 4, 3))
+    found = vmap(f)(xs)
+    np.testing.assert_allclose(found, np.stack([f(x) for x in xs]), rtol=1e-12)
+    slope = grad(lambda xs: np.sum(vmap(f)(xs)))(xs)
+    each = [grad(lambda x: np.sum(f(x)))(x) for x in xs]
+    np.testing.assert_allclose(slope, np.stack(each), rtol=1e-9, atol=1e-12)
+
+
+def test_maps_nest():
+    bent = lambda x: np.sum(np.sin(x) * x @ x)
+    xs = RNG.standard_normal((4, 3))
+    each = np.stack([hessian(bent)(x) for x in xs])
+    np.testing.assert_allclose(vmap(hessian(bent))(xs), each, rtol=1e-10)
+    inner = vmap(lambda x: vmap(lambda y: x @ y)(xs))(xs)
+    np.testing.assert_allclose(inner, xs @ xs.T)
+    assert vmap(lambda x, y: x * y, (1, None), 1)(np.ones((3, 4)), 2.0).shape == (3, 4)
+    pushed = jvp(vmap(bent), (xs,), (xs,))[1]
+    np.testing.assert_allclose(pushed, np.stack([jvp(bent, (x,), (x,))[1] for x in xs]))
+    with pytest.raises(NotDifferentiableError, match="same examples"):
+        vmap(lambda x, y: x)(np.ones(3), np.ones(4))
+
+
+# --------------------------------------------------------------------------------- Taylor
+
+
+def nested(f, x, d, order):
+    """Taylor coefficients by nested forward mode."""
+
+    def derivative(k):
+        if k == 0:
+            return lambda t: f(x + t * d)
+        lower = derivative(k - 1)
+        return lambda t: jvp(lower, (t,), (1.0,))[1]
+
+    return [derivative(k)(0.0) / math.factorial(k) for k in range(order + 1)]
+
+
+PROGRAMS = [
+    lambda x: np.cos(x) * np.exp(x) + np.sin(x),
+    lambda x: np.log(x) / (1 + x * x) + 2 / (1 + x),
+    lambda x: x**3 + x**2.5 + x**-1.5 + x**x,
+    lambda x: np.tanh(x) + np.tan(x / 3) + np.sqrt(x) + np.arctan(x) + np.arcsin(x / 4),
+    lambda x: np.abs(x - 0.5) + np.maximum(x, 0.7) * x + np.clip(x, 0.6, 1.2) * x,
+    lambda x: S @ x + np.outer(x, x) @ x,
+    lambda x: np.linalg.inv(S + np.diag(x)),
+    lambda x: np.linalg.cholesky(S + np.outer(x, x)),
+    lambda x: np.linalg.eigh(S + np.outer(x, x))[0] + np.linalg.norm(x),
+    lambda x: np.linalg.det(S + np.diag(x)) + np.prod(x),
+    lambda x: np.where(x > 1, x * x, np.sin(x)) + np.logaddexp(x, x * x),
+    lambda x: np.sort(x)[::-1] * np.cumsum(x) + np.var(x),
+    lambda x: (x - x[0]) ** 2 + np.stack([x, 2 * x, x * x])[2],
+    lambda x: np.ones(3) * (x > 0),
+]
+
+
+@feature(
+    66, "Taylor rules, and nesting for the rest", page="tools", best="JAX: jax.experimental.jet"
+)
+@pytest.mark.parametrize("k", range(len(PROGRAMS)))
+def test_taylor_coefficients_are_those_of_nested_derivatives(k):
+    f, x = PROGRAMS[k], A + 0.3
+    for found, expected in zip(taylor(f, x, D, 4), nested(f, x, D, 4), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_taylor_in_other_differentiation():
+    f = lambda x: np.sum(np.sin(x) * np.exp(x))
+    slope = jacobian(lambda x: nested(f, x, D, 3)[3])(A)
+    np.testing.assert_allclose(grad(lambda x: taylor(f, x, D, 3)[3])(A), slope, rtol=1e-10)
+    second = nested(grad(f), A, D, 2)[2]
+    np.testing.assert_allclose(taylor(grad(f), A, D, 2)[2], second, rtol=1e-10)
+    assert taylor(lambda p: p["a"] * p["b"], {"a": 2.0, "b": 3.0}, {"a": 1.0, "b": 1.0}, 2) == [
+        6.0,
+        5.0,
+        1.0,
+    ]
+    curve = taylor(np.square, A, [D, A], 2)
+    np.testing.assert_allclose(curve[2], D * D + 2 * A * A)
+    tenth = taylor(np.exp, 0.0, 1.0, 10)[10] * math.factorial(10)
+    assert tenth == pytest.approx(1.0, rel=1e-14)
+    with pytest.raises(NotDifferentiableError, match="whole order"):
+        taylor(np.exp, 0.0, 1.0, 1.5)
+
+
+# ------------------------------------------------------------------- rules from elsewhere
+
+
+@feature(73, "an aggregate's rule made from its program", page="tools",
+         best="PyTorch: AOTAutograd; PyTensor: OpFromGraph")  # fmt: skip
+def test_a_rule_is_derived_from_a_program():
+    body = lambda x, p: np.sum(np.tanh(x * p["w"])) + p["b"]
+    p = {"w": A, "b": 1.0}
+    word = derive_rule(body, (A, p))
+    assert word(A, p) == body(A, p)
+    for found, expected in zip(grad(word, (0, 1))(A, p), grad(body, (0, 1))(A, p), strict=True):
+        for x, y in zip(v_leaves(found), v_leaves(expected), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+    pushed = jvp(word, (A, p), (A, p))[1]
+    np.testing.assert_allclose(pushed, jvp(body, (A, p), (A, p))[1], rtol=1e-12)
+    bent = hessian(lambda x: word(x, p))(A)
+    np.testing.assert_allclose(bent, hessian(lambda x: body(x, p))(A), rtol=1e-12)
+    assert "derive_rule" in repr(explain(word, A, p)) or "test_tools" in repr(explain(word, A, p))
+    with pytest.raises(RuleError, match="samples"):
+        derive_rule(body)
+    jax = pytest.importorskip("jax")
+    square = derive_rule(lambda x: np.sum(x * x), (A,))
+    slope = jax.grad(lambda x: export(square, to="jax")(x))(jax.numpy.ones(3))
+    assert slope.tolist() == [2.0] * 3
+
+
+def v_leaves(x):
+    return list(x.values()) if isinstance(x, dict) else [x]
+
+
+@feature(21, "a rule stated as text", page="tools", best="PyTorch: derivatives.yaml")
+def test_a_rule_is_text():
+    @primitive
+    def wave(x, a):
+        return a * v.sin(x)
+
+    text_rule(wave, x="y_bar * a * cos(x)", a="sum(y_bar * sin(x))")
+    check_rule(wave, A, 2.0)
+    bent = hessian(lambda x: np.sum(wave(x, 2.0)))(A)
+    np.testing.assert_allclose(bent, np.diag(-2 * np.sin(A)))
+
+    @primitive
+    def positive(x):
+        return v.where(x > 0, x, 0.0)
+
+    text_rule(positive, x="where(greater(x, 0), y_bar, 0)")
+    assert grad(lambda x: np.sum(positive(x)))(np.array([-1.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y_bar**2",
+        "y_bar * y_bar",
+        "cos(y_bar)",
+        "1.0",
+        "y_bar * __import__('os')",
+        "y_bar * foo(x)",
+        "x.real * y_bar",
+        "y_bar + 1",
+        "y_bar if x else y_bar",
+        "where(x, y_bar, 1)",
+        "(lambda: y_bar)()",
+        "y_bar * z",
+        "1 / y_bar",
+        "y_bar +",
+        "",
+    ],
+)
+def test_what_is_no_linear_formula_is_refused(text):
+    @primitive
+    def f(x):
+        return x
+
+    with pytest.raises(RuleError, match="text_rule"):
+        text_rule(f, x=text)
+
+
+@feature("N6", "a numeric rule that is asked for and warns", page="tools",
+         best="asked for in autograd, JAX")  # fmt: skip
+def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
+    smooth = numeric_rule(lambda x, y: np.sin(x) * np.cumsum(x) + y)
+    slope = grad(lambda x: np.sum(smooth(x, 2.0) ** 2))
+    with pytest.warns(NumericDerivativeWarning, match="finite steps"):
+        found = slope(A)
+    np.testing.assert_array_equal(slope(A), found)  # a second warning would be an error
+    plain = grad(lambda x: np.sum((np.sin(x) * np.cumsum(x) + 2.0) ** 2))(A)
+    np.testing.assert_allclose(found, plain, rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericDerivativeWarning)
+        real = numeric_rule(lambda x: np.abs(x) * x)  # wrong along imaginary steps
+        for x in (A, -A):
+            np.testing.assert_allclose(jvp(real, (x,), (A,))[1], 2 * np.abs(x) * A, rtol=1e-9)
+        with pytest.raises(NotDifferentiableError, match="too few digits"):
+            hessian(lambda x: np.sum(smooth(x, 1.0)))(A)
+        for x in (0.0, 1e-5, -1e-5):
+            with pytest.raises(NotDifferentiableError, match="not smooth"):
+                grad(numeric_rule(lambda x: abs(x)))(x)
+        with pytest.raises(NotDifferentiableError, match="real numbers"):
+            vjp(real, A * 1j)[1](A * 1j)
+
+
+# --------------------------------------------------------------------------------- profiles
+
+
+@feature(83, "time and memory of each rule", page="tools", best="Chainer: TimerHook")
+def test_rules_are_profiled():
+    def f(x):
+        for _ in range(3):
+            x = np.tanh(S @ x)
+        return np.sum(x)
+
+    expected = grad(f)(A)
+    with profile() as p:
+        np.testing.assert_array_equal(grad(f)(A), expected)
+    rows = {row.rule: row for row in p.by_rule()}
+    assert {"matmul", "tanh", "sum"} == {*rows}
+    assert (rows["tanh"].calls, rows["tanh"].pulls) == (3, 3)
+    assert rows["tanh"].nbytes == 3 * A.nbytes
+    assert all(row.forward > 0.0 and row.backward > 0.0 for row in p.rows)
+    assert any("np.tanh(S @ x)" in row.where for row in p.rows)
+    assert json.loads(p.json())[0].keys() >= {"rule", "where", "forward", "backward"}
+    assert p.svg().count("<rect") >= len(p.rows)
+    assert "tanh" in repr(p)
+    grad(f)(A)
+    assert {row.rule: row.calls for row in p.by_rule()}["tanh"] == 3
+
+
+# ------------------------------------------------------------------- ChainRules.jl's functions
+
+ONE = "sinpi cospi tanpi sind cosd tand sec csc cot secd cscd cotd sech csch coth asech acsch asind"
+ONE += " acosd atand"
+
+
+@pytest.mark.parametrize("name", [*ONE.split(), "asec", "acsc", "acot", "acoth"])
+def test_functions_of_one_number(name):
+    f, x, h = (
+        getattr(functions, name),
+        1.7 if name in ("asec", "acsc", "acot", "acoth") else 0.37,
+        1e-6,
+    )
+    assert grad(f)(x) == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-6)
+    bent = (grad(f)(x + h) - grad(f)(x - h)) / (2 * h)
+    assert grad(grad(f))(x) == pytest.approx(bent, rel=1e-5)
+
+
+@pytest.mark.parametrize("x", [0.0, 0.5, 1.0, 1.5, 2.0, -0.5, -1.0])
+def test_pieces_meet_with_all_derivatives(x):
+    s, c, pi = np.sin(np.pi * x), np.cos(np.pi * x), np.pi
+    for f, expected in (
+        (functions.sinpi, (s, pi * c, -(pi**2) * s)),
+        (functions.cospi, (c, -pi * s, -(pi**2) * c)),
+    ):
+        found = f(x), grad(f)(x), grad(grad(f))(x)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def differences(f, x):
+    found = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        e = np.zeros_like(x)
+        e[place] = 1e-6
+        found[place] = (f(x + e) - f(x - e)) / 2e-6
+    return found
+
+
+OTHERS = [
+    lambda x: functions.findmax(x)[0] * 2 + functions.findmin(x)[0],
+    lambda x: functions.foldl(lambda c, a: c * a + a, x, 1.0),
+    lambda x: np.sum(functions.accumulate(lambda c, a: c * a + a, x, 1.0)),
+    lambda x: functions.partialsort(x, 1) + functions.evalpoly(x[0], x),
+    lambda x: functions.nrm2(x) + functions.asum(x) + functions.fma(x[0], x[1], x[2]),
+    lambda x: np.sum(functions.gemv(2.0, S, x, 3.0, x) + functions.axpy(x[0], x, x)),
+    lambda x: np.sum(functions.gemm(2.0, S, np.outer(x, x), 1.0, S, trans_b=True)),
+    lambda x: np.real(functions.cis(x[0]) * functions.cispi(x[1]) * (1 + 2j)),
+    lambda x: np.sum(functions.uniform_scaling(x[0], 3) @ S) + sum(functions.sincospi(x[1])),
+    lambda x: np.sum(functions.symmetric(np.outer(x, x * x)) * S * S),
+    lambda x: np.sum(functions.triangular(np.outer(x, x * x), lower=True, unit=True) * S),
+    lambda x: np.sum(np.real(functions.hermitian(np.outer(x, x * x) * (1 + 1j)) * (S + 2j))),
+    lambda x: functions.logdet(S + np.outer(x, x)),
+]
+
+
+@feature("27", "functions that users of ChainRules.jl look for", page="rulesets",
+         best="ChainRules.jl: 92 groups of functions")  # fmt: skip
+@pytest.mark.parametrize("k", range(len(OTHERS)))
+def test_functions_of_arrays(k):
+    np.testing.assert_allclose(grad(OTHERS[k])(A), differences(OTHERS[k], A), rtol=1e-6, atol=1e-7)
+
+
+def test_a_logarithm_of_no_positive_determinant():
+    with pytest.raises(NotDifferentiableError, match="positive determinant"):
+        functions.logdet(-np.eye(3))
