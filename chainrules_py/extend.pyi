@@ -260,6 +260,7 @@ from chainrules_py.tangents.space import (
     fit,
     kind_of,
     spread_all,
+    spread_given,
 )
 from chainrules_py.tangents.structural import (
     map_fields,
@@ -615,6 +616,7 @@ __all__ = [
     "solve_triangular_standard",
     "solving_rules",
     "spread_all",
+    "spread_given",
     "started",
     "state",
     "stated",

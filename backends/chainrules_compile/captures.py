@@ -186,7 +186,7 @@ def drawn(put: Any) -> tuple[Any, str]:
 
 def stated(word: Primitive[..., Any]) -> tuple[Any, ...]:
     """Return the functions that people stated as rules of a word."""
-    found = [s for s in word.stated[0] if not s.source.module.startswith("chainrules_")]
+    found = [s for s in word.stated[0] if not s.source.is_ours]
     return tuple([f for s in found if s.recipe is not None for f in s.recipe.functions])
 
 

@@ -276,7 +276,7 @@ def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
         return word._cache.table[lookups]  # type: ignore[no-any-return]
     except KeyError:
         table, stated = word._cache.open(), rules_for(word)
-        own = [s for s in stated if s.recipe and not s.source.module.startswith("chainrules_")]
+        own = [s for s in stated if s.recipe and not s.source.is_ours]
         found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions])
         table[lookups] = found = found if own and Reach(found) else ()
         return found

@@ -304,7 +304,7 @@ def _looked_up(pullback: Pullback) -> int:
     record = pullback.record or (None, None)
     written = [x for x in pullback.operands if callable(x)]
     statement = getattr(record[0], "statement", None)
-    if statement is not None and not statement.source.module.startswith("chainrules_"):
+    if statement is not None and not statement.source.is_ours:
         written += [statement.primal, *statement.recipe.functions, record[0], *record[2:]]
     return Reach(written).digest() if written else 0
 

@@ -51,6 +51,11 @@ class Source:
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether these packages state it, and not a person."""
+        return self.module.startswith("chainrules_")
+
     def replaces(self, old: Source) -> bool:
         """Tell whether this is the old statement again: a module, or notebook cell, run anew."""
         if (self.module, self.name) != (old.module, old.name):

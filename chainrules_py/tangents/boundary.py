@@ -9,7 +9,15 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent
-from chainrules_py.tangents.space import Space, default_dtype, kind_of, project, space, zero_tangent
+from chainrules_py.tangents.space import (
+    Space,
+    check_real,
+    default_dtype,
+    kind_of,
+    project,
+    space,
+    zero_tangent,
+)
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
@@ -106,12 +114,7 @@ def project_exactly(t: Any, of: Space) -> Any:
     if alike and (of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)):
         return t
     _check_shape(t, of)
-    if of.kind != "complex" and kind_of(t) == "complex":
-        msg = (
-            f"{describe(t)} is no tangent of {of!r}, whose numbers are real: its imaginary part "
-            f"would be lost; give its real part"
-        )
-        raise ProjectionError(msg)
+    check_real(t, of)
     theirs, ours = (type(getattr(x, "dtype", None)).__module__.partition(".")[0] for x in (t, of))
     if theirs != ours and of.dtype is not None and hasattr(t, "dtype"):
         msg = f"{describe(t)} of {theirs} is no tangent of {of!r} of {ours}; give an array like it"

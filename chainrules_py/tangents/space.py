@@ -305,10 +305,40 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
                 rest = shape[batch:]
                 shape = (*shape[:batch], *(1,) * (onto.ndim - len(rest)), *rest)
                 t = reshape(t, shape=shape)
-            t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
+            try:
+                t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
+            except (ValueError, RuntimeError) as error:  # as libraries say it
+                msg = f"{describe(t)} is no tangent of {onto!r}: it has another shape"
+                raise ProjectionError(msg) from error
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
+            if kind_of(t) in ("none", "other"):
+                refuse_tangent(t)
             t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
     return _convert(t, onto, batch)
+
+
+def spread_given(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
+    """`spread_all`, for what a person's rule gave: an imaginary part belongs to no real result."""
+    of = space(y)
+    if type(of) is Space:
+        check_real(y_dot, of)
+    return spread_all(y_dot, y, batch=batch)
+
+
+def check_real(t: Any, of: Space) -> None:
+    """Refuse a complex tangent of what is real.
+
+    Raises
+    ------
+    ProjectionError
+        If it is one.
+    """
+    if of.kind != "complex" and kind_of(t) == "complex":
+        msg = (
+            f"{describe(t)} is no tangent of {of!r}, whose numbers are real: its imaginary part "
+            f"would be lost; give its real part"
+        )
+        raise ProjectionError(msg)
 
 
 def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
@@ -366,7 +396,7 @@ def refuse_numbers(x: Any) -> NoReturn:
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum over the axes that an operand of this shape was broadcast along."""
-    if not hasattr(t, "shape") and kind_of(t) == "none":
+    if (not hasattr(t, "shape") or isinstance(t, type)) and kind_of(t) == "none":
         refuse_tangent(t)
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
@@ -393,7 +423,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
             return to_device(t, device=onto.device)
         return t
     kind = kind_of(t)
-    if kind == "none":
+    if kind in ("none", "other"):
         refuse_tangent(t)
     if kind == "complex" and onto.kind != "complex":
         t = real(t)

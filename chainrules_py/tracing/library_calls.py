@@ -423,8 +423,9 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
     """Find a function's row, and its library, if that makes scalars of Python's numbers."""
     if f not in aliases:
         see(f, [type_info(type(x)).dispatch_type for x in operands])
-    table = _natives.open()
-    found = table[f] = aliases.get(f), number_home(f)
+    table, row = _natives.open(), aliases.get(f)
+    reads_types = row is not None and getattr(row.word, "reads_types", False)
+    found = table[f] = row, None if reads_types else number_home(f)
     return found
 
 

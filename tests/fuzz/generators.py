@@ -8,6 +8,8 @@ Run one of them for some seconds, for the record in the documentation:
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import os
 import random
 import time
@@ -21,6 +23,8 @@ from tests.fuzz import (
     aliases,
     constants,
     effects,
+    gives,
+    keeps,
     objects,
     owned,
     places,
@@ -151,6 +155,19 @@ GENERATORS: dict[str, Generator] = {
         lambda: (list(effects.CALLS), list(effects.PLACES), list(effects.VALUES), effects.KINDS,
                  list(effects.DOORS)),
     ),
+    "keeps": _tables(
+        "rules that leave something of a call in a buffer, a name, an attribute, or give an array "
+        "that they use again, called more than once; what differences tell, or an error",
+        keeps.verdict,
+        lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS),
+                 [*keeps.DOORS, *keeps.RAW]),
+    ),
+    "gives": _tables(
+        "rules of which a part gives another shape, an imaginary part, texts, nothing at all; an "
+        "error",
+        gives.verdict,
+        lambda: (list(gives.PENS), list(gives.FORMS), list(gives.DOORS)),
+    ),
     "constants": _tables(
         "random programs in which values are taken to be constant, through every function of "
         "every engine; against differences",
@@ -184,6 +201,8 @@ def main() -> None:
     parser.add_argument("seconds", type=float)
     parser.add_argument("--start", type=int, default=10**7)
     given = parser.parse_args()
+    with contextlib.suppress(ImportError):
+        importlib.import_module("jax").config.update("jax_enable_x64", True)
     seed, end = given.start, time.monotonic() + given.seconds
     while time.monotonic() < end:
         judge(given.name, range(seed, seed + 20))

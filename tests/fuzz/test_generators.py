@@ -14,9 +14,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 BLOCKS = 20
 
 
-@pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects"])
+@pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects", "keeps", "gives"])
 def test_some_programs(name):
-    judge(name, range({"owned": 400, "effects": 100}.get(name, 60)))
+    judge(name, range({"owned": 400, "effects": 100, "gives": 200, "keeps": 40}.get(name, 60)))
 
 
 @pytest.mark.nightly

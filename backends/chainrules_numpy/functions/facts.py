@@ -42,8 +42,17 @@ def einsum_path(*operands: Any, **keywords: Any) -> Any:
     return np.einsum_path(*map(untraced, operands), **keywords)
 
 
+def common_type(arrays: Any) -> Any:
+    """Return the scalar class that arrays have in common."""
+    return np.common_type(*map(untraced, arrays))
+
+
+def result_type(values: Any) -> Any:
+    """Return the dtype of what is computed with values, of which numbers of Python are weak."""
+    return np.result_type(*map(untraced, values))
+
+
+result_type.reads_types = True  # type: ignore[attr-defined]
 alias(np.einsum_path, to=einsum_path, parameters={})
-for _f in (np.common_type, np.result_type):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word, parameters={_word.variadic: ()}, gather=_word.variadic)
+alias(np.common_type, to=common_type, parameters={"arrays": ()}, gather="arrays")
+alias(np.result_type, to=result_type, parameters={"values": ()}, gather="values")

@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk, zero_tangent
-from chainrules_py.extend import Bound, Classes, SettledCalls, Site, Trace
+from chainrules_py.extend import (
+    Bound,
+    Classes,
+    Memory,
+    SettledCalls,
+    Site,
+    Trace,
+    type_info,
+)
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
 from chainrules_tape.inspect.nans import check_pushed, trap_is_set
@@ -37,8 +45,10 @@ class Pushing(Trace):
         return unthunk(link[key])
 
     def leave(self, at: int, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Pair the value with its tangent, if it has one."""
+        """Pair the value with its tangent, if it has one; watch over what a function may keep."""
         y_dot = unthunk(out)
+        if bound.later is not None and at in watched:
+            watch(at, y, (bound,))
         return y if is_zero(y_dot) else _classes[type(y)](y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
@@ -82,7 +92,7 @@ class Dual(SettledCalls, Writable):
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if not bound.is_elementwise or bound.may_share:
+        if not bound.is_elementwise or bound.may_share or bound.later is not None:
             return super().make_step(site, classes)
         return _STEPS[settled.mine](bound.run, site.general)
 
@@ -116,6 +126,16 @@ class Dual(SettledCalls, Writable):
 
 
 Pushing.tracer = Dual
+
+watched: dict[int, list[tuple[Any, Any, Memory, Any]]] = {}
+"""Of each level under way the arrays that nobody may write to: name, memory and fingerprint."""
+
+
+def watch(level: int, x: Any, name: Any = None) -> None:
+    """Watch over a value, if it is an array, until the differentiation of a level ends."""
+    memory = type_info(type(x)).memory
+    if memory is not None:
+        watched[level].append((x, name, memory, memory.fingerprint(x, False)))
 
 
 # The steps of one and two operands are written out, as those of the tape are.

@@ -23,7 +23,6 @@ from chainrules_py.extend import (
     LEAF,
     Guard,
     GuardMode,
-    Memory,
     Space,
     Tracer,
     TreeDef,
@@ -53,7 +52,7 @@ from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.forward.dual import Dual, dual
+from chainrules_tape.forward.dual import Dual, dual, watch, watched
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.arguments import can_vary, check_varies
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
@@ -346,25 +345,25 @@ class ForwardRun(Run):
         Which differentiation it is.
     """
 
-    __slots__ = ("level", "prints", "ts")
-    prints: list[tuple[Any, Memory, Any]]
+    __slots__ = ("level", "ts")
 
     def __init__(
         self, f: Callable[..., Any], primals: tuple[Any, ...], ts: list[Any], has_aux: bool = False
     ) -> None:
         self.level = new_level()
         self.ts = ts
-        self.prints = []
-        self._run(f, primals, has_aux)
-        for x, memory, fingerprint in self.prints:
+        watched[self.level] = []
+        try:
+            self._run(f, primals, has_aux)
+        finally:
+            prints = watched.pop(self.level)
+        for x, name, memory, fingerprint in prints:
             if memory.fingerprint(x, False) != fingerprint:
-                refuse_written(x)
+                refuse_written(x, name)
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         for x in leaves:  # what is captured is used at once, so these are all that need a look
-            memory = type_info(type(x)).memory
-            if memory is not None:
-                self.prints.append((x, memory, memory.fingerprint(x, False)))
+            watch(self.level, x)
         level = self.level
         return [
             dual(x, frozen(t) if issubclass(type(t), Tracer) else t, level)

@@ -257,7 +257,10 @@ class _Walk:
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
-            may_gain = fields is attributes and not fills and bool(type(x).__dictoffset__)
+            if fields is attributes:
+                may_gain = not fills and bool(type(x).__dictoffset__)
+            else:  # a module, class or function, that code gives what it has not yet
+                may_gain = not (self.own & self.names <= found.keys())
             read = functools.partial(chosen, fields, wanted)
             self.note(Place(x, read, before, path, ".", fills), may_gain)
 
@@ -317,13 +320,15 @@ class _Walk:
         self.names |= names.attributes
         if f.__name__ not in _MAKERS:
             self.own |= names.shared
+            if "global" in names.assigned:  # one that it assigns need not exist yet
+                self.reach.varies |= not names.own <= f.__globals__.keys()
             if self.reach.writes:
                 self.names |= names.shared
                 if "global" in names.assigned:
                     read: Any = lambda f: {n: f.__globals__.get(n) for n in names.own}
                     self.hold(f, read, path, "", fills)
         self.hold(f, looked_up, path, None if names is NO_NAMES else "", fills)
-        if f.__dict__ or self.reach.writes:
+        if f.__dict__ or self.reach.writes or names is not NO_NAMES:
             self.by_names(f, vars, (path, "", f.__name__), fills, library_names(object))
 
     def by_names(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from chainrules_py.registry.bind.kept import owning
+from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.space import Space, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
@@ -40,12 +42,13 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
     array([[10., 20.],
            [30., 40.]])
     """
+    own = owning(half)
 
     def each(t: Any, *saved: Any) -> Any:
         n = count(t)
         if n is None:
             return half(t, *saved)
-        return gather([half(direction(t, i), *saved) for i in range(n)], t)
+        return gather([own(direction(t, i), *saved) for i in range(n)], t)
 
     return each
 
@@ -99,6 +102,8 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
 def _scalar(t: Any, like: Any) -> Any:
     """Turn a Python number's tangent, which is in no library, into a 0-d array of one."""
     like = _array(like)
+    if kind_of(t) == "none":
+        refuse_tangent(t)
     if issubclass(type(t), Tracer):
         return lift(t, to=namespace_of(type(like)))
     kind = "complex" if type(t) is complex else "real"

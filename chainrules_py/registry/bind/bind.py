@@ -18,6 +18,7 @@ from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind.kept import give_own
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
@@ -303,6 +304,8 @@ def bind(
         if any(among):
             made: Bound = getattr(recipe, mode)(request)
             made.later = _later(statement, mode, operands)
+            if not (made.is_elementwise or statement.source.is_ours):
+                give_own(made, mode)
             bound = made
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)
@@ -331,7 +334,7 @@ def _later(statement: Statement, mode: str, operands: tuple[type, ...]) -> tuple
     later: tuple[Any, ...] = recipe.later(primal, mode)
     if isinstance(primal, HigherOrder) or primal.fixed:  # functions that people wrote
         return later
-    if statement.source.module.startswith("chainrules_"):
+    if statement.source.is_ours:
         return None
     infos = map(type_info, operands)
     known = all([info.is_array or info.is_number for info in infos])

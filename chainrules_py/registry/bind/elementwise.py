@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Bound, Request
 from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, form_of
@@ -22,6 +23,8 @@ from chainrules_py.registry.bind.pulls import Pulls
 from chainrules_py.tangents.space import dtype_kind, space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.values.type_info import type_info
+
+_COMPLEX = complex
 
 
 class ByDtype(dict[Any, Any]):
@@ -52,6 +55,9 @@ class ElementwiseRecipe(Pushes):
         self.complex = complex
         self.used = tuple([() if p is None else _used(p) for p in partials])
         self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
+        if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
+            msg = "a partial derivative of a real function is a complex number; give a real one"
+            raise RuleError(msg)
 
     def may_view(self, primal: Any) -> bool:
         """Return False: it computes every element."""

@@ -26,6 +26,7 @@ from chainrules_py.tangents.space import (
     project,
     space,
     spread_all,
+    spread_given,
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
@@ -107,6 +108,7 @@ class GeneralRecipe(_Written):
     def forward(self, request: Request) -> Bound:
         """Bind the sum of the pushes."""
         stated, statement, active = self._stated(request), request.statement, request.active
+        spread = spread_all if statement.source.is_ours else spread_given
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
@@ -121,7 +123,7 @@ class GeneralRecipe(_Written):
                 y_dot = add_tangents(y_dot, term)
             if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
                 return y, space(y)
-            return y, spread_all(y_dot, y)
+            return y, spread(y_dot, y)
 
         return Bound(request, run)
 
@@ -129,6 +131,7 @@ class GeneralRecipe(_Written):
         """Bind the sum of the pushes, each with its saved values."""
         stated, statement, align = self._stated(request), request.statement, self.batched
         active = request.active
+        spread = spread_all if statement.source.is_ours else spread_given
 
         def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
             term = unthunk(half(t, *saved))
@@ -144,9 +147,9 @@ class GeneralRecipe(_Written):
                     if not (is_zero(half) or is_zero(t)):
                         term = alone(unthunk(t), half, y, *saved)
                         # Behind an axis of directions, terms do not broadcast against each other.
-                        term = spread_all(term, y, batch=batch) if batch else term
+                        term = spread(term, y, batch=batch) if batch else term
                         y_dot = add_tangents(y_dot, term)
-                return y if is_zero(y) else spread_all(y_dot, y, batch=batch)
+                return y if is_zero(y) else spread(y_dot, y, batch=batch)
 
             return push
 
@@ -165,6 +168,7 @@ class GeneralRecipe(_Written):
     def both(self, request: Request) -> Bound:
         """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
         stated, statement, active = self._stated(request), request.statement, request.active
+        spread = spread_all if statement.source.is_ours else spread_given
 
         def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
             y_dot: Any = ZeroTangent()
@@ -173,7 +177,7 @@ class GeneralRecipe(_Written):
                     term = unthunk(_half(half, "push", statement)(unthunk(t), *saved))
                     term = mirrored(term, y) if type(y) is StructureSpace else term
                     y_dot = add_tangents(y_dot, term)
-            return y if is_zero(y) else spread_all(y_dot, y)
+            return y if is_zero(y) else spread(y_dot, y)
 
         def pull_one(y_bar: Any, half: Any, saved: Any, onto: Any) -> Any:
             if is_zero(half):

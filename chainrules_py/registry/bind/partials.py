@@ -15,6 +15,7 @@ from typing import Any
 from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.given import checked_partial
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
@@ -62,9 +63,11 @@ class Pushes(Recipe):
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
-            form, c = self.forms[i]
+            (form, c), partial = self.forms[i], self.partials[i]
+            if partial and form == "computed" and not request.statement.source.is_ours:
+                partial = checked_partial(partial, request.statement, self.complex is None)
             if form != "constant" or self.singular:
-                found.append((product, self.partials[i]))
+                found.append((product, partial))
             else:
                 found.append((_times(c), None))
         return found

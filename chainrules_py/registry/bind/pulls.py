@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.registry.bind.bind import Request, annotate
+from chainrules_py.registry.bind.given import check_partial
 from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.promotion import promoted
@@ -189,6 +191,8 @@ class Pulls:
                     return lambda y_bar, kept, _: y_bar * kept
                 return lambda y_bar, _, kept: y_bar * kept
         p = _narrow(partial, saved, len(recipe.partials))
+        if form == "computed" and not self.request.statement.source.is_ours:
+            return self._checked(p, conjugate)
         if conjugate:
             if recipe.singular:
                 return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
@@ -205,6 +209,17 @@ class Pulls:
         if recipe.singular:
             return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
         return lambda y_bar, *kept: y_bar * p(*kept)
+
+    def _checked(self, p: Partial, conjugate: bool) -> Any:
+        """``y_bar conj(p)`` for a partial that a person wrote."""
+        statement, real = self.request.statement, self.recipe.complex is None
+        times = strong_multiply if self.recipe.singular else operator.mul
+
+        def part(y_bar: Any, *kept: Any) -> Any:
+            given = check_partial(p(*kept), y_bar, statement, real, kept)
+            return times(y_bar, conj(given) if conjugate else given)
+
+        return part
 
 
 # Pairs of partials whose two products are best made by one function: the product and the sum.

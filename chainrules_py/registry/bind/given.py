@@ -1,0 +1,74 @@
+"""Partial derivatives that a person wrote: what they give is a number for each element, or refused.
+
+Of one element of the result it is one number, real where the function is: what is larger would make
+a derivative of another shape, and the imaginary part of a complex one would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.tangents.checks import check_is_tangent, shape_of
+from chainrules_py.tangents.space import kind_of
+
+if TYPE_CHECKING:
+    from chainrules_py.registry.statement import Statement
+
+
+def checked_partial(partial: Callable[..., Any], statement: Statement, real: bool) -> Any:
+    """Wrap a partial derivative, which is given the result as well."""
+    return lambda y, *xs: check_partial(partial(y, *xs), y, statement, real)
+
+
+def check_partial(
+    p: Any, like: Any, statement: Statement, real: bool, kept: tuple[Any, ...] = ()
+) -> Any:
+    """Return what a partial derivative gave, beside the result or its cotangent.
+
+    A batch of cotangents has one axis more than the values that were ``kept``.
+
+    Raises
+    ------
+    ProjectionError
+        If it is no number for each element, or complex where the function is ``real``.
+    """
+    cls, dtype = type(p), getattr(like, "dtype", None)
+    if cls is not float and not (
+        cls is type(like) and p.shape == like.shape and p.dtype is dtype and dtype is not None
+    ):
+        widest = max(kept, key=_axes, default=like)
+        _check(p, widest if _axes(p) > _axes(widest) else like, statement, real)
+    return p
+
+
+def _check(p: Any, like: Any, statement: Statement, real: bool) -> None:
+    """Refuse what is no number for each element, or a complex one of a real function."""
+    kind, known = kind_of(p), kind_of(like)
+    check_is_tangent(p)
+    lengths, given = shape_of(like), shape_of(p)
+    if kind not in ("real", "complex", "int", "bool"):
+        what = "is no number or array"
+    elif lengths is not None and given is not None and not _broadcasts(given, lengths):
+        what = f"has a number for more than the elements of {describe(like)}"
+    elif real and kind == "complex" and known != "complex":
+        what = "is complex, where the function is real"
+    else:
+        return
+    msg = (
+        f"a partial derivative of {statement!r} gave {describe(p)}, which {what}; "
+        f"give a real number, or an array of the result's shape"
+    )
+    raise ProjectionError(msg)
+
+
+def _axes(x: Any) -> int:
+    return len(getattr(x, "shape", ()))
+
+
+def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
+    n = len(shape)
+    return n <= len(onto) and all(
+        [a in (1, b) for a, b in zip(shape, onto[len(onto) - n :], strict=True)]
+    )
