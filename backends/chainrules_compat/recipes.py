@@ -158,7 +158,7 @@ class PushedRecipe(_Custom):
         y, y_dot = pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
-        return y, spread_given(canonical(y_dot, space(y), statement), y)
+        return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
 
 
 class AugmentedRecipe(_Custom):

@@ -317,10 +317,10 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     return _convert(t, onto, batch)
 
 
-def spread_given(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
-    """`spread_all`, for what a person's rule gave: an imaginary part belongs to no real result."""
+def spread_given(y_dot: Any, y: Any, tangents: tuple[Any, ...], *, batch: int = 0) -> Any:
+    """`spread_all` of what a person's rule gave: of real tangents nothing complex comes."""
     of = space(y)
-    if type(of) is Space:
+    if type(of) is Space and all([kind_of(t) == "real" or is_zero(t) for t in tangents]):
         check_real(y_dot, of)
     return spread_all(y_dot, y, batch=batch)
 

@@ -104,10 +104,6 @@ class ArrayLike(PythonProtocols):
 
     # -- writing in place, for engines that allow it
 
-    def frozen(self) -> Any:
-        """Return it as it is now, for whoever keeps it: itself, where none is written to."""
-        return self
-
     def note_view(self, *call: Any) -> None:
         """Note that it may be a view of the first operand of the call that gave it."""
 

@@ -107,6 +107,32 @@ class Member:
         refuse_assignment(x, self.name)
 
 
+class _NotTraced(TracerError, AttributeError):
+    """A member that only plain arrays have: a library that looks for it goes another way."""
+
+
+class _Plain:
+    """A member by which libraries reach the memory of an array, or make one of another."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: Any) -> Any:
+        msg = (
+            f"{owner.__name__}.{self.name}: {owner.__dispatch_type__.__name__} has it, and what is "
+            f"being differentiated has not; take x.value.{self.name}, which is a constant"
+        )
+        raise _NotTraced(msg)
+
+
+_PLAIN = (
+    "__array_interface__", "__array_struct__", "__array_wrap__", "__array_finalize__",
+    "__array_namespace__", "__delitem__", "__dlpack__", "__dlpack_device__",
+)  # fmt: skip
+
+
 def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
     raise TracerError(msg)
 
@@ -135,6 +161,7 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     found: dict[str, Any] = {
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
+    found |= {n: _Plain(n) for n in _PLAIN if n in native and n not in own}
     found["home"] = type_info(payload).home
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if type_info(payload).is_array:

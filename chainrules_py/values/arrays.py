@@ -87,6 +87,10 @@ class Tracer:
         """
         raise NotImplementedError
 
+    def frozen(self) -> Any:
+        """Return it as it is now, for whoever keeps it: itself, where none is written to."""
+        return self
+
     def owned(self) -> Any:
         """Return it as it is now, to be kept and written to by itself: itself, where none is."""
         return self

@@ -108,7 +108,7 @@ class GeneralRecipe(_Written):
     def forward(self, request: Request) -> Bound:
         """Bind the sum of the pushes."""
         stated, statement, active = self._stated(request), request.statement, request.active
-        spread = spread_all if statement.source.is_ours else spread_given
+        spread = _spreading(statement)
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
@@ -123,7 +123,7 @@ class GeneralRecipe(_Written):
                 y_dot = add_tangents(y_dot, term)
             if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
                 return y, space(y)
-            return y, spread(y_dot, y)
+            return y, spread(y_dot, y, tangents)
 
         return Bound(request, run)
 
@@ -131,7 +131,7 @@ class GeneralRecipe(_Written):
         """Bind the sum of the pushes, each with its saved values."""
         stated, statement, align = self._stated(request), request.statement, self.batched
         active = request.active
-        spread = spread_all if statement.source.is_ours else spread_given
+        spread = _spreading(statement)
 
         def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
             term = unthunk(half(t, *saved))
@@ -147,9 +147,9 @@ class GeneralRecipe(_Written):
                     if not (is_zero(half) or is_zero(t)):
                         term = alone(unthunk(t), half, y, *saved)
                         # Behind an axis of directions, terms do not broadcast against each other.
-                        term = spread(term, y, batch=batch) if batch else term
+                        term = spread(term, y, tangents, batch=batch) if batch else term
                         y_dot = add_tangents(y_dot, term)
-                return y if is_zero(y) else spread(y_dot, y, batch=batch)
+                return y if is_zero(y) else spread(y_dot, y, tangents, batch=batch)
 
             return push
 
@@ -168,7 +168,7 @@ class GeneralRecipe(_Written):
     def both(self, request: Request) -> Bound:
         """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
         stated, statement, active = self._stated(request), request.statement, request.active
-        spread = spread_all if statement.source.is_ours else spread_given
+        spread = _spreading(statement)
 
         def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
             y_dot: Any = ZeroTangent()
@@ -177,7 +177,7 @@ class GeneralRecipe(_Written):
                     term = unthunk(_half(half, "push", statement)(unthunk(t), *saved))
                     term = mirrored(term, y) if type(y) is StructureSpace else term
                     y_dot = add_tangents(y_dot, term)
-            return y if is_zero(y) else spread(y_dot, y)
+            return y if is_zero(y) else spread(y_dot, y, tangents)
 
         def pull_one(y_bar: Any, half: Any, saved: Any, onto: Any) -> Any:
             if is_zero(half):
@@ -255,6 +255,13 @@ class GeneralRecipe(_Written):
             return y, (one, links, half, onto, *saved)
 
         return Bound(request, run_alone if len(active) == 1 else run, may_be_zero=True)
+
+
+def _spreading(statement: Statement) -> Callable[..., Any]:
+    """Return what brings a tangent to the result: a person's is checked."""
+    if not statement.source.is_ours:
+        return spread_given
+    return lambda y_dot, y, _, batch=0: spread_all(y_dot, y, batch=batch)
 
 
 def _nothing(y_bar: Any, zero: Any) -> Any:

@@ -35,9 +35,9 @@ def check_partial(
         If it is no number for each element, or complex where the function is ``real``.
     """
     cls, dtype = type(p), getattr(like, "dtype", None)
-    if cls is not float and not (
-        cls is type(like) and p.shape == like.shape and p.dtype is dtype and dtype is not None
-    ):
+    if cls is float or (cls is type(like) and dtype is None):
+        return p
+    if not (cls is type(like) and p.dtype is dtype and p.shape == like.shape):
         widest = max(kept, key=_axes, default=like)
         _check(p, widest if _axes(p) > _axes(widest) else like, statement, real)
     return p

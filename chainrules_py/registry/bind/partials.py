@@ -165,7 +165,7 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 
     Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
-    if type(partial) is not FunctionType or _decides(code := partial.__code__):
+    if type(partial) is not FunctionType or not _is_plain(code := partial.__code__):
         return ("computed", None)
     if code.co_names or code.co_freevars:
         return ("computed", _quotient_of(partial, code))
@@ -179,13 +179,19 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
 
 
-def _decides(code: Any) -> bool:
-    """Tell whether a partial may give something else at another call: it asks about an operand."""
+def _is_plain(code: Any) -> bool:
+    """Tell whether a partial only reads operands and constants, and calls what it names.
+
+    Anything else may ask about an operand, and give another answer at another call.
+    """
     steps = [step.opname for step in dis.get_instructions(code)]
-    return any(["JUMP" in name or name in _QUESTIONS for name in steps])
+    return all([name.startswith(_PLAIN_STEPS) for name in steps])
 
 
-_QUESTIONS = ("COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NOT")
+_PLAIN_STEPS = (
+    "LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_GLOBAL", "RETURN_", "RESUME", "NOP", "CACHE",
+    "EXTENDED_ARG", "UNARY_NEGATIVE", "BINARY_OP", "PUSH_NULL", "PRECALL", "CALL", "COPY_FREE_VARS",
+)  # fmt: skip
 
 
 class _Slot:

@@ -218,12 +218,25 @@ def test_a_rule_may_leave_the_dtype_and_realness_to_projection():
     @rule(f)
     def f_rule(x: np.ndarray):
         return x * 1.0, (
-            LinearMap(lambda t: t * (1 + 1j), lambda y_bar: y_bar * np.complex128(1 + 2j)),
+            LinearMap(lambda t: t * np.ones(2), lambda y_bar: y_bar * np.complex128(1 + 2j)),
         )
 
     x = np.ones(2, np.float32)
     assert rrule(f, x)[1](np.ones(2, np.float32))[0].dtype == np.float32
     assert frule((np.ones(2, np.float32),), f, x)[1].dtype == np.float32
+
+
+def test_a_push_may_leave_realness_to_projection_where_tangents_are_complex():
+    @primitive
+    def f(z):
+        return np.real(z)
+
+    @rule(f)
+    def f_rule(z: np.ndarray):
+        return np.real(z), (LinearMap(lambda t: t, lambda y_bar: y_bar),)
+
+    z = np.array([1 + 2j])
+    assert frule((1j * z,), f, z)[1] == [-2.0]
 
 
 def test_a_cotangent_of_a_wrong_shape_from_a_rule_is_an_error_that_names_the_rule():

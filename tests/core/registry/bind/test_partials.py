@@ -25,6 +25,23 @@ DECIDING = {
     "a default": lambda _y, _x, on=None: 1.0 + on if on else 1.0,
     "a function": lambda _y, _x, on: max(1.0, 2.0 * on),
 }
+QUESTIONS = ("on", "on == 1.0", "not (not on)", "on in (1.0, 7.0)", "on > 0.5", "0.5 < on < 7.0")
+ASKED = (
+    "2.0 if Q else 1.0",
+    "(Q and 2.0) or 1.0",
+    "1.0 + bool(Q)",
+    "(1.0, 2.0)[bool(Q)]",
+    "{True: 2.0, False: 1.0}[bool(Q)]",
+    "(lambda q: 2.0 if q else 1.0)(Q)",
+    "(lambda: 2.0 if Q else 1.0)()",
+    "[2.0 if q else 1.0 for q in (Q,)][0]",
+    "{q: 2.0 if q else 1.0 for q in (Q,)}.popitem()[1]",
+    "next(2.0 if q else 1.0 for q in (Q,))",
+    "[*filter(None, (Q,)), 0.0][0] and 2.0 or 1.0",
+    "(2.0 if q else 1.0) if (q := Q) else 1.0",
+    "float(f'{2 if Q else 1}')",
+    "[1.0, *[2.0 for _ in (0,) if Q]][-1]",
+)
 
 
 def gate_with(partial):
@@ -45,6 +62,15 @@ def test_partials_that_decide_are_asked_at_every_call(partial, first):
         assert frule((1.0, 0.0), gate, 3.0, on)[1] == 1.0 + on
         x = np.full(2, 3.0)
         np.testing.assert_array_equal(rrule(gate, x, on)[1](np.ones(2))[0], np.full(2, 1.0 + on))
+
+
+@pytest.mark.parametrize("how", ASKED)
+def test_however_a_partial_asks_it_is_asked_at_every_call(how):
+    for question in QUESTIONS:
+        gate = gate_with(eval(f"lambda _y, _x, on: {how.replace('Q', question)}"))
+        for on in (0.0, 1.0, 0.0):
+            assert rrule(gate, 3.0, on)[1](1.0)[0] == 1.0 + on, question
+            assert frule((1.0, 0.0), gate, 3.0, on)[1] == 1.0 + on, question
 
 
 BODIES = {  # with the function whose slope it is
