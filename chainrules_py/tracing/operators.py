@@ -107,7 +107,7 @@ class Member:
         refuse_assignment(x, self.name)
 
 
-class _NotTraced(TracerError, AttributeError):
+class _MemberError(TracerError, AttributeError):
     """A member that only plain arrays have: a library that looks for it goes another way."""
 
 
@@ -124,7 +124,7 @@ class _Plain:
             f"{owner.__name__}.{self.name}: {owner.__dispatch_type__.__name__} has it, and what is "
             f"being differentiated has not; take x.value.{self.name}, which is a constant"
         )
-        raise _NotTraced(msg)
+        raise _MemberError(msg)
 
 
 _PLAIN = (
