@@ -168,7 +168,7 @@ class Lowering:
     ) -> View:
         """Lower an operation on each element: an expression, a loop, or a function of vectors."""
         out = self.result(y)
-        axes = axes_in_order(out.shape, out.strides) if out.shape else []
+        axes = axes_in_order(out.shape, out.strides) if out.shape else ()
         operands = []
         for x, dtype in zip(xs, dtypes, strict=True):
             operand = self.operand(x, dtype, out.shape, axes)
@@ -188,7 +188,7 @@ class Lowering:
         )
         return out
 
-    def operand(self, x: Any, dtype: np.dtype[Any], shape: Shape, axes: list[int]) -> Operand:
+    def operand(self, x: Any, dtype: np.dtype[Any], shape: Shape, axes: tuple[int, ...]) -> Operand:
         """Return an operand, spread over the shape of a group, its axes in an order."""
         if type(x) is not Value:
             return Literal(literal(x, dtype), dtype)
@@ -236,7 +236,7 @@ class Lowering:
         return True
 
 
-def argument(view: View, axes: list[int]) -> Argument:
+def argument(view: View, axes: tuple[int, ...]) -> Argument:
     """Return a view as a group reads it whose elements run along axes, the first the slowest."""
     dims = tuple([view.shape[d] for d in axes])
     dims, strides = collapsed(dims, tuple([view.strides[d] for d in axes]))
@@ -263,6 +263,7 @@ def strides_like(view: View, step: int) -> Shape:
     return tuple(strides)
 
 
+@functools.lru_cache(maxsize=4096)
 def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
     """Tell whether an array has all of its memory, from its first element on."""
     if any([s < 0 for n, s in zip(shape, strides, strict=True) if n != 1]):

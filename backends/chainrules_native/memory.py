@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 Shape = tuple[int, ...]
+
+_KNOWN = 8192
+"""How many forms of arrays are remembered: long programs have few."""
 
 
 class UnwritableError(Exception):
@@ -75,21 +79,15 @@ class View(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is all of its buffer, in an order without gaps."""
-        step = self.dtype.itemsize
-        whole = self.offset == 0 and self.size * step == self.version.buffer.nbytes
-        return whole and flat(*in_order(self), step)
+        if self.offset:
+            return False
+        return is_whole(self.shape, self.strides, self.dtype.itemsize, self.version.buffer.nbytes)
 
     def broadcast(self, shape: Shape) -> View:
         """Return it, as NumPy spreads it over a shape."""
-        extra = len(shape) - len(self.shape)
-        if extra < 0:
-            raise UnwritableError
-        steps = [0] * extra
-        for n, m, step in zip(self.shape, shape[extra:], self.strides, strict=True):
-            if n not in (1, m):
-                raise UnwritableError
-            steps.append(0 if n == 1 else step)
-        return self._replace(shape=shape, strides=tuple(steps))
+        if shape == self.shape:
+            return self
+        return self._replace(shape=shape, strides=spread(self.shape, self.strides, shape))
 
     def shadow(self) -> tuple[np.ndarray, np.ndarray]:
         """Return an array that lies as this one does, and its memory, which nobody reads."""
@@ -106,6 +104,37 @@ class View(NamedTuple):
         return View(self.version, at, array.shape, array.strides, array.dtype)
 
 
+@functools.lru_cache(maxsize=_KNOWN)
+def is_whole(shape: Shape, strides: Shape, step: int, nbytes: int) -> bool:
+    """Tell whether an array that begins where its buffer does has all of it, without gaps."""
+    if math.prod(shape) * step != nbytes:
+        return False
+    axes = axes_in_order(shape, strides)
+    dims = tuple([shape[d] for d in axes])
+    return flat(*collapsed(dims, tuple([strides[d] for d in axes])), step)
+
+
+@functools.lru_cache(maxsize=_KNOWN)
+def spread(shape: Shape, strides: Shape, wanted: Shape) -> Shape:
+    """Return the strides of an array that NumPy spreads over a shape.
+
+    Raises
+    ------
+    UnwritableError
+        If it cannot be.
+    """
+    extra = len(wanted) - len(shape)
+    if extra < 0:
+        raise UnwritableError
+    steps = [0] * extra
+    for n, m, step in zip(shape, wanted[extra:], strides, strict=True):
+        if n not in (1, m):
+            raise UnwritableError
+        steps.append(0 if n == 1 else step)
+    return tuple(steps)
+
+
+@functools.lru_cache(maxsize=_KNOWN)
 def contiguous(shape: Shape, step: int) -> Shape:
     """Return the strides of an array in C order."""
     strides = []
@@ -115,6 +144,7 @@ def contiguous(shape: Shape, step: int) -> Shape:
     return tuple(reversed(strides))
 
 
+@functools.lru_cache(maxsize=_KNOWN)
 def collapsed(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
     """Return the fewest dims and strides that run over the same addresses in the same order."""
     dims: list[int] = []
@@ -136,17 +166,11 @@ def flat(dims: Shape, strides: Shape, step: int) -> bool:
     return not dims or (len(dims) == 1 and strides[0] == step)
 
 
-def axes_in_order(shape: Shape, strides: Shape) -> list[int]:
+@functools.lru_cache(maxsize=_KNOWN)
+def axes_in_order(shape: Shape, strides: Shape) -> tuple[int, ...]:
     """Return the axes, the one of the largest steps first."""
     axes = [d for d, n in enumerate(shape) if n != 1]
-    return sorted(axes, key=lambda d: -abs(strides[d]))
-
-
-def in_order(view: View) -> tuple[Shape, Shape]:
-    """Return the collapsed dims and strides of a view, in the order of its memory."""
-    axes = axes_in_order(view.shape, view.strides)
-    dims = tuple([view.shape[d] for d in axes])
-    return collapsed(dims, tuple([view.strides[d] for d in axes]))
+    return tuple(sorted(axes, key=lambda d: -abs(strides[d])))
 
 
 def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:
