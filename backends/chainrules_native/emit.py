@@ -306,28 +306,29 @@ def stacked(x: View, stack: Shape) -> Shape:
 
 
 def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
-    out, source, index, axis = item.out, item.source, item.index, item.axis
+    out, source, indices, axis = item.out, item.source, item.indices, item.axis
     if not out.size:
         return
-    n, k = source.shape[axis], len(index.shape)
-    dims = out.shape
-    place = "".join([f" + i{axis + d} * {s}" for d, s in enumerate(index.strides) if s])
-    before = "".join([f" + i{d} * {s}" for d, s in enumerate(source.strides[:axis]) if s])
-    rest = enumerate(source.strides[axis + 1 :], axis + k)
-    after = "".join([f" + i{d} * {s}" for d, s in rest if s])
+    many, k, dims = len(indices), len(indices[0].shape), out.shape
+    rest = [*range(axis), *range(axis + k, len(dims))]
+    steps = [*source.strides[:axis], *source.strides[axis + many :]]
+    place = "".join([f" + i{d} * {s}" for d, s in zip(rest, steps, strict=True) if s])
+    place += "".join([f" + j{q} * {source.strides[axis + q]}" for q in range(many)])
     kind = raw_type(out.dtype) if item.write in (None, "{1}") else c_type(out.dtype)
-    there = f"AT({kind}, a1 + j * {source.strides[axis]}{before}{after})"
-    here = f"AT({kind}, {at('a0', out.strides)})"
+    there, here = f"AT({kind}, a1{place})", f"AT({kind}, {at('a0', out.strides)})"
     text = f"{here} = {there};"
     if item.write is not None:
         text = f"{there} = {item.write.format(there, here)};"
-    check = f"I j = AT(int64_t, a2{place}); j += j < 0 ? {n} : 0; "
-    check += f"if (j < 0 || j >= {n}) {{ *s = 1; return; }}"
-    within = [*range(axis, axis + k)]
-    heads = "".join([head(d, dims[d]) for d in within])
-    inner = "".join([head(d, m) for d, m in enumerate(dims) if d not in within])
-    body = f"  *s = 0;\n  {heads}{{ {check} {inner}{text} }}\n"
-    kernels.call(body, [address(out), address(source), address(index)])
+    checks = ""
+    for q, index in enumerate(indices):
+        n, where = source.shape[axis + q], f"a{2 + q}"
+        where += "".join([f" + i{axis + d} * {s}" for d, s in enumerate(index.strides) if s])
+        checks += f"I j{q} = AT(int64_t, {where}); j{q} += j{q} < 0 ? {n} : 0; "
+        checks += f"if (j{q} < 0 || j{q} >= {n}) {{ *s = 1; return; }} "
+    heads = "".join([head(axis + d, dims[axis + d]) for d in range(k)])
+    inner = "".join([head(d, dims[d]) for d in rest])
+    body = f"  *s = 0;\n  {heads}{{ {checks}{inner}{text} }}\n"
+    kernels.call(body, [address(out), address(source), *map(address, indices)])
     kernels.statements.append("if (*w) return 1;")
 
 

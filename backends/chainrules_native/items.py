@@ -162,7 +162,7 @@ class Product:
 
 @final
 class Gather:
-    """Slices of an array at places along an axis, or writes to them.
+    """Slices of an array at places along some axes, or writes to them.
 
     Attributes
     ----------
@@ -170,21 +170,23 @@ class Gather:
         The slices, or what is written.
     source : View
         The array that is read, or written to.
-    index : View
-        The places, integers; outside of the array the program does not fit.
+    indices : list of View
+        The places along each axis, integers; outside of the array the program does not fit.
     axis : int
-        Along which.
+        The first of these axes.
     write : str or None
         What is written to an element ``{0}`` for an element ``{1}`` of `out`; None to read.
     """
 
-    __slots__ = ("axis", "index", "out", "source", "write")
+    __slots__ = ("axis", "indices", "out", "source", "write")
 
-    def __init__(self, out: View, source: View, index: View, axis: int, write: str | None) -> None:
+    def __init__(
+        self, out: View, source: View, indices: list[View], axis: int, write: str | None
+    ) -> None:
         self.axis = axis
         self.out = out
         self.source = source
-        self.index = index
+        self.indices = indices
         self.write = write
 
 
@@ -240,6 +242,6 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
         return [item.a, item.b], [item.out]
     if isinstance(item, Gather):
         if item.write is None:
-            return [item.source, item.index], [item.out]
-        return [item.out, item.index], [item.source]
+            return [item.source, *item.indices], [item.out]
+        return [item.out, *item.indices], [item.source]
     return [item.view], []

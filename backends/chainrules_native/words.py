@@ -12,23 +12,21 @@ from chainrules_compile.calls import (
     dot_to,
     expect,
     is_finite,
-    minus_at,
-    plus_at,
-    subtract_at,
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
-from chainrules_native.items import RAISES, Copy, Finite, Gather, Guard, Literal
+from chainrules_native.items import RAISES, Copy, Finite, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
+from chainrules_native.places import PLACES, gathered
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
 from chainrules_native.sums import counted, reduced, spread_sum
-from chainrules_native.text import c_type, expression, literal, raw_type
+from chainrules_native.text import c_type, expression, literal
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
-from chainrules_py.vocabulary.views import duplicate, read, store
+from chainrules_py.vocabulary.views import duplicate, read
 
 Lower = Callable[[Lowering, Call], View]
 WORDS: dict[Any, Lower] = {}
@@ -201,16 +199,12 @@ views(
 
 @lowers(read)
 def _read(s: Lowering, call: Call) -> View:
-    x, *arrays = call.operands
     (y,) = call.results
-    if not arrays:
-        if y.shape == () and y.type is not np.ndarray:
-            return _element(s, call)
-        return _view(s, call)
-    source, index, axis = _rows(s, x, call.options["index"], arrays)
-    out = s.result(y)
-    s.add(Gather(out, source, index, axis, None))
-    return out
+    if len(call.operands) > 1:
+        return gathered(s, call)
+    if y.shape == () and y.type is not np.ndarray:
+        return _element(s, call)
+    return _view(s, call)
 
 
 def _element(s: Lowering, call: Call) -> View:
@@ -228,96 +222,6 @@ def _element(s: Lowering, call: Call) -> View:
     index: Any = (*[slice(i, i + 1) for i in where], ...)
     part = view.part(array[index], memory)
     return s.element(y, part._replace(shape=(), strides=()))
-
-
-def _rows(s: Lowering, x: Any, pattern: Any, arrays: list[Any]) -> tuple[View, View, int]:
-    """Return an array, the places that an index of one array says, and the axis along which."""
-    whole = (slice, None, None, None)
-    axis = next((i for i, entry in enumerate(pattern) if entry != whole), 0)
-    if len(arrays) != 1 or not is_array(x) or any([e != whole for e in pattern[axis + 1 :]]):
-        raise UnwritableError
-    (index,) = arrays
-    if type(index) is not Value or form(index)[1] != np.int64 or not form(index)[0]:
-        raise UnwritableError
-    raw_type(form(x)[1])
-    return s.view(x), s.view(index), axis
-
-
-# -------------------------------------------------------------------------- writes to arrays
-
-
-def _target(s: Lowering, call: Call) -> View:
-    """Return memory that may be written to, in which the first operand stands."""
-    x, (y,) = call.operands[0], call.results
-    view = s.view(x)
-    if form(y) != form(x):
-        raise UnwritableError
-    own = view.version.buffer.place is None and view.is_whole
-    if type(call.function) is Into and own:
-        return view
-    out = s.result(y)
-    s.add(Copy(out, view))
-    return out
-
-
-def _part(s: Lowering, view: View, pattern: Any) -> View:
-    array, memory = view.shadow()
-    if not pattern.is_basic or view.size == 0:
-        raise UnwritableError
-    entries = pattern.join(())
-    entries = entries if type(entries) is tuple else (entries,)
-    found = array[(*entries, ...)] if ... not in entries else array[entries]
-    if found.size == 0:
-        raise UnwritableError
-    return view.part(found, memory)
-
-
-def _writes(expression: str) -> Lower:
-    def lower(s: Lowering, call: Call) -> View:
-        x, y, *arrays = call.operands
-        pattern = call.options["index"]
-        shape, dtype = form(x)
-        c_type(dtype)
-        source: View | Literal
-        if type(y) is not Value:
-            source = Literal(literal(y, dtype), dtype)
-        else:
-            source = s.view(y)
-            if form(y)[1] != dtype:
-                raise UnwritableError
-        if arrays:
-            _, index, axis = _rows(s, x, pattern, arrays)
-            if isinstance(source, Literal):
-                raise UnwritableError
-            source = source.broadcast((*shape[:axis], *index.shape, *shape[axis + 1 :]))
-            target = _target(s, call)
-            made = s.written(target)
-            s.add(Gather(source, made, index, axis, expression))
-            return made
-        _part(s, s.view(x), pattern)  # before anything is copied
-        target = _target(s, call)
-        made = s.written(target)
-        part = _part(s, made, pattern)
-        if isinstance(source, View):
-            source = _without_ones(source, part)
-        s.add(Copy(part, source, expression))
-        return made
-
-    return lower
-
-
-def _without_ones(source: View, part: View) -> View:
-    """Spread what is written over a part; NumPy drops leading axes of one."""
-    while len(source.shape) > len(part.shape) and source.shape[0] == 1:
-        source = source._replace(shape=source.shape[1:], strides=source.strides[1:])
-    return source.broadcast(part.shape)
-
-
-lowers(store)(_writes("{1}"))
-lowers(v.add_at, v.scatter_add)(_writes("{0} + {1}"))
-lowers(subtract_at)(_writes("{0} - {1}"))
-lowers(plus_at)(_writes("0 + {1}"))
-lowers(minus_at)(_writes("0 - {1}"))
 
 
 # ------------------------------------------------------------------------------------- others
@@ -489,5 +393,6 @@ for _ufunc, _functions in _REDUCTIONS.items():
 WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
+WORDS |= PLACES
 WORDS |= PRODUCTS
 WORDS |= REARRANGED

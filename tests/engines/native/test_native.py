@@ -91,6 +91,11 @@ def test_whole_numbers_overflow_as_numpy_s(dtype):
         assert same(g(z), f(z))
 
 
+def some(names, n):
+    """Mark what is behind the first as slow: each makes ten programs and more."""
+    return [*[*names][:n], *[pytest.param(x, marks=pytest.mark.slow) for x in [*names][n:]]]
+
+
 def net(X, A, b):
     h = np.tanh(X @ A + b)
     m = np.max(h, axis=1, keepdims=True)
@@ -164,14 +169,14 @@ REARRANGED = {
 }
 
 
-@pytest.mark.parametrize("name", REARRANGED)
+@pytest.mark.parametrize("name", some(REARRANGED, 2))
 def test_arrays_are_rearranged(name):
     x = RNG.uniform(0.5, 2.0, (5, 7))
     check(REARRANGED[name], x)
     check(REARRANGED[name], np.where(x > 1.0, x, -0.0).astype(np.float32))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("dtype", some([np.float64, np.float32, np.int32], 1))
 def test_what_is_only_moved_is_there_for_what_computes(dtype):
     # A compiler may leave out what is written as another type than it is read.
     x = np.arange(1, 7).astype(dtype)
@@ -186,7 +191,7 @@ def test_what_is_only_moved_is_there_for_what_computes(dtype):
 ROWS = [(10, 60, 5), (4, 10, 10, 6), (25, 100, 10), (3, 800), (800, 3), (2, 1031), (5, 512)]
 
 
-@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("shape", some(ROWS, 3))
 def test_rows_that_are_spread_or_do_not_lie_flat(shape):
     x, last, first = (RNG.standard_normal(s) for s in (shape, shape[-1:], (*shape[:-1], 1)))
 
@@ -216,13 +221,59 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize("shapes", PRODUCTS)
+@pytest.mark.parametrize("shapes", some(PRODUCTS, 2))
 def test_products_with_vectors_and_their_derivatives(shapes):
     a, b = (RNG.standard_normal(shape) for shape in shapes)
     w = RNG.standard_normal((a @ b).shape)
     f = value_and_grad(lambda a, b: np.sum(np.sin(a @ b) * w), (0, 1))
     check(f, a, b, whole=False)
     check(f, np.zeros_like(a), -b, whole=False)
+
+
+ROW, COLUMN = np.array([3, 0, 3, -1]), np.array([[1], [-2], [1]])
+
+
+def places_at_once(x):
+    return x[ROW, 1:] * x[1:, 0], x[..., ROW], x[ROW, COLUMN] * 2.0, x[None, 1:, ROW][:, 0] + 1.0
+
+
+def test_places_of_several_arrays():
+    x, w = RNG.standard_normal((2, 5, 5))
+    f = value_and_grad(lambda x: sum([np.sum(y * 2.0) for y in places_at_once(x * w)]))
+    assert same(compiled(f)(x), f(x))
+
+
+PLACES = {
+    "one": lambda x: x[ROW] + x[:, ROW].T,
+    "side by side": lambda x: x[ROW, ROW] * 2.0,
+    "that are spread": lambda x: x[ROW, COLUMN] * 2.0 + x[ROW, COLUMN],
+    "behind others": lambda x: np.sum(x[None, 1:, ROW], axis=0) * 2.0,
+    "behind all": lambda x: x[..., ROW] * 1.5 + x[:, ROW],
+    "between": lambda x: np.stack([x, x + 1.0])[:, ROW, ROW] * 2.0,
+    "of the last": lambda x: np.stack([x, x + 1.0])[..., COLUMN, ROW] * 2.0,
+    "apart": lambda x: np.stack([x, x + 1.0])[COLUMN % 2, :, COLUMN] * 2.0,
+    "masks": lambda x: x[np.eye(5, dtype=bool)] * 2.0,
+}
+
+
+@pytest.mark.parametrize("name", some(PLACES, 0))
+def test_places_that_arrays_say(name):
+    x = RNG.standard_normal((5, 5))
+    f = PLACES[name]
+    w = RNG.standard_normal(f(x).shape)
+    check(f, x, whole=name not in ("apart", "masks"))
+    check(value_and_grad(lambda x: np.sum(np.sin(f(x)) * w)), x, whole=False)
+
+
+def test_writes_to_places_that_arrays_say():
+    def f(x, y):
+        z, u = x * 1.0, y * 1.0
+        z[ROW, 1:] = y[:4, 1:]
+        z[ROW, ROW] += y[0, :4]
+        u[COLUMN[:, 0], 2] = 0.5
+        return z, u + z
+
+    check(f, *RNG.standard_normal((2, 5, 5)), whole=False)
 
 
 def test_an_index_outside_raises_as_numpy_does():

@@ -102,7 +102,12 @@ def called_from_c(folder, name, args, wanted):
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+FIRST = ("energy", "constant")
+
+
+@pytest.mark.parametrize(
+    "name", [*FIRST, *[pytest.param(x, marks=pytest.mark.slow) for x in CASES if x not in FIRST]]
+)
 def test_a_saved_program_is_called_from_c(name, tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("there is no cc")

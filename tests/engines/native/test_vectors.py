@@ -70,7 +70,11 @@ def test_functions_of_all_kinds_of_numbers(dtype):
     assert not names or "native" in g.source
 
 
-@pytest.mark.parametrize("ufunc", vectors.C_NAMES)
+FIRST = [np.sin, np.cos, np.hypot]
+OTHERS = [pytest.param(u, marks=pytest.mark.slow) for u in vectors.C_NAMES if u not in FIRST]
+
+
+@pytest.mark.parametrize("ufunc", [*FIRST, *OTHERS])
 def test_functions_within_four_units(ufunc):
     x, z = RNG.uniform(-8.0, 8.0, (2, 3001))
     x = np.abs(x) + 1.0 if ufunc in POSITIVE else x / 8.0 if ufunc in UNIT else x
@@ -102,6 +106,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shapes", SHAPES)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_products_of_all_layouts(shapes, dtype):
@@ -112,6 +117,13 @@ def test_products_of_all_layouts(shapes, dtype):
     check(lambda a, b: a @ b * 1.0, a, b, rtol=rtol, others=False)
 
 
+def test_products_within_their_tolerance():
+    a, b, c = (RNG.standard_normal(shape) for shape in ((6, 4), (4, 5), (4,)))
+    f = value_and_grad(lambda a, b, c: np.sum(np.sin(a @ b)) + np.sum((a @ c) ** 2), (0, 1, 2))
+    check(f, a, b, c, rtol=1e-14, others=False)
+
+
+@pytest.mark.slow
 def test_a_network_with_its_second_derivatives():
     x, a, b = (RNG.standard_normal(shape) for shape in ((30, 5), (5, 7), (7,)))
 
