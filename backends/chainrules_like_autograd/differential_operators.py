@@ -21,16 +21,27 @@ make_vjp = unary_to_nary(_make_vjp)
 make_jvp = unary_to_nary(_make_jvp)
 
 
-def _one_number(ans: Any, name: str) -> None:
+def _of_one_number(fun: Function) -> Function:
+    """Return the function, so that it raises where its result is not one real number."""
+
+    def checked(x: Any) -> Any:
+        ans = fun(x)
+        _check_one_number(ans)
+        return ans
+
+    return checked
+
+
+def _check_one_number(ans: Any) -> None:
     if np.size(ans) != 1:
         msg = (
-            f"{name} is of functions with one number for a result, and this one gave the shape "
+            f"a gradient is of functions with one number for a result, and this one gave the shape "
             f"{np.shape(ans)}; write jacobian or elementwise_grad"
         )
         raise TypeError(msg)
     if np.result_type(ans).kind not in "fiu":
         msg = (
-            f"{name} is of real results, and this one is {np.result_type(ans)}; "
+            f"a gradient is of real results, and this one is {np.result_type(ans)}; "
             f"write holomorphic_grad, make_vjp, or a function of floating-point numbers"
         )
         raise TypeError(msg)
@@ -49,9 +60,8 @@ def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
     >>> value_and_grad(lambda x, y: x * y, 1)(2.0, 3.0)
     (6.0, 2.0)
     """
-    vjp, ans = _make_vjp(fun, x)
-    _one_number(ans, "a gradient")
-    return ans, vjp(_ones(ans))
+    ans, gradient = tape.value_and_grad(_of_one_number(fun))(x)
+    return ans, conjugated(gradient)
 
 
 @unary_to_nary
@@ -63,9 +73,7 @@ def grad(fun: Function, x: Any) -> Any:
     >>> grad(lambda x, y: x * y, (0, 1))(2.0, 3.0)
     (3.0, 2.0)
     """
-    vjp, ans = _make_vjp(fun, x)
-    _one_number(ans, "a gradient")
-    return vjp(_ones(ans))
+    return conjugated(tape.grad(_of_one_number(fun))(x))
 
 
 @unary_to_nary
