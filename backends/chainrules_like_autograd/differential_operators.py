@@ -227,7 +227,7 @@ def multigrad_dict(fun: Function) -> Function:
         bound.apply_defaults()
 
         def named(arguments: dict[str, Any]) -> Any:
-            call = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]
+            call = inspect.BoundArguments(signature, arguments)
             return fun(*call.args, **call.kwargs)
 
         found: dict[str, Any] = grad(named)(dict(bound.arguments))

@@ -8,6 +8,7 @@ from chainrules_py import (
     bilinear_rule,
     linear_rule,
     non_differentiable,
+    primitive,
     rule,
     scalar_rule,
 )
@@ -23,6 +24,7 @@ from chainrules_py.vocabulary import (
     negative,
     sin,
 )
+from chainrules_tape import checkpoint, grad, hessian, jacobian, value_and_grad
 
 # One partial per operand, each of the result and the operands.
 scalar_rule(sin, lambda y, x: cos(x))
@@ -52,3 +54,32 @@ def matmul_rule(a: Array, b: Array):
 
 # A rule is returned unchanged, so it keeps its type.
 matmul_rule(1, "no")  # rejected: operands are arrays
+
+
+# What derivatives are made of keeps its parameters, for editors and checkers.
+def area(width: float, height: float, *, unit: str = "m") -> float:
+    return width * height
+
+
+grad(area)(2.0, 3.0)
+grad(area, argnums=(0, 1))(2.0, 3.0, unit="km")
+grad(area)(2.0)  # rejected: height is missing
+grad(area)(2.0, 3.0, unite="km")  # rejected: no such option
+value_and_grad(area)(2.0, height="no")  # rejected: height is a number
+size: float = value_and_grad(area)(2.0, 3.0)[0]
+text: str = value_and_grad(area)(2.0, 3.0)[0]  # rejected: it is a number
+hessian(area)(2.0, 3.0, 4.0)  # rejected: two numbers
+jacobian(area)("no", 3.0)  # rejected: width is a number
+area_again = checkpoint(area)
+kept: float = area_again(2.0, 3.0)
+area_again(2.0, height=None)  # rejected: height is a number
+
+
+@primitive
+def volume(base: float, height: float) -> float:
+    return base * height / 3
+
+
+volume(2.0, 3.0)
+volume(2.0)  # rejected: height is missing
+grad(volume)(2.0, "no")  # rejected: height is a number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from chainrules_py.extend import frozen as frozen_function
 from chainrules_py.extend import highest_tracer, made
@@ -13,14 +13,17 @@ from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 def checkpoint(
-    f: Callable[..., Any],
+    f: Callable[P, R],
     *,
     save: Save = "nothing",
     pack: Callable[[Any], Any] | None = None,
     unpack: Callable[[Any], Any] | None = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Wrap a function to keep little of it for the gradient, and compute the rest again.
 
     Memory for time: what f computes on the way is not kept on the tape; when the backward pass
@@ -84,7 +87,7 @@ def checkpoint(
     check_save(save)
     packing = None if pack is None or unpack is None else (pack, unpack)
 
-    def checkpointed(*operands: Any, **keywords: Any) -> Any:
+    def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
         again, outside = frozen_function(f)
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None

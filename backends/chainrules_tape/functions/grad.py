@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, final
 
 from chainrules_bridge import check_same, deliver_many, many_directions, samples
 from chainrules_py import NotDifferentiableError, ZeroTangent, ignore_derivatives, is_zero
@@ -27,6 +27,9 @@ from chainrules_tape.functions.run import (
     ReverseRun,
     unit,
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def vjp(
@@ -218,7 +221,7 @@ Unused: TypeAlias = Literal["zero", "none", "raise"]
 
 
 def value_and_grad(
-    f: Callable[..., Any],
+    f: Callable[P, R],
     argnums: Numbers = None,
     *,
     argnames: Names = None,
@@ -226,7 +229,7 @@ def value_and_grad(
     guard: GuardMode = "lock",
     unused: Unused = "zero",
     by_name: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """Make a function that computes the value of f together with its gradient; see `grad`.
 
     With ``has_aux`` the value is ``(result, aux)``.
@@ -264,7 +267,7 @@ def value_and_grad(
 
 
 def grad(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: Numbers = None,
     *,
     argnames: Names = None,
@@ -272,7 +275,7 @@ def grad(
     guard: GuardMode = "lock",
     unused: Unused = "zero",
     by_name: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Make the function that computes the gradient of f, whose result is one real number.
 
     Parameters

@@ -7,7 +7,7 @@ docs/design/batched-seeds.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, ParamSpec, TypeAlias, final
 
 from chainrules_py import (
     NoRuleError,
@@ -56,20 +56,21 @@ from chainrules_tape.functions.run import (
 )
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
+P = ParamSpec("P")
 Rows: TypeAlias = list[Any]
 """For each leaf of a result one block per leaf of the arguments; `NoTangent()` for a leaf that
 cannot be perturbed, of one or the other."""
 
 
 def jacobian(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: Numbers = None,
     mode: Mode = "auto",
     *,
     argnames: Names = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """All partial derivatives of a function.
 
     Parameters
@@ -125,12 +126,12 @@ def jacobian(
 
 
 def hessian(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: Numbers = None,
     *,
     argnames: Names = None,
     has_aux: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """All second partial derivatives of a function.
 
     The gradient is taken in reverse mode, and the basis of the arguments pushed through that.
