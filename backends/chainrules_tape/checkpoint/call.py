@@ -96,7 +96,7 @@ def checkpoint(
         if save == "all" and packing is None:
             return f(*operands, **keywords)
         if save != "nothing":
-            return run(f, save, packing, tape, operands, keywords, outside)
+            return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
         segment = Segment(f, again, (operands, keywords), tape)
         held, hooks = len(tape.held), _hooks(tape)
         y = f(*operands, **keywords)
