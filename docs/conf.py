@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -29,6 +30,7 @@ extensions = [
     "libraries_table",
     "messages_table",
     "obstacles_table",
+    "rule_book",
     "outputs",
     "offline",
 ]
@@ -46,8 +48,9 @@ numpydoc_class_members_toctree = False
 numpydoc_validation_checks: set[str] = set()
 
 # ---------------------------------------------------------------------------- pages and notebooks
-# Formulas are written in Unicode: the usual renderer is fetched from a network.
-myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+# Formulas in the text are written in Unicode; those of the rule book are set by scripts that a
+# package brings along, not fetched from a network.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 # Notebook pages (those with a `kernelspec` in their head) are run at each build.
 nb_execution_mode = "force"
@@ -60,7 +63,10 @@ nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 # ---------------------------------------------------------------------------------------- HTML
 html_theme = "pydata_sphinx_theme"
 html_title = "chainrules_py"
-html_static_path = ["_static"]
+# Its scripts alone: as an extension it does not say whether pages may be read in parallel.
+MATHJAX = Path(str(importlib.import_module("sphinx-mathjax-offline").__file__)).parent
+html_static_path = ["_static", str(MATHJAX / "static")]
+mathjax_path = "mathjax/tex-chtml.js"
 html_css_files = ["house.css"]
 html_show_sourcelink = False
 html_copy_source = False

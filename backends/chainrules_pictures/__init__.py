@@ -1,8 +1,9 @@
-"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG.
+"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG; formulas in LaTeX.
 
 Nothing here knows what a tape or a program is: nodes go in, and text comes out.
 """
 
+from chainrules_pictures.formulas import formula
 from chainrules_pictures.graph import Node, graphviz, svg
 
-__all__ = ["Node", "graphviz", "svg"]
+__all__ = ["Node", "formula", "graphviz", "svg"]
