@@ -1,4 +1,4 @@
-"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG; formulas in LaTeX.
+"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG; formulas.
 
 Nothing here knows what a tape or a program is: nodes go in, and text comes out.
 """

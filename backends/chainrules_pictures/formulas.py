@@ -16,7 +16,7 @@ from chainrules_py.program import Call, Program, Value
 Part: TypeAlias = tuple[str, int]
 """A piece of a formula, and how tightly it holds together."""
 
-SUM, PRODUCT, PREFIX, POWER, ATOM = range(5)
+TRUTH, SUM, PRODUCT, PREFIX, POWER, ATOM = range(-1, 5)
 LETTERS = "uvwpqrst"
 _SHORT, _SIMPLE = 24, 12
 
@@ -39,15 +39,15 @@ _FORMS: dict[str, tuple[str, int]] = {
     "conj": (r"\overline{{{0:0}}}", ATOM),
     "real": (r"\operatorname{{Re}} {0:2}", PREFIX),
     "imag": (r"\operatorname{{Im}} {0:2}", PREFIX),
-    "where": (r"\begin{{cases}} {1:0} & {0:0} \\ {2:0} & \text{{else}} \end{{cases}}", ATOM),
-    "lt": ("{0:0} < {1:0}", SUM),
-    "le": (r"{0:0} \le {1:0}", SUM),
-    "gt": ("{0:0} > {1:0}", SUM),
-    "ge": (r"{0:0} \ge {1:0}", SUM),
-    "eq": ("{0:0} = {1:0}", SUM),
-    "ne": (r"{0:0} \ne {1:0}", SUM),
-    "logical_and": (r"{0:1} \land {1:1}", SUM),
-    "logical_or": (r"{0:1} \lor {1:1}", SUM),
+    "where": (r"\begin{{cases}} {1:0} & {0:-1} \\ {2:0} & \text{{else}} \end{{cases}}", ATOM),
+    "lt": ("{0:0} < {1:0}", TRUTH),
+    "le": (r"{0:0} \le {1:0}", TRUTH),
+    "gt": ("{0:0} > {1:0}", TRUTH),
+    "ge": (r"{0:0} \ge {1:0}", TRUTH),
+    "eq": ("{0:0} = {1:0}", TRUTH),
+    "ne": (r"{0:0} \ne {1:0}", TRUTH),
+    "logical_and": (r"{0:-1} \land {1:-1}", TRUTH),
+    "logical_or": (r"\left({0:-1} \lor {1:-1}\right)", TRUTH),
     "matmul": (r"{0:1} \, {1:1}", PRODUCT),
     "matrix_transpose": (r"{0:4}^{{\mathsf{{T}}}}", POWER),
     "inv": ("{0:4}^{{-1}}", POWER),
@@ -192,7 +192,9 @@ class _Operand:
 
 def _tight(part: Part, needed: int) -> str:
     text, tight = part
-    return text if tight >= needed else rf"\left({text}\right)"
+    if tight >= needed:
+        return text
+    return rf"\left[{text}\right]" if tight == TRUTH else rf"\left({text}\right)"
 
 
 def _part(x: Any, parts: Mapping[Value, Part]) -> Part:

@@ -205,16 +205,24 @@ def tables() -> dict[str, list[tuple[str, str]]]:
     return found
 
 
+def bare(signature: inspect.Signature) -> inspect.Signature:
+    """A signature without its annotations."""
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=signature.empty)
+
+
 def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
     """The page of a word."""
     name, doc = word.__name__, inspect.getdoc(word) or ""
-    parts = [f"# {name}", f"```text\n{name}{word.signature}\n```", doc.split("\n\n")[0]]
+    parts = [f"# {name}", f"```text\n{name}{bare(word.signature)}\n```", doc.split("\n\n")[0]]
     drawn = picture(word)
     if drawn:
         parts.append(f"```{{raw}} html\n{drawn}\n```")
     for statement in rules_for(word):
         kind = KINDS.get(type(statement.recipe).__name__, "")
-        where = statement.source.where.partition("chainrules_py/chainrules_py/")[2]
+        file, _, line = statement.source.where.rpartition(":")
+        known = Path(file).is_relative_to(HERE.parent)
+        where = f"{Path(file).relative_to(HERE.parent) if known else Path(file).name}:{line}"
         parts.append(
             f"## Rule\n\n{kind[:1].upper()}{kind[1:]}. Modes: {', '.join(statement.modes)}."
         )
@@ -224,9 +232,7 @@ def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
         except (OSError, TypeError, ValueError):
             source = ""
         if source:
-            parts.append(
-                f"```python\n# {where or statement.source.where.rpartition('/')[2]}\n{source}\n```"
-            )
+            parts.append(f"```python\n# {where}\n{source}\n```")
     rest = "\n\n".join(doc.split("\n\n")[1:])
     if rest:
         parts.append(f"## What it says\n\n```text\n{rest}\n```")

@@ -16,7 +16,7 @@ from chainrules_scipy.rows import array_of, readable, stands_for
 def odeint(
     func: Any, y0: Any, t: Any, args: Any = (), *given: Any, tfirst: bool = False, **options: Any
 ) -> Any:
-    """Solve dy/dt = func(y, t, *args) from y0 at the first time on.
+    """Solve dy/dt = ``func(y, t, *args)`` from y0 at the first time on.
 
     Values and derivatives are those of `chainrules_py.vocabulary.odeint`, by a formula of Runge
     and Kutta; SciPy's are of LSODA, and differ by the error that is allowed.
@@ -80,7 +80,7 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    """Solve dy/dt = fun(t, y, *args) over an interval.
+    """Solve dy/dt = ``fun(t, y, *args)`` over an interval.
 
     Values and derivatives are those of `chainrules_py.vocabulary.odeint`, with SciPy's default
     tolerances divided by a thousand.

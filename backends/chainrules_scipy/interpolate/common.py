@@ -35,7 +35,7 @@ def first(y: Any, axis: int) -> tuple[Any, int]:
 
 
 def times(matrices: Any, y: Any) -> Any:
-    """Return Σ_j T_..j y_j."""
+    """Return ``Σ_j T[..., j] y[j]``."""
     return v.tensordot(matrices, y, axes=((matrices.ndim - 1,), (0,)))
 
 

@@ -135,7 +135,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     size = 1.0 / np.max(np.abs(d) / case.steps)
     number = np.abs(case.bars_vector(case.operands)) @ np.abs(d)
     size = number / np.sum(d * d) if is_single and number else size
-    digits = _CLOSER if is_single else (13, *_CLOSER[2:])
+    digits = _CLOSER if is_single else (13, 22, 33)
     looked = [derivative(there, size * 2.0**-n) for n in digits]
     for found, error in looked:
         near = np.abs(have[places] - found) <= np.maximum(allowed[places], 10 * error)
@@ -146,8 +146,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     if not is_single:  # some have no derivative, and looked by chance as if they had
         found, error = looked[0]
         lost |= 50 * error > case.settling * np.abs(found)
-        left = gap != 0.0
-        want[places[left]] = found[left]
+        want[places] = np.where(gap != 0.0, found, want[places])
         allowed[places] = np.maximum(allowed[places], 10 * error)
     allowed[places[lost & (gap != 0.0)]] = np.inf
 
