@@ -1,10 +1,9 @@
-"""docs/design/rulesets.csv: what is written here for each function of ChainRules.jl is run."""
+"""docs/rulesets.csv: what is written here for each function of ChainRules.jl is run."""
 
 from __future__ import annotations
 
 import csv
 import functools
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,9 @@ from chainrules_py import vocabulary as v
 from chainrules_py.testing import check_grads
 from chainrules_scipy.sparse import with_data
 from chainrules_tape import grad, stop_gradient
+from chainrules_tools import functions
 
-TABLE = Path(__file__).parents[2] / "docs" / "design" / "rulesets.csv"
+TABLE = Path(__file__).parents[2] / "docs" / "rulesets.csv"
 with TABLE.open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file))
 RUN = [row for row in ROWS if row["here"]]
@@ -40,8 +40,8 @@ def written(buffer: Any, x: Any) -> Any:
 
 NAMES = {
     "np": np,
+    "functions": functions,
     "functools": functools,
-    "itertools": itertools,
     "linalg": scipy.linalg,
     "sparse": scipy.sparse,
     "special": scipy.special,
