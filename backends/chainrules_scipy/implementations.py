@@ -13,6 +13,7 @@ from chainrules_py import Primitive, Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_scipy.rows import permutation_of
 
 number_homes["scipy"] = np
 
@@ -202,14 +203,3 @@ def lu_factor_scipy(x: np.ndarray) -> LUFactors:
     square(x)
     lu, pivots = scipy.linalg.lu_factor(x, check_finite=False)
     return LUFactors(lu, pivots, permutation_of(pivots))
-
-
-def permutation_of(pivots: Any) -> Any:
-    """Return the order of rows after exchanging row i with row pivots[i], one by one."""
-    rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
-    for i in range(pivots.shape[-1]):
-        j = pivots[..., i : i + 1]
-        here, there = rows[..., i : i + 1].copy(), np.take_along_axis(rows, j, -1)
-        np.put_along_axis(rows, j, here, -1)
-        rows[..., i : i + 1] = there
-    return rows

@@ -32,7 +32,9 @@ OURS = {
         "ndimage",
         "optimize",
     )
-} | {"scipy.spatial.distance": "chainrules_scipy.distance"}
+} | {
+    "scipy.spatial.distance": "chainrules_scipy.distance",
+}
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 
 
@@ -49,6 +51,8 @@ _ABSENT = object()
 _places: dict[tuple[Any, str], _Place] = {}
 _lock = lock_of_a_table()
 _standing: set[Installed] = set()
+_dispatching: dict[Callable[..., Any], Callable[..., Any]] = {}
+_originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
 
@@ -75,20 +79,37 @@ def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:
 
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
-    _enter(_Place(sys.modules[home], native.__name__, dispatching, native))
+    _dispatching[native] = _dispatching[dispatching] = dispatching
+    _originals[dispatching] = native
+    while home:  # and where a larger module has it from there
+        module = sys.modules[home]
+        if vars(module).get(native.__name__) in (native, dispatching):
+            _enter(_Place(module, native.__name__, dispatching, native))
+        home = home.rpartition(".")[0]
 
 
-def place_method(cls: type, function: Callable[..., Any]) -> None:
+def standing(native: Any) -> Callable[..., Any] | None:
+    """Return what stands for something of SciPy's where it is installed, if anything does."""
+    return _dispatching.get(native)
+
+
+def original(function: Any) -> Any:
+    """Return SciPy's function, of one that stands in its place."""
+    return _originals.get(function, function)
+
+
+def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
     """Have a function stand as the method of its name, for traced arguments."""
-    native = getattr(cls, function.__name__)
+    name = name or function.__name__
+    native = getattr(cls, name)
 
     @functools.wraps(native)
     def dispatching(self: Any, *args: Any, **options: Any) -> Any:
         traced = is_traced(args) or (options and is_traced(options.values()))
         return (function if traced else native)(self, *args, **options)
 
-    before = vars(cls).get(native.__name__, _ABSENT)
-    _enter(_Place(cls, native.__name__, dispatching, before))
+    _originals[dispatching] = native
+    _enter(_Place(cls, name, dispatching, vars(cls).get(name, _ABSENT)))
 
 
 def place_constructor(cls: type, function: Callable[..., Any]) -> None:
@@ -121,6 +142,13 @@ def public_module(native: Callable[..., Any]) -> str:
     """
     parts = native.__module__.split(".")
     return ".".join(parts[: next((i for i, p in enumerate(parts) if p[0] == "_"), len(parts))])
+
+
+def our_module(home: str) -> str:
+    """Return the module of ours that has what is in one of SciPy's, or in a part of it."""
+    while home not in OURS:
+        home = home.rpartition(".")[0]
+    return OURS[home]
 
 
 def _enter(new: _Place) -> None:

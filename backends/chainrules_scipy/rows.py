@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, untraced, varies
-from chainrules_scipy.installing import OURS, place, public_module
+from chainrules_scipy.installing import our_module, place, public_module
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ def stands_for(
         advise(
             native,
             f"{home}.{native.__name__} makes plain arrays of its arguments: write "
-            f"{function.__name__}(...) after 'from {OURS[home]} import {function.__name__}', which "
+            f"{function.__name__}(...) after 'from {our_module(home)} import {function.__name__}', which "
             "takes the same, or call chainrules_scipy.install() before",
         )
         return function
@@ -110,3 +110,14 @@ def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) 
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
     return value + (moving - readable(moving))
+
+
+def permutation_of(pivots: Any) -> Any:
+    """Return the order of rows after exchanging row i with row pivots[i], one by one."""
+    rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+    for i in range(pivots.shape[-1]):
+        j = pivots[..., i : i + 1]
+        here, there = rows[..., i : i + 1].copy(), np.take_along_axis(rows, j, -1)
+        np.put_along_axis(rows, j, here, -1)
+        rows[..., i : i + 1] = there
+    return rows

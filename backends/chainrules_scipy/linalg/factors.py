@@ -9,8 +9,7 @@ import scipy.linalg
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.implementations import permutation_of
-from chainrules_scipy.rows import adjoint, array_of, checked, readable, stands_for
+from chainrules_scipy.rows import adjoint, array_of, checked, permutation_of, readable, stands_for
 
 # ---------------------------------------------------------------- Cholesky
 

@@ -31,6 +31,18 @@ def _least(f: Any, start: Any, solver: Any, kept: list[Any], ends: Any = None) -
     return v.minimize(f, start, solver=found, tol=NEAR)
 
 
+def minimized(f: Any, near: Any) -> Any:
+    """Return where f is least, near where it is known to be."""
+
+    def solver(x0: Any) -> Any:
+        return _minimize(lambda x: float(readable(f(x))), x0, method="Nelder-Mead", options=_CLOSE)
+
+    return _least(f, near, solver, [])
+
+
+_CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
+
+
 def _refuse_ends(x: Any, low: Any, high: Any) -> None:
     """Raise where a bound holds the solution: there its derivatives are others."""
     reach = 1e-6 * (1 + np.abs(x))

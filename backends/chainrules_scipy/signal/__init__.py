@@ -1,5 +1,7 @@
 """Filters and transforms of ``scipy.signal``, in signals and coefficients."""
 
+from typing import Any
+
 from chainrules_scipy.signal.convolving import (
     convolve,
     convolve2d,
@@ -9,6 +11,7 @@ from chainrules_scipy.signal.convolving import (
     oaconvolve,
 )
 from chainrules_scipy.signal.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
+from chainrules_scipy.signal.followed import FOLLOWED, lfiltic
 from chainrules_scipy.signal.linear import detrend, hilbert, resample, savgol_filter, upfirdn
 from chainrules_scipy.signal.recursive import recursive_filter
 
@@ -22,6 +25,7 @@ __all__ = [
     "filtfilt",
     "hilbert",
     "lfilter",
+    "lfiltic",
     "oaconvolve",
     "recursive_filter",
     "resample",
@@ -30,3 +34,10 @@ __all__ = [
     "sosfiltfilt",
     "upfirdn",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

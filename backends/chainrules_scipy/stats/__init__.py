@@ -2,7 +2,7 @@
 
 A distribution of SciPy's under its name, ``from chainrules_scipy.stats import norm``, has ``pdf``,
 ``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf`` and ``isf``, or ``pmf`` and ``logpmf``,
-that are differentiated in the value and in all parameters; everything else is SciPy's.
+``stats``, ``entropy``, ``fit`` and their kin, that are differentiated in the value and in all parameters; everything else is SciPy's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import scipy.stats
 
 from chainrules_py.extend import advise
 from chainrules_scipy.installing import place_method
-from chainrules_scipy.stats import distributions
+from chainrules_scipy.stats import distributions, multivariate
 from chainrules_scipy.stats.distributions import (
     cdf,
     isf,
@@ -27,11 +27,13 @@ from chainrules_scipy.stats.distributions import (
     ppf,
     sf,
 )
+from chainrules_scipy.stats.moments import FITS, MOMENTS, SUMS
+from chainrules_scipy.stats.sample import FOLLOWED, gaussian_kde
 
-__all__ = ["Distribution", "Frozen", "distributions"]
+__all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde", "multivariate"]
 
-_CONTINUOUS = (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf)
-_DISCRETE = (pmf, logpmf)
+_CONTINUOUS = (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf, *MOMENTS, *FITS)
+_DISCRETE = (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs")))
 
 
 class Distribution:
@@ -74,7 +76,12 @@ class Frozen:
         method = getattr(self.of, name)
         if name not in _of(self.of.native):
             return functools.partial(method, *self.args, **self.options)
+        if name in _OF_PARAMETERS:
+            return functools.partial(method, *self.args, **self.options)
         return lambda x: method(x, *self.args, **self.options)
+
+
+_OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs")
 
 
 def _of(native: Any) -> dict[str, Any]:
@@ -87,7 +94,9 @@ for _cls, _functions in (
     (scipy.stats.rv_discrete, _DISCRETE),
 ):
     for _f in _functions:
-        place_method(_cls, _f)
+        for _own in (_cls, *_cls.__subclasses__()):
+            if _own is _cls or (_f in FITS and _f.__name__ in vars(_own)):
+                place_method(_own, _f)
         advise(
             getattr(_cls, _f.__name__),
             f"SciPy's {_f.__name__} makes plain arrays of its arguments: take the distribution by "
@@ -97,6 +106,8 @@ for _cls, _functions in (
 
 
 def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
     native = getattr(scipy.stats, name, None)
     if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         return Distribution(native)

@@ -1,0 +1,68 @@
+"""Functions of ``scipy.signal`` that SciPy writes in NumPy's words: its own text is followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.signal as native
+from scipy.signal import windows
+
+from chainrules_scipy.following import follow, follow_all, follow_class
+from chainrules_scipy.rows import array_of, stands_for
+
+CZT = follow_class(native.CZT, "__call__")
+ZoomFFT = follow_class(native.ZoomFFT)
+ShortTimeFFT = follow_class(
+    native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram"
+)
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("bilinear_zpk", "butter", "cheby1", "cheby2", "chirp", "coherence", "csd", "cspline1d"),
+    *("cspline1d_eval", "czt", "decimate", "deconvolve", "envelope", "firls", "firwin", "freqs"),
+    *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gauss_spline", "gausspulse", "get_window"),
+    *("group_delay", "hilbert2", "iirfilter", "iirnotch", "iirpeak", "istft", "lfilter_zi"),
+    *("lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp"),
+    *("lp2lp_zpk", "normalize", "periodogram", "qspline1d", "qspline1d_eval", "resample_poly"),
+    *("savgol_coeffs", "sawtooth", "sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram"),
+    *("square", "ss2tf", "stft", "sweep_poly", "tf2sos", "tf2ss", "tf2zpk", "vectorstrength"),
+    *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2tf"),
+)
+FOLLOWED |= follow_all(
+    windows,
+    *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
+    *("general_hamming", "kaiser", "taylor", "tukey"),
+)
+
+
+@stands_for(native.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    """Compute the state of a filter from what it gave, of coefficients of any first one.
+
+    Parameters
+    ----------
+    b, a : array
+        The coefficients: a is divided by its first one, also where that is 1.
+    y, x : array
+        What came out and went in before, the last first.
+
+    Returns
+    -------
+    array
+        As ``scipy.signal.lfiltic``.
+
+    Examples
+    --------
+    >>> print(lfiltic([1.0], [1.0, -0.5], [2.0]))
+    [1.]
+    """
+    b, a, y = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a)), np.atleast_1d(array_of(y))
+    b, a = b / a[0], a / a[0]
+    x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))
+    n, m = a.shape[0] - 1, b.shape[0] - 1
+    before = [np.concatenate([p[:k], np.zeros(max(k - p.shape[0], 0))]) for p, k in ((y, n), (x, m))]
+    state = [
+        np.sum(b[k + 1 :] * before[1][: max(m - k, 0)]) - np.sum(a[k + 1 :] * before[0][: max(n - k, 0)])
+        for k in range(max(n, m))
+    ]
+    return np.stack(state)

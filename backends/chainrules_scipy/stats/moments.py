@@ -1,0 +1,164 @@
+"""Moments, entropies, draws and fits of distributions, and sums of probabilities."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
+from chainrules_scipy.following import followed
+from chainrules_scipy.optimize.least import minimized
+from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.stats.distributions import logpdf, logpmf, ppf
+
+_NUMBERS = 100_000
+
+
+def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
+    """Return mean, variance, skewness and kurtosis of the standard distribution, by SciPy's text."""
+    function = type(dist)._stats
+    general = getattr(scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous, "_stats")
+    known = [None] * 4 if function is general else None
+    if known is None:
+        wanted = {"moments": "mvsk"} if "moments" in inspect.signature(function).parameters else {}
+        known = list(followed(function)(dist, *shapes, **wanted))
+    return known
+
+
+def _is_discrete(dist: Any) -> bool:
+    return isinstance(dist, scipy.stats.rv_discrete)
+
+
+def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
+    """Compute moments in the parameters, as ``stats`` of a distribution does."""
+    shapes, loc, scale = dist._parse_args(*args, **options)
+    found = dict(zip("mvsk", _standard(dist, tuple(map(array_of, shapes))), strict=True))
+    if any(found[m] is None for m in moments):
+        msg = f"SciPy integrates the moments {moments!r} of {dist.name}, which has no derivative here"
+        raise NotDifferentiableError(msg)
+    found["m"] = None if found["m"] is None else loc + scale * found["m"]
+    found["v"] = None if found["v"] is None else scale * scale * found["v"]
+    y = tuple(array_of(found[m]) for m in moments)
+    return y if len(y) > 1 else y[0]
+
+
+def mean(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the mean in the parameters."""
+    return stats(dist, *args, moments="m", **options)
+
+
+def var(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the variance in the parameters."""
+    return stats(dist, *args, moments="v", **options)
+
+
+def std(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the standard deviation in the parameters."""
+    return v.sqrt(var(dist, *args, **options))
+
+
+def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
+    """Compute a moment up to the fourth in the parameters."""
+    m, s2, skew, kurtosis = stats(dist, *args, moments="mvsk", **options)
+    central = [1.0, 0.0, s2, skew * s2**1.5, (kurtosis + 3) * s2 * s2]
+    if order not in range(5):
+        msg = f"moment({order}) has no derivative here; it has up to the fourth"
+        raise UnsupportedKeywordError(msg)
+    choices = (1, order, order * (order - 1) // 2, 4 if order == 4 else 1, 1)
+    return sum(choices[k] * m ** (order - k) * central[k] for k in range(order + 1))
+
+
+def entropy(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the entropy in the parameters."""
+    shapes, _, scale = dist._parse_args(*args, **options)
+    general = scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous
+    if type(dist)._entropy is general._entropy:
+        msg = f"SciPy integrates the entropy of {dist.name}, which has no derivative here"
+        raise NotDifferentiableError(msg)
+    return followed(type(dist)._entropy)(dist, *map(array_of, shapes)) + v.log(array_of(scale))
+
+
+def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
+    """Compute the ends of an interval around the median."""
+    tail = 0.5 * (1 - array_of(confidence))
+    return tuple(ppf(dist, q, *args, **options) for q in (tail, 1 - tail))
+
+
+def nnlf(dist: Any, theta: Any, x: Any) -> Any:
+    """Compute minus the logarithm of the likelihood."""
+    return -v.sum(logpdf(dist, x, *theta[:-2], loc=theta[-2], scale=theta[-1]))
+
+
+def rvs(dist: Any, *args: Any, **options: Any) -> Any:
+    """Draw: the same numbers, moved and scaled."""
+    size, seed = options.pop("size", None), options.pop("random_state", None)
+    shapes, loc, scale = dist._parse_args(*args, **options)
+    if any(map(varies, shapes)):
+        msg = f"draws of {dist.name} have no derivative in its shapes {dist.shapes}; hold them fixed"
+        raise NotDifferentiableError(msg)
+    if size is None:
+        size = np.broadcast_shapes(*map(np.shape, (*shapes, readable(loc), readable(scale))))
+    return loc + scale * array_of(dist.rvs(*shapes, size=size, random_state=seed))
+
+
+def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
+    """Fit the parameters to data: they are differentiated where the likelihood is greatest."""
+    held = {k: x for k, x in options.items() if k[0] == "f" and k not in ("floc", "fscale")}
+    if options.get("method", "MLE").lower() != "mle" or any(map(varies, (*args, *options.values()))) or held:
+        msg = "fit of data that are differentiated takes floc, fscale and first guesses alone"
+        raise UnsupportedKeywordError(msg)
+    x, known = array_of(data), dist.fit(readable(data), *args, **options)
+    n = len(known)
+    at_end = "floc" not in options and known[-2] in (np.min(readable(x)), np.max(readable(x)))
+    free = [i for i in range(n) if not (i == n - 2 and ("floc" in options or at_end) or i == n - 1 and "fscale" in options)]
+    loc = known[-2] if not at_end else (np.min if known[-2] == np.min(readable(x)) else np.max)(x)
+
+    def loss(theta: Any) -> Any:
+        values = [*known[:-2], loc, known[-1]]
+        for k, i in enumerate(free):
+            values[i] = theta[k]
+        return nnlf(dist, values, x)
+
+    found = minimized(loss, np.array([known[i] for i in free]))
+    return tuple(
+        anchored(known[i], found[free.index(i)]) if i in free else (loc if i == n - 2 else known[i])
+        for i in range(n)
+    )
+
+
+def _summed(name: str, upper: bool, is_log: bool) -> Any:
+    """Sum probabilities from the lower end of the support."""
+
+    def method(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
+        shapes, loc, _ = dist._parse_args(*args, **options)
+        plain = tuple(map(readable, shapes))
+        at = np.floor(np.asarray(readable(k)) - readable(loc))
+        low = int(np.min(dist._get_support(*plain)[0]))
+        count = int(np.max(at, initial=low)) - low + 1
+        if count > _NUMBERS:
+            msg = f"{dist.name}.{name} at {low + count} is a sum of more than {_NUMBERS} probabilities"
+            raise NotDifferentiableError(msg)
+        places = low + np.arange(max(count, 1))
+        shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
+        below = np.where(places <= at[..., None], np.exp(logpmf(dist, places + 0 * at[..., None], *shapes)), 0.0)
+        total = v.sum(below, axis=-1)
+        known = getattr(dist, name.removeprefix("log"))(at, *plain)
+        y = anchored(known, -total if upper else total)
+        return v.log(y) if is_log else y
+
+    method.__name__ = name
+    method.__doc__ = f"Compute what ``rv_discrete.{name}`` does, in the parameters."
+    return method
+
+
+cdf, sf, logcdf, logsf = (
+    _summed(name, "sf" in name, "log" in name) for name in ("cdf", "sf", "logcdf", "logsf")
+)
+MOMENTS = (stats, mean, var, std, moment, entropy, interval, rvs)
+SUMS = (cdf, sf, logcdf, logsf)
+FITS = (fit, nnlf)

@@ -1,0 +1,81 @@
+"""Multivariate distributions of ``scipy.stats``: SciPy's own text is followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.stats as native
+from scipy.stats import _covariance, _multivariate
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import advise
+from chainrules_scipy.following import follow_class
+from chainrules_scipy.linalg.solving import read
+from chainrules_scipy.special import multigammaln
+from chainrules_scipy.rows import adjoint, array_of, readable
+
+
+class _Definite:
+    """What SciPy's ``_PSD`` has, by Cholesky: it has derivatives at equal eigenvalues as well."""
+
+    eps = 0.0
+
+    def __init__(self, M: Any, *_: Any, **__: Any) -> None:  # noqa: N803
+        m = read(array_of(M), "positive definite", True)
+        try:
+            factor = v.cholesky(m)
+        except np.linalg.LinAlgError:
+            msg = "the derivative of a singular covariance; it is taken where it is definite"
+            raise NotDifferentiableError(msg) from None
+        self._M, self.rank = m, m.shape[-1]
+        self.U = adjoint(v.solve_triangular(factor, np.eye(self.rank)))
+        self.log_pdet = 2 * v.sum(v.log(v.diagonal(factor)))
+        self.pinv = self.U @ adjoint(self.U)
+        self.V = np.zeros((self.rank, 0))
+
+    def _support_mask(self, x: Any) -> Any:
+        return np.ones(np.shape(readable(x))[:-1], bool)
+
+
+def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
+    return v.where(np.asarray(is_bad), bad, y)
+
+
+def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:  # noqa: N803
+    """Compute the logarithm of the density of x, whose last axis counts the matrices."""
+    factors = [v.cholesky(read(x[..., i], "positive definite", True)) for i in range(x.shape[-1])]
+    log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
+    traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
+    known = 0.5 * df * (log_det_scale - dim * np.log(2)) - multigammaln(0.5 * df, dim)
+    return known - 0.5 * (df + dim + 1) * log_det - 0.5 * traces
+
+
+follow_class(_covariance.CovViaPSD)
+follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
+_OF: dict[str, tuple[str, ...]] = {
+    "multivariate_normal": ("pdf", "logpdf", "entropy"),
+    "multivariate_t": ("pdf", "logpdf", "entropy"),
+    "matrix_normal": ("pdf", "logpdf", "entropy"),
+    "dirichlet": ("pdf", "logpdf", "entropy", "mean", "var"),
+    "wishart": ("pdf", "logpdf", "entropy", "mean", "var"),
+    "multinomial": ("pmf", "logpmf"),
+    "dirichlet_multinomial": ("pmf", "logpmf", "mean", "var"),
+    "vonmises_fisher": ("pdf", "logpdf", "entropy"),
+    "normal_inverse_gamma": ("pdf", "logpdf"),
+    "matrix_t": ("pdf", "logpdf"),
+}
+for _name, _methods in _OF.items():
+    if hasattr(native, _name):
+        _instance: Any = getattr(native, _name)
+        follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked)
+        for _method in _methods:
+            advise(
+                getattr(type(_instance), _method),
+                f"scipy.stats.{_name}.{_method} makes plain arrays of its arguments: call "
+                "chainrules_scipy.install() before",
+            )
+        _frozen = getattr(_multivariate, f"{_name}_frozen", None)
+        if _frozen is not None:
+            follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)

@@ -1,0 +1,65 @@
+"""Statistics of samples of ``scipy.stats``: SciPy's own text is followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.stats as native
+from scipy.stats import contingency
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.following import follow, follow_all, follow_class, numpy_with
+from chainrules_scipy.rows import array_of
+
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("alexandergovern", "bartlett", "boxcox", "boxcox_llf", "chisquare"),
+    *("circmean", "circstd", "circvar", "combine_pvalues", "cramervonmises", "describe"),
+    *("differential_entropy", "directional_stats", "entropy", "f_oneway", "fligner", "gmean"),
+    *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "kstat", "kstatvar"),
+    *("kurtosis", "kurtosistest", "levene", "lmoment", "median_abs_deviation", "mode", "moment"),
+    *("mood", "normaltest", "obrientransform", "pearsonr", "pmean", "pointbiserialr"),
+    *("power_divergence", "quantile", "rankdata", "scoreatpercentile", "sem", "sigmaclip", "skew"),
+    *("skewtest", "spearmanr", "theilslopes", "tmax", "tmean", "tmin", "trim1", "trim_mean"),
+    *("trimboth", "tsem", "tstd", "ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel"),
+    *("tvar", "variation", "yeojohnson", "yeojohnson_llf", "zmap", "zscore"),
+) | follow_all(contingency, "chi2_contingency")
+
+
+class _Covariance:
+    """``np.cov``, whose elements are read one by one."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.flat = [matrix[i, j] for i in (0, 1) for j in (0, 1)]
+
+
+FOLLOWED["linregress"] = follow(
+    native.linregress, np=numpy_with(cov=lambda *xs, **how: _Covariance(np.cov(*xs, **how)))
+)
+
+
+class _Kernel:
+    """Sums of Gaussian kernels, as SciPy's compiled loops have them."""
+
+    def __init__(self, is_log: bool) -> None:
+        self.is_log = is_log
+
+    def __getitem__(self, _: Any) -> Any:
+        return self
+
+    def __call__(self, points: Any, weights: Any, at: Any, factor: Any, _: Any) -> Any:
+        white = [v.solve_triangular(factor, array_of(x).T).T for x in (points, at)]
+        apart = np.sum((white[1][:, None] - white[0]) ** 2, axis=-1)
+        scale = np.sum(np.log(np.diag(factor))) + 0.5 * factor.shape[0] * np.log(2 * np.pi)
+        logs = v.logsumexp(np.log(weights[:, 0]) - 0.5 * apart, axis=1) - scale
+        return (logs if self.is_log else np.exp(logs))[:, None]
+
+
+gaussian_kde = follow_class(
+    native.gaussian_kde,
+    *("evaluate", "__call__", "pdf", "logpdf", "integrate_box_1d", "integrate_gaussian"),
+    gaussian_kernel_estimate=_Kernel(False),
+    gaussian_kernel_estimate_log=_Kernel(True),
+    _get_output_dtype=lambda *_: (None, None),
+)
