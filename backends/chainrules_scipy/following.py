@@ -70,6 +70,11 @@ def follow_all(module: ModuleType, *names: str) -> dict[str, Any]:
     return {name: follow(getattr(module, name)) for name in names if hasattr(module, name)}
 
 
+def instead_of(native: Any, function: Any) -> None:
+    """Have copies call a function of ours, where SciPy calls one that it computes in C."""
+    _INSTEAD[native] = function
+
+
 def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
     """Have a subclass be made of traced values, whose methods are SciPy's own text.
 
@@ -445,6 +450,7 @@ _INSTEAD: dict[Any, Any] = {
     np.empty_like: _like(np.zeros_like),
     np.ones_like: _like(np.ones_like),
     np.lib.stride_tricks.sliding_window_view: _windows,
+    np.real: lambda x: x.real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.full: _full,
     np.arange: _arange,
     compatible.asarray: _asarray,

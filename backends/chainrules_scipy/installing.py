@@ -83,8 +83,8 @@ def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:
     _originals[dispatching] = native
     while home:  # and where a larger module has it from there
         module = sys.modules[home]
-        if vars(module).get(native.__name__) in (native, dispatching):
-            _enter(_Place(module, native.__name__, dispatching, native))
+        for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
+            _enter(_Place(module, name, dispatching, native))
         home = home.rpartition(".")[0]
 
 

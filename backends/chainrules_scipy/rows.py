@@ -107,6 +107,14 @@ def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) 
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop, step),)]
 
 
+def nested(x: Any) -> int:
+    """Count the differentiations that are under way around a value."""
+    n = 0
+    while isinstance(x, Tracer):
+        n, x = n + 1, x.__payload__
+    return n
+
+
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
     return value + (moving - readable(moving))

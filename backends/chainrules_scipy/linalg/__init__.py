@@ -6,6 +6,19 @@ and here nothing is destroyed, and NumPy's routines are called where it has them
 pools of NumPy and SciPy get into each other's way.
 """
 
+from typing import Any
+
+from chainrules_scipy.linalg.banded import (
+    cho_solve_banded,
+    cholesky_banded,
+    eig_banded,
+    eigh_tridiagonal,
+    eigvals_banded,
+    eigvalsh_tridiagonal,
+    solve_banded,
+    solve_toeplitz,
+    solveh_banded,
+)
 from chainrules_scipy.linalg.factors import (
     cho_factor,
     cho_solve,
@@ -37,6 +50,21 @@ from chainrules_scipy.linalg.matrices import (
     norm,
     toeplitz,
 )
+from chainrules_scipy.linalg.reduced import (
+    FOLLOWED,
+    expm_cond,
+    expm_frechet,
+    fractional_matrix_power,
+    funm,
+    hessenberg,
+    ldl,
+    matrix_balance,
+    qr_multiply,
+    rq,
+    schur,
+    signm,
+)
+from chainrules_scipy.linalg.riccati import solve_continuous_are, solve_discrete_are
 from chainrules_scipy.linalg.solving import (
     det,
     inv,
@@ -55,36 +83,58 @@ __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
+    "cho_solve_banded",
     "cholesky",
+    "cholesky_banded",
     "circulant",
     "coshm",
     "cosm",
     "det",
     "eig",
+    "eig_banded",
     "eigh",
+    "eigh_tridiagonal",
     "eigvals",
+    "eigvals_banded",
     "eigvalsh",
+    "eigvalsh_tridiagonal",
     "expm",
+    "expm_cond",
+    "expm_frechet",
+    "fractional_matrix_power",
+    "funm",
     "hankel",
+    "hessenberg",
     "inv",
     "khatri_rao",
+    "ldl",
     "logm",
     "lstsq",
     "lu",
     "lu_factor",
     "lu_solve",
+    "matrix_balance",
     "norm",
     "pinv",
     "pinvh",
     "polar",
     "qr",
+    "qr_multiply",
+    "rq",
+    "schur",
+    "signm",
     "sinhm",
     "sinm",
     "solve",
+    "solve_banded",
+    "solve_continuous_are",
     "solve_continuous_lyapunov",
+    "solve_discrete_are",
     "solve_discrete_lyapunov",
     "solve_sylvester",
+    "solve_toeplitz",
     "solve_triangular",
+    "solveh_banded",
     "sqrtm",
     "svd",
     "svdvals",
@@ -92,3 +142,10 @@ __all__ = [
     "tanm",
     "toeplitz",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

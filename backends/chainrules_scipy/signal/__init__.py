@@ -12,26 +12,68 @@ from chainrules_scipy.signal.convolving import (
 )
 from chainrules_scipy.signal.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
 from chainrules_scipy.signal.followed import FOLLOWED, lfiltic
-from chainrules_scipy.signal.linear import detrend, hilbert, resample, savgol_filter, upfirdn
+from chainrules_scipy.signal.linear import (
+    cspline2d,
+    detrend,
+    hilbert,
+    medfilt,
+    medfilt2d,
+    order_filter,
+    qspline2d,
+    resample,
+    savgol_filter,
+    spline_filter,
+    symiirorder1,
+    symiirorder2,
+    upfirdn,
+)
 from chainrules_scipy.signal.recursive import recursive_filter
+from chainrules_scipy.signal.systems import (
+    bilinear,
+    bode,
+    cont2discrete,
+    dlsim,
+    freqresp,
+    impulse,
+    lsim,
+    residue,
+    step,
+)
 
 __all__ = [
+    "bilinear",
+    "bode",
+    "cont2discrete",
     "convolve",
     "convolve2d",
     "correlate",
     "correlate2d",
+    "cspline2d",
     "detrend",
+    "dlsim",
     "fftconvolve",
     "filtfilt",
+    "freqresp",
     "hilbert",
+    "impulse",
     "lfilter",
     "lfiltic",
+    "lsim",
+    "medfilt",
+    "medfilt2d",
     "oaconvolve",
+    "order_filter",
+    "qspline2d",
     "recursive_filter",
     "resample",
+    "residue",
     "savgol_filter",
     "sosfilt",
     "sosfiltfilt",
+    "spline_filter",
+    "step",
+    "symiirorder1",
+    "symiirorder2",
     "upfirdn",
 ]
 

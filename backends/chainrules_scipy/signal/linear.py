@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.signal as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
+from chainrules_scipy.ndimage.ranks import of_rank
 from chainrules_scipy.rows import array_of, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
@@ -169,8 +171,10 @@ def resample(
         The places of x; then those of the result are returned as well.
     axis : int
         Along which they are.
-    window, domain
-        None, and "time".
+    window
+        As SciPy has it.
+    domain
+        "time".
 
     Returns
     -------
@@ -180,19 +184,19 @@ def resample(
     Raises
     ------
     UnsupportedKeywordError
-        If there is a window, or another domain.
+        If there is another domain.
 
     Examples
     --------
     >>> print(resample([1.0, 1.0, 1.0, 1.0], 2).round(9))
     [1. 1.]
     """
-    if window is not None or domain != "time":
-        msg = "resample(window=..., domain='freq') has no derivative here; leave them out"
+    if domain != "time":
+        msg = f"resample(domain={domain!r}) has no derivative here; transform back before"
         raise UnsupportedKeywordError(msg)
     x = array_of(x)
     n = x.shape[axis]
-    y = _applied(_matrix(lambda e: native.resample(e, num, axis=-1), n), x, axis)
+    y = _applied(_matrix(lambda e: native.resample(e, num, axis=-1, window=window), n), x, axis)
     if t is None:
         return y
     t = array_of(t)
@@ -233,3 +237,43 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     factors[n // 2] = 1 if n % 2 == 0 else factors[n // 2]
     factors = np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
     return v.ifft(v.fft(x, n=n, axis=axis) * factors, axis=axis)
+
+
+def _of_images(name: str) -> Any:
+    """Make a function that is linear in all elements: of what SciPy makes of the unit images."""
+    theirs = getattr(native, name)
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **options: Any) -> Any:
+        x, rest = array_of(args[0]), args[1:]
+        units = np.eye(x.size).reshape((x.size, *x.shape))
+        images = np.stack([theirs(e, *rest, **options) for e in units], axis=-1)
+        return v.matmul(images, v.reshape(x, shape=(-1,)))
+
+    function.__doc__ = f"Compute ``scipy.signal.{name}``, in the signal or image."
+    return stands_for(theirs)(function)
+
+
+cspline2d, qspline2d = map(_of_images, ("cspline2d", "qspline2d"))
+spline_filter = _of_images("spline_filter")
+symiirorder1, symiirorder2 = map(_of_images, ("symiirorder1", "symiirorder2"))
+
+
+@stands_for(native.order_filter)
+def order_filter(a: Any, domain: Any, rank: int) -> Any:
+    """Choose the element of a rank in windows, as ``scipy.signal.order_filter``."""
+    return of_rank(a, rank, footprint=np.asarray(domain, bool), mode="constant")
+
+
+@stands_for(native.medfilt)
+def medfilt(volume: Any, kernel_size: Any = None) -> Any:
+    """Choose the median in windows, as ``scipy.signal.medfilt``."""
+    x = array_of(volume)
+    size = 3 if kernel_size is None else kernel_size
+    return of_rank(x, 0, size=size, mode="constant", operation="median")
+
+
+@stands_for(native.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    """Choose the median in windows, as ``scipy.signal.medfilt2d``."""
+    return medfilt(input, kernel_size)

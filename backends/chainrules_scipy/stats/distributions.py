@@ -15,20 +15,11 @@ import scipy.stats
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer
-from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.rows import anchored, array_of, nested, readable
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 
 _Compute = Callable[..., Any]
-
-
-def depth(x: Any) -> int:
-    """Count the differentiations that are under way around a value."""
-    n = 0
-    while isinstance(x, Tracer):
-        n, x = n + 1, x.__payload__
-    return n
 
 
 def _where_inside(
@@ -207,7 +198,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
             return x
 
         operands = (call.x, array_of(known), call.loc, call.scale, *call.shapes)
-        steps = max(map(depth, operands)).bit_length()
+        steps = max(map(nested, operands)).bit_length()
         return _where_inside(inside, lambda: known, compute, operands)
 
     method.__name__ = name

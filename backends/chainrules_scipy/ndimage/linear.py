@@ -15,29 +15,6 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import array_of, part, readable, stands_for
 
-__all__ = [
-    "affine_transform",
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "laplace",
-    "map_coordinates",
-    "prewitt",
-    "rotate",
-    "shift",
-    "sobel",
-    "spline_filter",
-    "spline_filter1d",
-    "uniform_filter",
-    "uniform_filter1d",
-    "zoom",
-]
-
 _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
 
 

@@ -1,0 +1,366 @@
+"""Systems and spectra of matrices that are given by their diagonals, or by one row and column.
+
+Systems with few diagonals are solved on the pattern of these: nothing dense is made, and cotangents
+have the shape of the diagonals.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as native
+from scipy.sparse import coo_array
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_scipy.linalg.matrices import toeplitz
+from chainrules_scipy.linalg.solving import solve
+from chainrules_scipy.linalg.spectra import eigh
+from chainrules_scipy.rows import checked, readable, stands_for
+from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.words import sparse_solve
+
+
+def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
+    """Return elements with their rows and columns, of diagonals of which some are above the main."""
+    n = ab.shape[-1]
+    of = [(i, above - i) for i in range(ab.shape[0])]
+    columns = [np.arange(max(k, 0), max(n + min(k, 0), max(k, 0))) for _, k in of]
+    data = [ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0] for (i, _), c in zip(of, columns, strict=True)]
+    rows = [c - k for (_, k), c in zip(of, columns, strict=True)]
+    return v.concat(*data, axis=0), np.concatenate(rows), np.concatenate(columns)
+
+
+def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
+    n = b.shape[0]
+    return sparse_solve(data, b, pattern=Pattern(coo_array, "coo", (rows, columns), (n, n)))
+
+
+def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:
+    """Return the elements of a Hermitian matrix, of which one side is given."""
+    data, rows, columns = _elements(ab, 0 if lower else ab.shape[0] - 1)
+    other = rows != columns
+    mirrored = v.conj(v.take(data, np.flatnonzero(other), axis=0))
+    return (
+        v.concat(data, mirrored, axis=0),
+        np.concatenate([rows, columns[other]]),
+        np.concatenate([columns, rows[other]]),
+    )
+
+
+def _dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
+    index, places = v.Index.split((rows, columns))
+    return v.scatter_add(v.full_like(data, shape=(n, n), fill=0), data, *places, index=index)
+
+
+@stands_for(native.solve_banded)
+def solve_banded(
+    l_and_u: Any,
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system whose matrix is given by its diagonals.
+
+    Parameters
+    ----------
+    l_and_u : tuple of two int
+        How many there are below and above the main one.
+    ab : array, shape (l + u + 1, n)
+        The diagonals, the uppermost first.
+    b : array, shape (n,) or (n, k)
+        The right side.
+    overwrite_ab, overwrite_b, check_finite : bool
+        As SciPy has them.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.solve_banded``.
+
+    Examples
+    --------
+    >>> print(solve_banded((0, 1), [[0.0, 1.0], [2.0, 4.0]], [4.0, 4.0]))
+    [1.5 1. ]
+    """
+    ab, b = checked(check_finite, ab, b)
+    below, above = l_and_u
+    if ab.shape[0] != below + above + 1:
+        msg = f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}"
+        raise ValueError(msg)
+    return _solved(*_elements(ab, above), b)
+
+
+@stands_for(native.solveh_banded)
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system whose Hermitian matrix is given by the diagonals of one side.
+
+    Parameters
+    ----------
+    ab : array, shape (u + 1, n)
+        The diagonals.
+    b : array, shape (n,) or (n, k)
+        The right side.
+    lower : bool
+        Whether they are those below the main one.
+    overwrite_ab, overwrite_b, check_finite : bool
+        As SciPy has them.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.solveh_banded``.
+
+    Examples
+    --------
+    >>> print(solveh_banded([[2.0, 4.0]], [4.0, 4.0]))
+    [2. 1.]
+    """
+    ab, b = checked(check_finite, ab, b)
+    return _solved(*_both_sides(ab, lower), b)
+
+
+@stands_for(native.cho_solve_banded)
+def cho_solve_banded(
+    cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve a system whose matrix has a factor that is given by its diagonals.
+
+    Parameters
+    ----------
+    cb_and_lower : tuple
+        The diagonals of a Cholesky factor, and whether it is a lower one.
+    b : array, shape (n,) or (n, k)
+        The right side.
+    overwrite_b, check_finite : bool
+        As SciPy has them.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.cho_solve_banded``.
+
+    Examples
+    --------
+    >>> print(cho_solve_banded((np.array([[2.0, 1.0]]), False), [4.0, 1.0]))
+    [1. 1.]
+    """
+    cb, lower = cb_and_lower
+    cb, b = checked(check_finite, cb, b)
+    data, rows, columns = _elements(cb, 0 if lower else cb.shape[0] - 1)
+    outer, inner = ((data, rows, columns), (v.conj(data), columns, rows))
+    first, second = (outer, inner) if lower else (inner, outer)
+    return _solved(*second, _solved(*first, b))
+
+
+@stands_for(native.cholesky_banded)
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Any:
+    """Compute the Cholesky factor of a matrix that is given by its diagonals.
+
+    Parameters
+    ----------
+    ab : array, shape (u + 1, n)
+        The diagonals of one side.
+    lower : bool
+        Whether they are those below the main one.
+    overwrite_ab, check_finite : bool
+        As SciPy has them.
+
+    Returns
+    -------
+    array, shape (u + 1, n)
+        As ``scipy.linalg.cholesky_banded``.
+
+    Examples
+    --------
+    >>> print(cholesky_banded([[4.0, 9.0]]))
+    [[2. 3.]]
+    """
+    (ab,) = checked(check_finite, ab)
+    n, count = ab.shape[-1], ab.shape[0]
+    factor = v.cholesky(_dense(*_both_sides(ab, lower), n), upper=not lower)
+    offsets = range(0, -count, -1) if lower else range(count - 1, -1, -1)
+    rows = [v.diagonal(factor, offset=k) for k in offsets]
+    rests = [ab[i, n - abs(k) :] if lower else ab[i, : abs(k)] for i, k in enumerate(offsets)]
+    both = zip(rows, rests, strict=True)
+    return v.stack(*[v.concat(*((r, x) if lower else (x, r)), axis=0) for r, x in both])
+
+
+def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range: Any) -> Any:
+    """Take eigenvalues, and vectors with the signs of SciPy's, of a dense matrix."""
+    w, u = eigh(a)
+    values, chosen = readable(w), slice(None)
+    if str(select) in ("i", "2", "index"):
+        chosen = slice(int(select_range[0]), int(select_range[1]) + 1)
+    elif str(select) in ("v", "1", "value"):
+        low, high = np.searchsorted(values, select_range, side="right")
+        chosen = slice(int(low), int(high))
+    if not wants_vectors:
+        return w[chosen]
+    u = u[:, chosen]
+    overlap = np.sum(np.conj(readable(u)) * known[1], axis=0)
+    return w[chosen], u * (overlap / np.abs(overlap))
+
+
+@stands_for(native.eig_banded)
+def eig_banded(
+    a_band: Any,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the spectrum of a Hermitian matrix that is given by its diagonals.
+
+    Parameters
+    ----------
+    a_band : array, shape (u + 1, n)
+        The diagonals of one side.
+    lower : bool
+        Whether they are those below the main one.
+    eigvals_only : bool
+        Whether vectors are left out.
+    overwrite_a_band, select, select_range, max_ev, check_finite
+        As SciPy has them.
+
+    Returns
+    -------
+    array, or tuple of two arrays
+        As ``scipy.linalg.eig_banded``.
+
+    Examples
+    --------
+    >>> print(eig_banded([[2.0, 1.0]], eigvals_only=True))
+    [1. 2.]
+    """
+    (ab,) = checked(check_finite, a_band)
+    known = None
+    if not eigvals_only:
+        known = native.eig_banded(readable(ab), lower, select=select, select_range=select_range)
+    a = _dense(*_both_sides(ab, lower), ab.shape[-1])
+    return _spectrum(a, known, not eigvals_only, select, select_range)
+
+
+@stands_for(native.eigvals_banded)
+def eigvals_banded(
+    a_band: Any,
+    lower: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Compute eigenvalues as `eig_banded` does."""
+    return eig_banded(
+        a_band, lower, True, select=select, select_range=select_range, check_finite=check_finite
+    )
+
+
+@stands_for(native.eigh_tridiagonal)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    eigvals_only: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    """Compute the spectrum of a symmetric matrix of three diagonals.
+
+    Parameters
+    ----------
+    d : array, shape (n,)
+        The main diagonal.
+    e : array, shape (n - 1,)
+        The one beside it.
+    eigvals_only : bool
+        Whether vectors are left out.
+    select, select_range, check_finite, tol, lapack_driver
+        As SciPy has them.
+
+    Returns
+    -------
+    array, or tuple of two arrays
+        As ``scipy.linalg.eigh_tridiagonal``.
+
+    Examples
+    --------
+    >>> print(eigh_tridiagonal([2.0, 1.0], [0.0], eigvals_only=True))
+    [1. 2.]
+    """
+    d, e = checked(check_finite, d, e)
+    n = d.shape[0]
+    known = None
+    if not eigvals_only:
+        known = native.eigh_tridiagonal(
+            readable(d), readable(e), select=select, select_range=select_range
+        )
+    beside = [v.from_diagonal(e, rows=n, columns=n, offset=k) for k in (-1, 1)]
+    a = v.from_diagonal(d, rows=n, columns=n) + beside[0] + beside[1]
+    return _spectrum(a, known, not eigvals_only, select, select_range)
+
+
+@stands_for(native.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(
+    d: Any,
+    e: Any,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    """Compute eigenvalues as `eigh_tridiagonal` does."""
+    return eigh_tridiagonal(d, e, True, select, select_range, check_finite)
+
+
+@stands_for(native.solve_toeplitz)
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """Solve a system whose matrix is constant along its diagonals.
+
+    Parameters
+    ----------
+    c_or_cr : array, or tuple of two arrays
+        The first column, and the first row.
+    b : array, shape (n,) or (n, k)
+        The right side.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.solve_toeplitz``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If the column has more than one axis.
+
+    Examples
+    --------
+    >>> print(solve_toeplitz([2.0, 0.0], [2.0, 4.0]))
+    [1. 2.]
+    """
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    if np.ndim(c) != 1:
+        msg = "solve_toeplitz of several columns has no derivative here; solve one after another"
+        raise UnsupportedKeywordError(msg)
+    return solve(toeplitz(c, r), b, check_finite=check_finite)

@@ -1,0 +1,313 @@
+"""Forms to which matrices are brought, and functions of a spectrum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as native
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
+from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.linalg.factors import qr
+from chainrules_scipy.linalg.functions import expm, logm, sqrtm
+from chainrules_scipy.linalg.solving import read
+from chainrules_scipy.linalg.spectra import eig
+from chainrules_scipy.rows import adjoint, anchored, array_of, checked, nested, readable, stands_for
+
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("companion", "convolution_matrix", "diagsvd", "fiedler", "leslie", "matmul_toeplitz"),
+    *("null_space", "orth", "orthogonal_procrustes", "solve_circulant", "subspace_angles"),
+) | {
+    name: follow(getattr(native, name), range=np.arange) for name in ("cdf2rdf", "fiedler_companion")
+}
+
+
+@stands_for(native.expm_frechet)
+def expm_frechet(
+    A: Any,  # noqa: N803
+    E: Any,  # noqa: N803
+    method: Any = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``.
+
+    Examples
+    --------
+    >>> print(expm_frechet(np.zeros((1, 1)), np.ones((1, 1)))[1])
+    [[1.]]
+    """
+    a, e = checked(check_finite, A, E)
+    return (expm(a), v.expm_frechet(a, e)) if compute_expm else v.expm_frechet(a, e)
+
+
+@stands_for(native.expm_cond)
+def expm_cond(A: Any, check_finite: bool = True) -> Any:  # noqa: N803
+    """Compute the condition of `expm`: as ``scipy.linalg.expm_cond``."""
+    (a,) = checked(check_finite, A)
+    units = np.eye(a.shape[0] ** 2).reshape(-1, *a.shape)
+    columns = v.stack(*[v.reshape(v.expm_frechet(a, e), shape=(-1,)) for e in units], axis=1)
+    return np.linalg.norm(columns, 2) * np.linalg.norm(a) / np.linalg.norm(expm(a))
+
+
+@stands_for(native.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803
+    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both.
+
+    Examples
+    --------
+    >>> print(fractional_matrix_power(np.diag([4.0, 9.0]), 0.5))
+    [[2. 0.]
+     [0. 3.]]
+    """
+    a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
+    if type(t) is int or (type(t) is float and t == int(t)):
+        return np.linalg.matrix_power(a, int(t))
+    y = expm(t * logm(a))
+    return anchored(known, y if np.iscomplexobj(known) else v.real(y))
+
+
+@stands_for(native.signm)
+def signm(A: Any, disp: Any = None) -> Any:  # noqa: N803
+    """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``.
+
+    Examples
+    --------
+    >>> print(signm(np.diag([4.0, -9.0])))
+    [[ 1.  0.]
+     [ 0. -1.]]
+    """
+    a = array_of(A)
+    y = a @ v.inv(sqrtm(a @ a))
+    return y if kind_of(a) == "complex" else v.real(y)
+
+
+@stands_for(native.funm)
+def funm(A: Any, func: Any, disp: Any = True) -> Any:  # noqa: N803
+    """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``.
+
+    Examples
+    --------
+    >>> print(funm(np.diag([2.0, 3.0]), lambda x: x * x))
+    [[4. 0.]
+     [0. 9.]]
+    """
+    a = array_of(A)
+    w, u = eig(a)
+    y = (u * func(w)) @ v.inv(u)
+    is_real = kind_of(a) != "complex" and np.allclose(readable(y).imag, 0, atol=1e-10 * np.abs(readable(y)).max())
+    return v.real(y) if is_real else y
+
+
+@stands_for(native.matrix_balance)
+def matrix_balance(
+    A: Any,  # noqa: N803
+    permute: bool = True,
+    scale: bool = True,
+    separate: bool = False,
+    overwrite_a: bool = False,
+) -> Any:
+    """Scale rows and columns by powers of two, which are constant: as SciPy's function.
+
+    Examples
+    --------
+    >>> print(matrix_balance(np.eye(2))[0])
+    [[1. 0.]
+     [0. 1.]]
+    """
+    a = array_of(A)
+    _, change = native.matrix_balance(readable(a), permute, scale)
+    parts = native.matrix_balance(readable(a), permute, scale, True)[1] if separate else change
+    return np.linalg.inv(change) @ a @ change, parts
+
+
+@stands_for(native.hessenberg)
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the matrix is complex, or a column has this form already, where a sign is free.
+
+    Examples
+    --------
+    >>> print(hessenberg(np.eye(2)))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    (a,) = checked(check_finite, a)
+    n = a.shape[0]
+    _, (scales, _) = native.matrix_balance(readable(a), permute=False, separate=True)
+    h, q = a * scales / scales[:, None], np.eye(n)
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
+            msg = "hessenberg of a complex matrix, or of one that has the form, has no derivative"
+            raise NotDifferentiableError(msg)
+        normal = x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
+        mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
+        h, q = mirror @ h @ mirror, q @ mirror
+    h = v.triu(h, k=-1)
+    return (h, q) if calc_q else h
+
+
+@stands_for(native.ldl)
+def ldl(
+    A: Any,  # noqa: N803
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Factor a symmetric matrix, with the blocks and the order of LAPACK: as ``scipy.linalg.ldl``.
+
+    Examples
+    --------
+    >>> print(ldl(np.diag([2.0, 3.0]))[1])
+    [[2. 0.]
+     [0. 3.]]
+    """
+    (a,) = checked(check_finite, A)
+    if not lower:
+        flipped = ldl(a[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
+        _, _, order = native.ldl(readable(a), False, hermitian)
+        if not np.array_equal(native.ldl(readable(a)[::-1, ::-1], True, hermitian)[2], order):
+            msg = "ldl(lower=False) of a matrix that LAPACK reorders has no derivative here"
+            raise NotDifferentiableError(msg)
+        return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
+    s = read(a, "hermitian" if hermitian else "symmetric", True)
+    _, blocks, order = native.ldl(readable(a), True, hermitian)
+    s, n, k = s[order][:, order], a.shape[0], 0
+    factors: list[Any] = []
+    d: list[Any] = []
+    while k < n:
+        m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
+        block = s[k : k + m, k : k + m]
+        left = s[:, k : k + m] @ v.inv(block)
+        factors.append(left)
+        d.append(v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m))))
+        s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))
+        k += m
+    return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
+
+
+@stands_for(native.rq)
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    check_finite: bool = True,
+) -> Any:
+    """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If there are more rows than columns.
+
+    Examples
+    --------
+    >>> print(rq(np.eye(2), mode="r"))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    (a,) = checked(check_finite, a)
+    m, n = a.shape
+    if m > n or (mode == "full" and m < n):
+        msg = f"rq(mode={mode!r}) of a matrix of shape {a.shape} has a free rotation"
+        raise NotDifferentiableError(msg)
+    q, r = qr(adjoint(a[::-1]), mode="economic")
+    r, q = adjoint(r)[::-1, ::-1], adjoint(q)[::-1]
+    known = np.diagonal(native.rq(readable(a), mode="economic")[0])
+    sign = np.where(known == 0, 1, known / np.where(known == 0, 1, np.diagonal(readable(r))))
+    r, q = r * sign, q * np.conj(sign)[:, None]
+    return r if mode == "r" else (r, q)
+
+
+@stands_for(native.qr_multiply)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``.
+
+    Examples
+    --------
+    >>> print(abs(qr_multiply(np.eye(2), np.ones(2))[0]))
+    [1. 1.]
+    """
+    a, c = array_of(a), array_of(c)
+    q, *rest = qr(a, mode="economic", pivoting=pivoting)
+    q = v.conj(q) if conjugate else q
+    return (c @ q if mode == "right" else q @ c, *rest)
+
+
+@stands_for(native.schur)
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Bring a real matrix with real and different eigenvalues to Schur's form.
+
+    Returns
+    -------
+    tuple of two arrays
+        As ``scipy.linalg.schur``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If eigenvalues are equal or complex: then phases or rotations are free.
+
+    Notes
+    -----
+    With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
+    L - Lᵀ. Every step brings one order more.
+
+    Examples
+    --------
+    >>> print(schur(np.diag([2.0, 3.0]))[0])
+    [[2. 0.]
+     [0. 3.]]
+    """
+    (a,) = checked(check_finite, a)
+    known, z = native.schur(readable(a), output, sort=sort)[:2]
+    n, w = a.shape[0], np.diagonal(known)
+    near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
+    if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
+        msg = (
+            "schur is differentiated for real matrices with different real eigenvalues: at others "
+            "phases and rotations are free"
+        )
+        raise NotDifferentiableError(msg)
+    rows, columns = np.tril_indices(n, -1)
+    units = np.zeros((len(rows), n, n))
+    units[np.arange(len(rows)), rows, columns] = 1
+    moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
+    index, places = v.Index.split((rows, columns))
+    for _ in range(nested(a)):
+        f = v.matrix_transpose(z) @ a @ z
+        lower = moved @ -f[rows, columns]
+        half = v.scatter_add(v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index)
+        half = half - v.matrix_transpose(half)
+        z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
+    t = v.triu(v.matrix_transpose(z) @ a @ z)
+    return t, z

@@ -1,0 +1,109 @@
+"""Riccati's equations: SciPy's solution, and a step of Newton's to its derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as native
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.linalg.solving import solve_continuous_lyapunov, solve_discrete_lyapunov
+from chainrules_scipy.rows import adjoint, array_of, nested, readable, stands_for
+
+
+def _operands(*xs: Any) -> tuple[Any, ...]:
+    return tuple(None if x is None else array_of(x) for x in xs)
+
+
+def _steps(*xs: Any) -> int:
+    return max(nested(x) for x in xs if x is not None).bit_length()
+
+
+@stands_for(native.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᴴ X + X A - (X B + S) R⁻¹ (Bᴴ X + Sᴴ) + Q = 0.
+
+    Parameters
+    ----------
+    a, b, q, r, e, s : array
+        The matrices; of e, Aᴴ X E and the like.
+    balanced : bool
+        As SciPy has it.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.solve_continuous_are``.
+
+    Notes
+    -----
+    D. Kleinman, "On an iterative technique for Riccati equation computations" (1968).
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1))
+    >>> print(solve_continuous_are(0 * one, one, 4 * one, one))
+    [[2.]]
+    """
+    plain = [x if x is None else readable(x) for x in (e, s)]
+    a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
+    x = native.solve_continuous_are(*map(readable, (a, b, q, r)), *plain, balanced)
+    if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹
+        under = v.inv(e)
+        a, q = a @ under, adjoint(under) @ q @ under
+        s = None if s is None else adjoint(under) @ s
+    s = np.zeros(b.shape) if s is None else s
+    for _ in range(_steps(*operands)):
+        k = v.solve(r, adjoint(b) @ x + adjoint(s))
+        closed = a - b @ k
+        rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
+        x = solve_continuous_lyapunov(adjoint(closed), -rest)
+    return x
+
+
+@stands_for(native.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᴴ X A - X - (Aᴴ X B + S) (R + Bᴴ X B)⁻¹ (Bᴴ X A + Sᴴ) + Q = 0.
+
+    Parameters
+    ----------
+    a, b, q, r, e, s : array
+        The matrices; of e, Eᴴ X E.
+    balanced : bool
+        As SciPy has it.
+
+    Returns
+    -------
+    array
+        As ``scipy.linalg.solve_discrete_are``.
+
+    Notes
+    -----
+    G. Hewer, "An iterative technique for the computation of the steady state gains for the
+    discrete optimal regulator" (1971).
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1))
+    >>> print(solve_discrete_are(0 * one, one, 4 * one, one))
+    [[4.]]
+    """
+    plain = [x if x is None else readable(x) for x in (e, s)]
+    a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
+    x = native.solve_discrete_are(*map(readable, (a, b, q, r)), *plain, balanced)
+    if e is not None:
+        under = v.inv(e)
+        a, q = a @ under, adjoint(under) @ q @ under
+        s = None if s is None else adjoint(under) @ s
+    s = np.zeros(b.shape) if s is None else s
+    for _ in range(_steps(*operands)):
+        k = v.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a + adjoint(s))
+        closed = a - b @ k
+        rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
+        x = solve_discrete_lyapunov(adjoint(closed), rest)
+    return x
