@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy._lib import _array_api, _util, array_api_extra
 from scipy._lib.array_api_compat import numpy as compatible
+from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer
@@ -116,12 +117,27 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
     return make
 
 
+_ENTRIES = ("__init__", "__call__")
+
+
+def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method begin a call: new arrays are made beside what it was given, and has."""
+
+    @functools.wraps(copy)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        with _beside((args, options, _fields(self))):
+            return copy(self, *args, **options)
+
+    return method
+
+
 def _of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
     if type(x) not in _classes:
         return x
     made = object.__new__(followed_class(type(x)))
-    vars(made).update({name: _of_followed(item) for name, item in vars(x).items()})
+    for name, item in _fields(x).items():
+        setattr(made, name, _of_followed(item))
     return made
 
 
@@ -136,17 +152,31 @@ def followed(function: Any, **instead: Any) -> Any:
 
 @functools.cache
 def followed_class(cls: type) -> Any:
-    """Return a subclass, whose methods are copies that keep traced values."""
-    instead = _classes[cls]
-    body: dict[str, Any] = {"__module__": cls.__module__, "__new__": lambda made, *_, **__: object.__new__(made)}
-    inherited = [c for c in reversed(cls.__mro__) if c.__module__.startswith("scipy.")]
-    for name, theirs in (item for c in inherited for item in vars(c).items()):
+    """Return a subclass, whose methods are copies that keep traced values, and so its bases'."""
+    instead = _classes.get(cls, {})
+    body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly}
+    if not cls.__dictoffset__:
+        body["__slots__"] = ()
+    for name, theirs in vars(cls).items():
         if isinstance(theirs, FunctionType) and name != "__new__":
-            body[name] = followed(original(theirs), **instead)
+            copy = followed(original(theirs), **instead)
+            body[name] = copy if name[0] == "_" and name not in _ENTRIES else _entry(copy)
         elif isinstance(theirs, property) and theirs.fget is not None:
             body[name] = property(followed(theirs.fget, **instead), theirs.fset)
     body |= {name: f for name, f in instead.items() if name in body}
-    return type(cls.__name__, (cls,), body)
+    # So that ``super()`` of SciPy's class, which its methods ask, finds the copies of its base.
+    bases = [followed_class(b) for b in cls.__bases__ if b.__module__.startswith("scipy.")]
+    return type(cls.__name__, (cls, *bases), body)
+
+
+def _plainly(made: type, /, *_: Any, **__: Any) -> Any:
+    return object.__new__(made)
+
+
+def _fields(x: Any) -> dict[str, Any]:
+    """Return what an instance holds, in a dictionary or in slots."""
+    slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
+    return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
 
 
 @contextmanager
@@ -185,6 +215,8 @@ class _Names(dict[str, Any]):
 
     def kept(self, value: Any) -> Any:
         """Return what stands for something of SciPy's or NumPy's in a copy."""
+        if type(value) is tuple:
+            return self._kept_items(value)
         try:
             known = _INSTEAD.get(value) or standing(value)
         except TypeError:  # of what has no hash
@@ -204,7 +236,9 @@ class _Names(dict[str, Any]):
         """Return a table of functions with their copies; other things as they are."""
         if type(value) is dict and value and not isinstance(value, _Names):
             return {key: self.kept(item) for key, item in value.items()}
-        return [self.kept(item) for item in value] if type(value) is list else value
+        if type(value) in (list, tuple):
+            return type(value)(self.kept(item) for item in value)
+        return value
 
     def copied(self, function: FunctionType) -> FunctionType:
         """Copy a function, and what it is made of."""
@@ -462,7 +496,9 @@ _INSTEAD: dict[Any, Any] = {
     compatible.eye: _made(np.eye),
     compatible.full: _full,
     compatible.astype: lambda x, dtype, **_: x.astype(dtype),
+    compatible.linalg: _module(np.linalg),
     _array_api.array_namespace: _namespace,
+    _helpers.array_namespace: _namespace,
     _array_api.xp_promote: _promoted,
     _array_api._asarray: lambda x, dtype=None, *_, **__: _asarray(x, dtype),
     _array_api.is_numpy: lambda _: True,

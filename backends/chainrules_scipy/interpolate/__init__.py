@@ -4,26 +4,90 @@ What is linear in the values is computed from what SciPy makes of the unit vecto
 its options; where the knots are differentiated as well, it is written in words.
 """
 
+from typing import Any
+
 from chainrules_scipy.interpolate.cubic import (
     Akima1DInterpolator,
     CubicHermiteSpline,
     CubicSpline,
     PchipInterpolator,
 )
+from chainrules_scipy.interpolate.fitted import (
+    FOLLOWED,
+    BarycentricInterpolator,
+    BPoly,
+    BSpline,
+    FloaterHormannInterpolator,
+    InterpolatedUnivariateSpline,
+    KroghInterpolator,
+    LSQUnivariateSpline,
+    NdBSpline,
+    NdPPoly,
+    PPoly,
+    RectBivariateSpline,
+    Spline,
+    UnivariateSpline,
+    make_lsq_spline,
+    make_smoothing_spline,
+    spalde,
+    splev,
+    splint,
+    splprep,
+    splrep,
+)
 from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
 from chainrules_scipy.interpolate.radial import RBFInterpolator
+from chainrules_scipy.interpolate.scattered import (
+    CloughTocher2DInterpolator,
+    LinearNDInterpolator,
+    NearestNDInterpolator,
+    Rbf,
+    griddata,
+)
 from chainrules_scipy.interpolate.splines import interp1d, make_interp_spline
 
 __all__ = [
     "Akima1DInterpolator",
+    "BPoly",
+    "BSpline",
+    "BarycentricInterpolator",
+    "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
+    "FloaterHormannInterpolator",
+    "InterpolatedUnivariateSpline",
+    "KroghInterpolator",
+    "LSQUnivariateSpline",
+    "LinearNDInterpolator",
+    "NdBSpline",
+    "NdPPoly",
+    "NearestNDInterpolator",
+    "PPoly",
     "PchipInterpolator",
     "PiecewisePolynomial",
     "RBFInterpolator",
+    "Rbf",
+    "RectBivariateSpline",
     "RegularGridInterpolator",
+    "Spline",
+    "UnivariateSpline",
+    "griddata",
     "interp1d",
     "interpn",
     "make_interp_spline",
+    "make_lsq_spline",
+    "make_smoothing_spline",
+    "spalde",
+    "splev",
+    "splint",
+    "splprep",
+    "splrep",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

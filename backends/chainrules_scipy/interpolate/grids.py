@@ -14,6 +14,8 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.interpolate.common import called, constructs
+from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
+from chainrules_scipy.interpolate.splines import make_interp_spline
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 
@@ -34,7 +36,7 @@ def RegularGridInterpolator(  # noqa: N802
         The coordinates of the grid, increasing or decreasing, along each axis.
     values : array, shape (n1, n2, ...)
         What is known there.
-    method : {"linear", "nearest"}
+    method : {"linear", "nearest", "slinear", "cubic", "quintic"}
         How.
     bounds_error : bool
         Whether points outside are an error.
@@ -59,7 +61,7 @@ def RegularGridInterpolator(  # noqa: N802
     >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
     [0.5]
     """
-    if method not in ("linear", "nearest") or any(value is not None for value in options.values()):
+    if method not in ("linear", "nearest", *DEGREES) or any(value is not None for value in options.values()):
         msg = f"RegularGridInterpolator(method={method!r}) has no derivative here; take 'linear'"
         raise UnsupportedKeywordError(msg)
     axes = [array_of(p) for p in points]
@@ -82,7 +84,7 @@ def RegularGridInterpolator(  # noqa: N802
             j = np.clip(np.searchsorted(sign * known, sign * at, "right") - 1, 0, len(known) - 2)
             start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
             places.append(j)
-            parts.append((x - start) / (end - start))
+            parts.append(_basis(known, DEGREES[method])(x) if method in DEGREES else (x - start) / (end - start))
         if bounds_error and np.any(outside):
             msg = "One of the requested xi is out of bounds"
             raise ValueError(msg)
@@ -95,7 +97,22 @@ def RegularGridInterpolator(  # noqa: N802
     return interpolated
 
 
+DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
+"""Methods that are splines along every axis."""
+
+
+def _basis(axis: Any, k: int) -> PiecewisePolynomial:
+    """Return the splines of the unit vectors."""
+    return make_interp_spline(axis, np.eye(len(axis)), k)
+
+
 def _of_corners(values: Any, places: Any, parts: Any, method: str, n: int) -> Any:
+    if method in DEGREES:
+        y = v.tensordot(parts[0], values, axes=((-1,), (0,)))
+        for basis in parts[1:]:
+            basis = v.reshape(basis, shape=(*basis.shape, *(1,) * (y.ndim - n - 1)))
+            y = v.sum(basis * y, axis=n)
+        return y
     if method == "nearest":
         at = tuple(j + (readable(t) > 0.5) for j, t in zip(places, parts, strict=True))
         return values[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,8 @@ import scipy.interpolate as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.interpolate.common import constructs
+from chainrules_scipy.installing import place_method
+from chainrules_scipy.interpolate.common import called, constructs
 from chainrules_scipy.rows import array_of, readable
 
 _RADIAL: dict[str, Callable[[Any], Any]] = {
@@ -120,3 +122,14 @@ def _polynomials(x: Any, powers: list[tuple[int, ...]]) -> Any:
             part = part * x[:, k] ** n if n else part
         parts.append(part)
     return v.stack(*parts, axis=1)
+
+
+@functools.partial(place_method, native.RBFInterpolator)
+@called
+def _radial(self: Any, x: Any) -> Any:
+    degree = max((int(sum(p)) for p in self.powers), default=-1)
+    values = np.reshape(self.d, (len(self.d), *self.d_shape))
+    found = RBFInterpolator(
+        self.y, values, self.neighbors, self.smoothing, self.kernel, self.epsilon, degree
+    )
+    return found(x)

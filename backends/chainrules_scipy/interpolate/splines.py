@@ -69,11 +69,11 @@ def make_interp_spline(
         raise NotDifferentiableError(msg)
     y, axis = first(y, axis)
     unit = native.make_interp_spline(x, np.eye(y.shape[0]), k, t, bc_type, 0, check_finite)
-    c, knots = _pieces(unit)
+    c, knots = pieces(unit)
     return PiecewisePolynomial(times(c, y), knots, unit.extrapolate, axis)
 
 
-def _pieces(spline: Any) -> tuple[Any, Any]:
+def pieces(spline: Any) -> tuple[Any, Any]:
     """Return the coefficients of the polynomials that a spline consists of, and the knots."""
     k = spline.k
     knots = np.unique(spline.t[k : len(spline.t) - k])
@@ -159,6 +159,16 @@ def interp1d(
     return interpolated
 
 
+@functools.partial(place_method, native.interp1d)
+@called
+def _line(self: Any, x: Any) -> Any:
+    kind = self._kind if self._kind != "spline" else self._spline.k
+    found = interp1d(
+        self.x, self.y, kind, self.axis, True, self.bounds_error, self.fill_value, True
+    )
+    return found(x)
+
+
 @functools.partial(place_method, native.PPoly)
 @called
 def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
@@ -169,4 +179,4 @@ def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
 @called
 def _spline(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     axis, spline = self.axis, native.BSpline(self.t, self.c, self.k)
-    return PiecewisePolynomial(*_pieces(spline), self.extrapolate, axis)(x, nu, extrapolate)
+    return PiecewisePolynomial(*pieces(spline), self.extrapolate, axis)(x, nu, extrapolate)

@@ -1,0 +1,155 @@
+"""Interpolation between points that lie anywhere, in the values, and in the places."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as native
+from scipy.spatial import Delaunay, KDTree
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
+from chainrules_scipy.following import follow_class
+from chainrules_scipy.installing import place_method
+from chainrules_scipy.interpolate.common import constructs
+from chainrules_scipy.interpolate.splines import interp1d
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+Rbf = follow_class(native.Rbf, "__call__")
+
+
+def _places(args: tuple[Any, ...]) -> Any:
+    """Return points with their coordinates along the last axis, as people give them."""
+    if len(args) == 1 and not isinstance(args[0], tuple):
+        return array_of(args[0])
+    parts = list(map(array_of, args[0] if len(args) == 1 else args))
+    shape = np.broadcast_shapes(*[p.shape for p in parts])
+    return v.stack(*[v.broadcast_to(p, shape=shape) for p in parts], axis=-1)
+
+
+def _plain(points: Any) -> Any:
+    if varies(points):
+        msg = "interpolation of scattered points has derivatives in values and places; not in points"
+        raise NotDifferentiableError(msg)
+    return points
+
+
+def _scaled(points: Any, rescale: bool) -> tuple[Any, Any, Any]:
+    points = np.asarray(_places((_plain(points),)), float)
+    if not rescale:
+        return points, 0.0, 1.0
+    offset, size = points.mean(axis=0), np.ptp(points, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    return (points - offset) / size, offset, size
+
+
+@constructs(native.LinearNDInterpolator)
+def LinearNDInterpolator(  # noqa: N802
+    points: Any, values: Any, fill_value: Any = math.nan, rescale: bool = False
+) -> Callable[..., Any]:
+    """Interpolate in triangles: as ``scipy.interpolate.LinearNDInterpolator``."""
+    given, offset, size = (None, 0.0, 1.0) if isinstance(points, Delaunay) else _scaled(points, rescale)
+    triangles = points if given is None else Delaunay(given)
+    values, d = array_of(values), triangles.points.shape[1]
+
+    def interpolated(*args: Any) -> Any:
+        x = (_places(args) - offset) / size
+        x = v.reshape(x, shape=(*x.shape, 1)) if d == 1 and x.ndim == 1 else x
+        which = triangles.find_simplex(readable(x))
+        change = triangles.transform[which]
+        inner = v.squeeze(change[..., :d, :] @ v.expand_dims(x - change[..., d, :], axis=-1), axis=-1)
+        parts = v.concat(inner, 1 - v.sum(inner, axis=-1, keepdims=True), axis=-1)
+        corners = v.take(values, triangles.simplices[which], axis=0)
+        parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
+        y = v.sum(parts * corners, axis=which.ndim)
+        outside = np.reshape(which < 0, which.shape + (1,) * (values.ndim - 1))
+        return v.where(outside, fill_value, y) if outside.any() else y
+
+    return interpolated
+
+
+@constructs(native.NearestNDInterpolator)
+def NearestNDInterpolator(  # noqa: N802
+    x: Any, y: Any, rescale: bool = False, tree_options: Any = None
+) -> Callable[..., Any]:
+    """Take the nearest value: as ``scipy.interpolate.NearestNDInterpolator``."""
+    points, offset, size = _scaled(x, rescale)
+    tree, values = KDTree(points, **(tree_options or {})), array_of(y)
+
+    def interpolated(*args: Any, **how: Any) -> Any:
+        at = (readable(_places(args)) - offset) / size
+        return v.take(values, tree.query(at, **how)[1], axis=0)
+
+    return interpolated
+
+
+@constructs(native.CloughTocher2DInterpolator)
+def CloughTocher2DInterpolator(  # noqa: N802
+    points: Any,
+    values: Any,
+    fill_value: Any = math.nan,
+    tol: float = 1e-6,
+    maxiter: int = 400,
+    rescale: bool = False,
+) -> Callable[..., Any]:
+    """Interpolate smoothly: as ``scipy.interpolate.CloughTocher2DInterpolator``, in the values."""
+    values = array_of(values)
+    units = np.eye(values.shape[0])
+    unit = native.CloughTocher2DInterpolator(_plain(points), units, math.nan, 1e-12, 4000, rescale)
+
+    def interpolated(*args: Any) -> Any:
+        at = _places(args)
+        if varies(at):
+            msg = "CloughTocher2DInterpolator has derivatives in the values, and none in the places"
+            raise NotDifferentiableError(msg)
+        basis = unit(at)
+        outside = np.isnan(basis).any(axis=-1)
+        y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))
+        mask = np.reshape(outside, outside.shape + (1,) * (values.ndim - 1))
+        return v.where(mask, fill_value, y) if outside.any() else y
+
+    return interpolated
+
+
+@stands_for(native.griddata)
+def griddata(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    fill_value: Any = math.nan,
+    rescale: bool = False,
+) -> Any:
+    """Interpolate between points that lie anywhere: as ``scipy.interpolate.griddata``."""
+    place = _places((points,))
+    if place.ndim < 2 or place.shape[-1] == 1:
+        x, at = (v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,)) for a in (points, xi))
+        kind = {"cubic": "cubic", "linear": "linear"}[method]
+        return interp1d(x, values, kind, 0, bounds_error=False, fill_value=fill_value)(at)
+    if method == "nearest":
+        return NearestNDInterpolator(points, values, rescale)(xi)
+    made = LinearNDInterpolator if method == "linear" else CloughTocher2DInterpolator
+    return made(points, values, fill_value, rescale=rescale)(xi)
+
+
+def _values(self: Any) -> Any:
+    return np.reshape(self.values, (self.values.shape[0], *self.values_shape))
+
+
+@functools.partial(place_method, native.LinearNDInterpolator, name="__call__")
+def _linear(self: Any, *args: Any) -> Any:
+    """Interpolate at traced places."""
+    offset, scale = (0.0, 1.0) if self.scale is None else (self.offset, self.scale)
+    found = LinearNDInterpolator(self.tri, _values(self), self.fill_value)
+    return found((_places(args) - offset) / scale)
+
+
+@functools.partial(place_method, native.NearestNDInterpolator, name="__call__")
+def _nearest(self: Any, *args: Any, **how: Any) -> Any:
+    """Interpolate at traced places: constant."""
+    return array_of(self(readable(_places(args)), **how))
