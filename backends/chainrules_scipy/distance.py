@@ -22,6 +22,7 @@ __all__ = [
     "cityblock",
     "correlation",
     "cosine",
+    "directed_hausdorff",
     "euclidean",
     "jensenshannon",
     "mahalanobis",
@@ -297,3 +298,11 @@ correlation = _of_vectors("correlation")
 canberra = _of_vectors("canberra")
 braycurtis = _of_vectors("braycurtis")
 jensenshannon = _of_vectors("jensenshannon")
+
+
+@stands_for(native.directed_hausdorff)
+def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> Any:
+    """Find how far a point of u is from the nearest one of v: as SciPy's function."""
+    a, b = array_of(u), array_of(v)
+    _, i, j = native.directed_hausdorff(readable(a), readable(b), rng)
+    return _norm(a[i] - b[j]), i, j

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import inspect
 import math
 import threading
@@ -26,7 +27,14 @@ from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer
-from chainrules_scipy.installing import is_traced, original, place_constructor, place_method, standing
+from chainrules_scipy.installing import (
+    HOLDS,
+    is_traced,
+    original,
+    place_constructor,
+    place_method,
+    standing,
+)
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 _state = threading.local()
@@ -71,6 +79,11 @@ def follow_all(module: ModuleType, *names: str) -> dict[str, Any]:
     return {name: follow(getattr(module, name)) for name in names if hasattr(module, name)}
 
 
+def followed_module(name: str) -> Any:
+    """Return a module of SciPy's, of which all functions are followed."""
+    return _module(importlib.import_module(name))
+
+
 def instead_of(native: Any, function: Any) -> None:
     """Have copies call a function of ours, where SciPy calls one that it computes in C."""
     _INSTEAD[native] = function
@@ -102,6 +115,14 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
                 *args, **options
             )
 
+    def of_class(name: str) -> Callable[..., Any]:
+        @functools.wraps(getattr(cls, name))
+        def function(*args: Any, **options: Any) -> Any:
+            with _beside((args, options)):
+                return getattr(followed_class(cls), name)(*args, **options)
+
+        return function
+
     def of_traced(name: str) -> Callable[..., Any]:
         @functools.wraps(getattr(cls, name))
         def method(self: Any, *args: Any, **options: Any) -> Any:
@@ -113,7 +134,10 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
 
     place_constructor(cls, make)
     for name in methods:
-        place_method(cls, of_traced(name), name)
+        is_static = isinstance(vars(cls).get(name), staticmethod)
+        place_method(cls, (of_class if is_static else of_traced)(name), name)
+        if is_static:
+            setattr(make, name, of_class(name))
     return make
 
 
@@ -133,6 +157,8 @@ def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
+    if isinstance(x, ModuleType):
+        return _module(x)
     if type(x) not in _classes:
         return x
     made = object.__new__(followed_class(type(x)))
@@ -154,7 +180,7 @@ def followed(function: Any, **instead: Any) -> Any:
 def followed_class(cls: type) -> Any:
     """Return a subclass, whose methods are copies that keep traced values, and so its bases'."""
     instead = _classes.get(cls, {})
-    body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly}
+    body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly, HOLDS: True}
     if not cls.__dictoffset__:
         body["__slots__"] = ()
     for name, theirs in vars(cls).items():
@@ -163,14 +189,36 @@ def followed_class(cls: type) -> Any:
             body[name] = copy if name[0] == "_" and name not in _ENTRIES else _entry(copy)
         elif isinstance(theirs, property) and theirs.fget is not None:
             body[name] = property(followed(theirs.fget, **instead), theirs.fset)
+        elif isinstance(theirs, staticmethod) and name != "__new__":
+            body[name] = staticmethod(followed(original(theirs.__func__), **instead))
     body |= {name: f for name, f in instead.items() if name in body}
     # So that ``super()`` of SciPy's class, which its methods ask, finds the copies of its base.
     bases = [followed_class(b) for b in cls.__bases__ if b.__module__.startswith("scipy.")]
     return type(cls.__name__, (cls, *bases), body)
 
 
-def _plainly(made: type, /, *_: Any, **__: Any) -> Any:
-    return object.__new__(made)
+def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
+    return object.__new__(made.followed if isinstance(made, _Class) else made)
+
+
+class _Class:
+    """A class of SciPy's, as copies see it: they make instances that keep traced values."""
+
+    def __init__(self, theirs: type) -> None:
+        self.theirs, self.followed = theirs, followed_class(theirs)
+        vars(self)["__new__"] = _plainly
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.followed(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.followed, name)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self.theirs)
+
+    def __or__(self, other: Any) -> Any:
+        return (self, other)
 
 
 def _fields(x: Any) -> dict[str, Any]:
@@ -226,7 +274,7 @@ class _Names(dict[str, Any]):
         if isinstance(value, ModuleType):
             return _module(value)
         if value in _classes:
-            return followed_class(value)
+            return _Class(value)
         if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):
             names = self if value.__globals__ is self.theirs else _names(value.__globals__)
             return names.copied(value)

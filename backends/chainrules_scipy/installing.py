@@ -33,7 +33,10 @@ OURS = {
         "optimize",
     )
 } | {
+    "scipy.sparse": "chainrules_scipy.sparse",
+    "scipy.spatial": "chainrules_scipy.spatial",
     "scipy.spatial.distance": "chainrules_scipy.distance",
+    "scipy.spatial.transform": "chainrules_scipy.rotation",
 }
 """The public modules of SciPy, and those of ours that have functions of theirs."""
 
@@ -54,6 +57,8 @@ _standing: set[Installed] = set()
 _dispatching: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
+HOLDS = "_holds_traced"
+"""What a class has whose instances hold traced values, as those do that follow SciPy's."""
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
 
 
@@ -63,7 +68,8 @@ def is_traced(arguments: Any) -> bool:
     Or holds what may, as a function does that captured it.
     """
     return any(
-        type(x) not in _PLAIN and (varies(x) or (callable(x) and varies(closed(x))))
+        type(x) not in _PLAIN
+        and (hasattr(type(x), HOLDS) or varies(x) or (callable(x) and varies(closed(x))))
         for x in arguments
     )
 
@@ -101,15 +107,18 @@ def original(function: Any) -> Any:
 def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
     """Have a function stand as the method of its name, for traced arguments."""
     name = name or function.__name__
-    native = getattr(cls, name)
+    native, before = getattr(cls, name), vars(cls).get(name, _ABSENT)
+    is_static = isinstance(before, staticmethod)
 
     @functools.wraps(native)
-    def dispatching(self: Any, *args: Any, **options: Any) -> Any:
-        traced = is_traced(args) or (options and is_traced(options.values()))
-        return (function if traced else native)(self, *args, **options)
+    def dispatching(*args: Any, **options: Any) -> Any:
+        traced = is_traced(args if is_static else args[1:])
+        traced = traced or (options and is_traced(options.values()))
+        return (function if traced else native)(*args, **options)
 
     _originals[dispatching] = native
-    _enter(_Place(cls, name, dispatching, vars(cls).get(name, _ABSENT)))
+    put = staticmethod(dispatching) if is_static else dispatching
+    _enter(_Place(cls, name, put, before))
 
 
 def place_constructor(cls: type, function: Callable[..., Any]) -> None:

@@ -11,7 +11,7 @@ from chainrules_scipy.signal.convolving import (
     oaconvolve,
 )
 from chainrules_scipy.signal.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
-from chainrules_scipy.signal.followed import FOLLOWED, lfiltic
+from chainrules_scipy.signal.followed import FOLLOWED, lfilter_zi, lfiltic
 from chainrules_scipy.signal.linear import (
     cspline2d,
     detrend,
@@ -57,6 +57,7 @@ __all__ = [
     "hilbert",
     "impulse",
     "lfilter",
+    "lfilter_zi",
     "lfiltic",
     "lsim",
     "medfilt",

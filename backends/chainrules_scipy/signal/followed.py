@@ -8,8 +8,8 @@ import numpy as np
 import scipy.signal as native
 from scipy.signal import windows
 
-from chainrules_scipy.following import follow, follow_all, follow_class
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.following import follow_all, follow_class, followed
+from chainrules_scipy.rows import array_of, readable, stands_for
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
@@ -21,7 +21,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("bilinear_zpk", "butter", "cheby1", "cheby2", "chirp", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "envelope", "firls", "firwin", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gauss_spline", "gausspulse", "get_window"),
-    *("group_delay", "hilbert2", "firwin2", "iirfilter", "iirnotch", "iirpeak", "istft", "lfilter_zi"),
+    *("group_delay", "hilbert2", "firwin2", "iirfilter", "iirnotch", "iirpeak", "istft",),
     *("lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp"),
     *("lp2lp_zpk", "minimum_phase", "normalize", "periodogram", "qspline1d", "qspline1d_eval", "resample_poly"),
     *("savgol_coeffs", "sawtooth", "sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram"),
@@ -33,6 +33,29 @@ FOLLOWED |= follow_all(
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
 )
+
+
+_filter_start = followed(native.lfilter_zi)
+
+
+@stands_for(native.lfilter_zi)
+def lfilter_zi(b: Any, a: Any) -> Any:
+    """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, of any first a.
+
+    SciPy divides by it where it is not 1: so its text has no derivative there.
+
+    Examples
+    --------
+    >>> print(lfilter_zi([1.0], [2.0, -1.0]))
+    [0.5]
+    """
+    b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
+    if not np.any(readable(a)):
+        msg = "There must be at least one nonzero `a` coefficient."
+        raise ValueError(msg)
+    leading = int(np.flatnonzero(readable(a))[0])
+    a = a[leading:]
+    return _filter_start(b / a[0], a / a[0])
 
 
 @stands_for(native.lfiltic)

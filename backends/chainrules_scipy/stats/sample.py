@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as native
-from scipy.stats import contingency
+from scipy.stats import _morestats, contingency
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.following import follow, follow_all, follow_class, numpy_with
-from chainrules_scipy.rows import array_of
+from chainrules_scipy.following import follow, follow_all, follow_class, instead_of, numpy_with
+from chainrules_scipy.rows import array_of, readable
 
+def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
+    """Transform as Yeo and Johnson do: SciPy's text has no derivative at the powers 0 and 2."""
+    above, (up, down) = readable(x) >= 0, (lmbda, 2 - lmbda)
+    right = v.boxcox1p(v.where(above, x, 0.0), up)
+    return v.where(above, right, -v.boxcox1p(v.where(above, 0.0, -x), down))
+
+
+instead_of(_morestats._yeojohnson_transform, _power)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("alexandergovern", "bartlett", "boxcox", "boxcox_llf", "chisquare"),

@@ -1,0 +1,113 @@
+"""Hulls, trees and distances of ``scipy.spatial``, in the points."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import scipy.spatial as native
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.following import follow_all
+from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.rows import array_of, readable
+
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("distance_matrix", "geometric_slerp", "minkowski_distance", "minkowski_distance_p"),
+    "procrustes",
+)
+
+
+class _Hull:
+    """A convex hull: SciPy's, with sizes that are differentiated in the points."""
+
+    def __init__(self, points: Any, *args: Any, **options: Any) -> None:
+        self.points = array_of(points)
+        self.native = native.ConvexHull(readable(self.points), *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.native, name)
+
+    @property
+    def facets(self) -> Any:
+        """The corners of each facet."""
+        return v.take(self.points, self.native.simplices, axis=0)
+
+    @property
+    def volume(self) -> Any:
+        """The volume within: that of the cones from a point inside."""
+        inside = readable(self.points).mean(axis=0)
+        return v.sum(v.abs(v.det(self.facets - inside))) / math.factorial(self.points.shape[1])
+
+    @property
+    def area(self) -> Any:
+        """The area of the facets, or the length of the edges."""
+        corners = self.facets
+        edges = corners[:, 1:] - corners[:, :1]
+        gram = v.matmul(edges, v.matrix_transpose(edges))
+        return v.sum(v.sqrt(v.det(gram))) / math.factorial(edges.shape[1])
+
+
+def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
+    """Make the convex hull of points: as ``scipy.spatial.ConvexHull``.
+
+    Examples
+    --------
+    >>> print(ConvexHull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).volume)
+    0.5
+    """
+    return _Hull(points, *args, **options)
+
+
+class _Tree:
+    """A tree of points: SciPy's, with distances that are differentiated."""
+
+    def __init__(self, data: Any, *args: Any, **options: Any) -> None:
+        self.data = array_of(data)
+        self.native = native.KDTree(readable(self.data), *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.native, name)
+
+    def query(self, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
+        """Find the nearest points, and the distances to them."""
+        return _nearest(self.native, self.data, x, k, eps, p, options)
+
+
+def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: Any) -> Any:
+    x = array_of(x)
+    far, where = tree.query(readable(x), k, eps, p, **options)
+    found = where < tree.n
+    gap = v.take(data, np.where(found, where, 0), axis=0)
+    gap = gap - (x if where.ndim == x.ndim - 1 else v.expand_dims(x, axis=-2))
+    distance = v.vector_norm(gap, axis=-1, ord=p)
+    return distance if found.all() else v.where(found, distance, far), where
+
+
+def KDTree(data: Any, *args: Any, **options: Any) -> _Tree:  # noqa: N802
+    """Make a tree of points: as ``scipy.spatial.KDTree``.
+
+    Examples
+    --------
+    >>> print(KDTree(np.array([[0.0, 0.0], [1.0, 0.0]])).query([0.0, 2.0])[0])
+    2.0
+    """
+    return _Tree(data, *args, **options)
+
+
+place_constructor(native.ConvexHull, ConvexHull)
+
+
+@functools.partial(place_method, native.KDTree, name="query")
+def _query(self: Any, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
+    return _nearest(self, self.data, x, k, eps, p, options)
+
+
+def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
