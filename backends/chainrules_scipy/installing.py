@@ -69,18 +69,24 @@ def is_traced(arguments: Any) -> bool:
     """
     return any(
         type(x) not in _PLAIN
+        and not type(x).__module__.startswith("scipy.sparse._")  # of plain numbers
         and (hasattr(type(x), HOLDS) or varies(x) or (callable(x) and varies(closed(x))))
         for x in arguments
     )
 
 
-def place(native: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Have a function stand under SciPy's name, for traced values, where it is installed."""
+def place(
+    native: Callable[..., Any], function: Callable[..., Any], always: bool = False
+) -> None:
+    """Have a function stand under SciPy's name, for traced values, where it is installed.
+
+    Or for all, where what it makes of plain ones takes traced values afterwards.
+    """
     home = public_module(native)
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        traced = is_traced(args) or (options and is_traced(options.values()))
+        traced = always or is_traced(args) or (options and is_traced(options.values()))
         return (function if traced else native)(*args, **options)
 
     dispatching.__module__ = home  # where pickles find it
@@ -128,16 +134,20 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     instance, and so is not initialised.
     """
 
+    before = vars(cls).get("__new__", _ABSENT)
+    make = cls.__new__
+
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
         if made is cls and (is_traced(args) or is_traced(options.values())):
             return function(*args, **options)
-        return object.__new__(made)
+        return plainly(made, *args, **options)
 
     def plainly(made: type, /, *args: Any, **options: Any) -> Any:
-        return object.__new__(made)
+        return object.__new__(made) if make is object.__new__ else make(made, *args, **options)
 
     # A class whose ``__new__`` was deleted takes no arguments any more: CPython issue 49572.
-    _enter(_Place(cls, "__new__", staticmethod(dispatching), staticmethod(plainly)))
+    before = staticmethod(plainly) if before is _ABSENT else before
+    _enter(_Place(cls, "__new__", staticmethod(dispatching), before))
 
 
 def public_module(native: Callable[..., Any]) -> str:

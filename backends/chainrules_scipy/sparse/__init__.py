@@ -5,7 +5,9 @@ in, and where they stand is static. Import this module in programs that multiply
 traced ones: SciPy's operators then let the tracers answer.
 """
 
-from chainrules_scipy.sparse import advising, operators
+from typing import Any
+
+from chainrules_scipy.sparse import advising, making, operators, solvers
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.solving import spsolve
 from chainrules_scipy.sparse.traced import TracedSparse, with_data
@@ -15,10 +17,22 @@ __all__ = [
     "Pattern",
     "TracedSparse",
     "advising",
+    "making",
     "operators",
     "sampled",
+    "solvers",
     "sparse_product",
     "sparse_solve",
     "spsolve",
     "with_data",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module in (making, solvers):
+        if name in vars(module) and name[0] != "_":
+            return vars(module)[name]
+    if name in solvers.ITERATIVE:
+        return solvers.ITERATIVE[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

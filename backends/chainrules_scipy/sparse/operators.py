@@ -10,7 +10,7 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
-from chainrules_scipy.sparse.traced import TracedSparse, product
+from chainrules_scipy.sparse.traced import TracedSparse, product, sparse_by_sparse, with_data
 
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -21,7 +21,9 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
     @functools.wraps(dispatch)
     def _matmul_dispatch(self: Any, other: Any) -> Any:
-        if isinstance(other, (Tracer, TracedSparse)):
+        if isinstance(other, TracedSparse):
+            return sparse_by_sparse(self, other)
+        if isinstance(other, Tracer):
             a = self if self.format in ("csr", "csc", "coo") else self.tocsr()
             return product(a.data, other, Pattern.of(a))
         return dispatch(self, other)
@@ -30,6 +32,28 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
 
 _base: Any = _spbase
-for _cls in {_base, *_base.__subclasses__()}:
+_all_classes = {_base, *_base.__subclasses__()}
+_all_classes |= {c for b in _all_classes for c in b.__subclasses__()}
+for _cls in _all_classes:
     if "_matmul_dispatch" in vars(_cls):
         _cls._matmul_dispatch = _let_tracers_answer(_cls._matmul_dispatch)
+
+
+def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the product element by element."""
+
+    @functools.wraps(native)
+    def multiply(self: Any, other: Any) -> Any:
+        if isinstance(other, TracedSparse):
+            return other.multiply(self)
+        if isinstance(other, Tracer):
+            a = self.tocoo()
+            return TracedSparse(a.data, Pattern.of(a)).multiply(other)
+        return native(self, other)
+
+    return multiply
+
+
+for _cls in _all_classes:
+    if "multiply" in vars(_cls):
+        _cls.multiply = _multiplied(_cls.multiply)

@@ -10,12 +10,13 @@ from scipy.sparse._base import _spbase
 from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import refuse_type, type_info
+from chainrules_scipy.rows import array_of
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
 CAN = (
-    "it has @ and dot with dense arrays from both sides, products with numbers, T, transpose(), "
-    "sum(), diagonal(), toarray() and data; scipy.sparse.linalg.spsolve is "
+    "it has @ and dot with arrays, + and -, multiply, products with numbers, T, transpose(), "
+    "sum(), diagonal(), toarray(), parts and data; scipy.sparse.linalg.spsolve is "
     "chainrules_scipy.sparse.spsolve"
 )
 """What stands for a sparse array can do."""
@@ -66,9 +67,13 @@ class TracedSparse:
     # -- what it can do
 
     def __matmul__(self, x: Any) -> Any:
+        if isinstance(x, (TracedSparse, _spbase)):
+            return sparse_by_sparse(self, x)
         return product(self.data, x, self.pattern)
 
     def __rmatmul__(self, x: Any) -> Any:
+        if isinstance(x, _spbase):
+            return sparse_by_sparse(x, self)
         return _reversed_product(x, self.data, self.pattern)
 
     dot = __matmul__
@@ -86,7 +91,7 @@ class TracedSparse:
         if not _is_number(c):
             if self.pattern.is_matrix:
                 return self @ c
-            self._refuse("the product element by element")
+            return self.multiply(c)
         return TracedSparse(self.data * c, self.pattern)
 
     def __rmul__(self, c: Any) -> Any:
@@ -96,17 +101,64 @@ class TracedSparse:
 
     def __truediv__(self, c: Any) -> Any:
         if not _is_number(c):
-            self._refuse("the quotient element by element")
+            return self.multiply(1 / c)
         return TracedSparse(self.data / c, self.pattern)
 
     def __neg__(self) -> TracedSparse:
         return TracedSparse(-self.data, self.pattern)
 
-    def toarray(self) -> Any:
+    def multiply(self, other: Any) -> TracedSparse:
+        """Multiply element by element."""
+        if _is_number(other):
+            return TracedSparse(self.data * other, self.pattern)
+        rows, columns = self.pattern.rows_columns
+        if isinstance(other, TracedSparse):
+            other = other.toarray()
+        elif isinstance(other, _spbase):
+            return TracedSparse(self.data * _elements(other, rows, columns), self.pattern)
+        there = v.broadcast_to(array_of(other), shape=self.shape)
+        return TracedSparse(self.data * there[rows, columns], self.pattern)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, (TracedSparse, _spbase)):
+            return self.toarray() + other
+        (rows, columns), data = self.pattern.rows_columns, array_of(coordinates(other)[0])
+        _, r, c = coordinates(other)
+        pattern = element_pattern(
+            self.pattern.cls, np.concatenate([rows, r]), np.concatenate([columns, c]), self.shape
+        )
+        return TracedSparse(v.concat(self.data, data, axis=0), pattern)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def tocsr(self, copy: bool = False) -> TracedSparse:
+        """Return the array: what stands for one has one format."""
+        return self
+
+    tocsc = tocoo = tobsr = todia = asformat = tocsr
+
+    def copy(self) -> TracedSparse:
+        """Return the array."""
+        return self
+
+    def mean(self, axis: int | None = None) -> Any:
+        """Return the mean of all elements, or along an axis."""
+        n = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        return self.sum(axis) / n
+
+    def toarray(self, order: Any = None, out: Any = None) -> Any:
         """All elements, in a dense array; those that stand at one place are added up."""
         index, places = v.Index.split(self.pattern.rows_columns)
         zeros = v.full_like(self.data, shape=self.shape, fill=0)
         return v.scatter_add(zeros, self.data, *places, index=index)
+
+    todense = toarray
 
     def sum(self, axis: int | None = None) -> Any:
         """Sum all elements, or those of the columns (0) or rows (1)."""
@@ -151,7 +203,17 @@ class TracedSparse:
         self._refuse(f"np.{f.__name__}")
 
     def __getitem__(self, index: Any) -> Any:
-        self._refuse("a part")
+        a = canonical(self)
+        places = a.pattern.operator(np.arange(1, a.nnz + 1)).tocsr()[index]
+        if not isinstance(places, _spbase):
+            return v.where(places > 0, a.data[np.maximum(places, 1) - 1], 0.0)
+        found = places.tocoo()
+        data = v.take(a.data, found.data - 1, axis=0)
+        if found.ndim == 1:
+            zeros = v.full_like(data, shape=found.shape, fill=0)
+            at, where = v.Index.split(found.coords)
+            return v.scatter_add(zeros, data, *where, index=at)
+        return TracedSparse(data, element_pattern(a.pattern.cls, found.row, found.col, found.shape))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._refuse("a write to a part")
@@ -165,9 +227,6 @@ class TracedSparse:
     def __bool__(self) -> bool:  # noqa: PLE0304
         self._refuse("the truth")
 
-    def __add__(self, other: Any) -> Any:
-        self._refuse("a sum")
-
     def __pow__(self, other: Any) -> Any:
         self._refuse("a power")
 
@@ -180,12 +239,59 @@ class TracedSparse:
     def __abs__(self) -> Any:
         self._refuse("the absolute value")
 
-    __radd__ = __sub__ = __rsub__ = __add__
     __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.data!r}>"
+
+
+def element_pattern(cls: type, rows: Any, columns: Any, shape: Any) -> Pattern:
+    """Return the pattern of elements at these places, in this order."""
+    places = (np.asarray(rows), np.asarray(columns))
+    return Pattern(cls, "coo", places, tuple(map(int, shape)))
+
+
+def coordinates(a: Any) -> tuple[Any, Any, Any]:
+    """Return the elements of a sparse array, with rows and columns."""
+    if isinstance(a, TracedSparse):
+        return a.data, *a.pattern.rows_columns
+    a = a.tocoo()
+    return a.data, a.row, a.col
+
+
+def canonical(a: TracedSparse) -> TracedSparse:
+    """Add up the elements that stand at one place."""
+    rows, columns = a.pattern.rows_columns
+    keys, where = np.unique(rows * a.shape[1] + columns, return_inverse=True)
+    if len(keys) == len(rows):
+        return a
+    index, places = v.Index.split((where,))
+    zeros = v.full_like(a.data, shape=keys.shape, fill=0)
+    data = v.scatter_add(zeros, a.data, *places, index=index)
+    return TracedSparse(
+        data, element_pattern(a.pattern.cls, keys // a.shape[1], keys % a.shape[1], a.shape)
+    )
+
+
+def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
+    """Multiply two sparse arrays: every element of a by those of b in the row of its column."""
+    (x, i, k), (y, r, j) = coordinates(a), coordinates(b)
+    order = np.argsort(r, kind="stable")
+    starts = np.searchsorted(r[order], np.arange(b.shape[0] + 1))
+    counts = (starts[1:] - starts[:-1])[k]
+    left = np.repeat(np.arange(len(k)), counts)
+    inner = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = order[starts[k[left]] + inner]
+    data = v.take(array_of(x), left, axis=0) * v.take(array_of(y), right, axis=0)
+    cls = a.pattern.cls if isinstance(a, TracedSparse) else b.pattern.cls
+    return TracedSparse(
+        data, element_pattern(cls, i[left], j[right], (a.shape[0], b.shape[1]))
+    )
+
+
+def _elements(a: Any, rows: Any, columns: Any) -> Any:
+    return np.asarray(a.tocsr()[rows, columns]).reshape(-1)
 
 
 def _is_number(x: Any) -> bool:

@@ -1,0 +1,347 @@
+"""The functions of ``scipy.sparse.linalg``: SciPy finds the solution, of plain numbers.
+
+Solutions of systems are differentiated by the system, whatever found them. Eigenvalues, singular
+values, and inverses are those of the dense matrix, up to 2,000 rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg as native
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import closed, varies
+from chainrules_scipy.installing import place, place_constructor, place_method
+from chainrules_scipy.rows import adjoint, anchored, array_of, readable
+from chainrules_scipy.sparse.making import tril, triu
+from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.solving import spsolve
+from chainrules_scipy.sparse.traced import TracedSparse, element_pattern
+
+_DENSE = 2000
+
+
+def _plain(a: Any) -> Any:
+    """Return a matrix of plain numbers."""
+    if isinstance(a, TracedSparse):
+        return a.pattern.array(np.asarray(readable(a.data)))
+    return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)
+
+
+def _dense(a: Any) -> Any:
+    if max(a.shape) > _DENSE:
+        msg = f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}"
+        raise NotDifferentiableError(msg)
+    return array_of(a.toarray() if isinstance(a, TracedSparse) or sparse.issparse(a) else a)
+
+
+def _solution(a: Any, b: Any) -> Any:
+    """Solve A x = b, by what A is."""
+    if isinstance(a, (native.LinearOperator, Operator)):
+        return v.linear_solve(lambda x: a.matvec(x), array_of(b))
+    if sparse.issparse(a) or isinstance(a, TracedSparse):
+        a = a if isinstance(a, TracedSparse) or a.format in ("csr", "csc", "coo") else a.tocsr()
+        return spsolve(a, array_of(b))
+    return v.solve(array_of(a), array_of(b))
+
+
+def _iterative(name: str) -> Callable[..., Any]:
+    theirs = getattr(native, name)
+
+    @functools.wraps(theirs)
+    def function(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:  # noqa: N803
+        b = array_of(b)
+        plain = None if isinstance(A, Operator) else _plain(A)
+        b = b if b.ndim == 1 else v.reshape(b, shape=(-1,))
+        exact = _solution(A, b)
+        if plain is None:
+            return exact, 0
+        start = None if x0 is None else readable(x0)
+        known, *rest = theirs(plain, readable(b), start, **options)
+        return anchored(known, exact), *rest
+
+    place(theirs, function)
+    return function
+
+
+ITERATIVE = {
+    name: _iterative(name)
+    for name in (
+        *("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
+    )
+    if hasattr(native, name)
+}
+
+
+def _least_squares(name: str) -> Callable[..., Any]:
+    theirs = getattr(native, name)
+
+    @functools.wraps(theirs)
+    def function(A: Any, b: Any, damp: float = 0.0, *args: Any, **options: Any) -> Any:  # noqa: N803
+        a, b = _dense(A), array_of(b)
+        known, *rest = theirs(_plain(A), readable(b), damp, *args, **options)
+        if damp:
+            n = a.shape[1]
+            a = v.concat(a, damp * np.eye(n), axis=0)
+            b = v.concat(b, np.zeros(n), axis=0)
+        exact = v.lstsq(a, b)
+        return anchored(known, exact[0] if isinstance(exact, tuple) else exact), *rest
+
+    place(theirs, function)
+    return function
+
+
+lsqr, lsmr = map(_least_squares, ("lsqr", "lsmr"))
+
+
+def spsolve_triangular(
+    A: Any,  # noqa: N803
+    b: Any,
+    lower: bool = True,
+    overwrite_A: bool = False,  # noqa: N803
+    overwrite_b: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """Solve a triangular system: as ``scipy.sparse.linalg.spsolve_triangular``."""
+    part = (tril if lower else triu)(A, k=(-1 if lower else 1) if unit_diagonal else 0)
+    return spsolve(part + sparse.eye_array(A.shape[0]) if unit_diagonal else part, b)
+
+
+class Factors:
+    """Factors of a sparse matrix: SciPy's, which solve systems with traced right sides too.
+
+    Parameters
+    ----------
+    a : sparse array
+        The matrix, which may be traced.
+    found : SuperLU
+        SciPy's factors.
+    """
+
+    def __init__(self, a: Any, found: Any) -> None:
+        self.a, self.found = a, found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.found, name)
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """Solve a system, or that of the transposed or adjoint matrix."""
+        if not (varies(rhs) or isinstance(self.a, TracedSparse)):
+            return self.found.solve(rhs, trans)
+        if trans == "H" and (self.a.dtype.kind == "c"):
+            return v.conj(self.solve(v.conj(array_of(rhs)), "T"))
+        return _solution(self.a if trans == "N" else self.a.T, rhs)
+
+
+def splu(A: Any, *args: Any, **options: Any) -> Factors:  # noqa: N803
+    """Factor a sparse matrix: as ``scipy.sparse.linalg.splu``."""
+    return Factors(A, native_splu(_plain(A), *args, **options))
+
+
+def factorized(A: Any) -> Callable[[Any], Any]:  # noqa: N803
+    """Return the function that solves a system: as ``scipy.sparse.linalg.factorized``."""
+    return splu(_plain(A).tocsc() if not isinstance(A, TracedSparse) else A).solve
+
+
+native_splu = native.splu
+place(native.splu, splu, always=True)
+place(native.factorized, factorized, always=True)
+place(native.spsolve, lambda A, b, *_, **__: spsolve(A, b))
+place(native.spsolve_triangular, spsolve_triangular)
+
+
+# ------------------------------------------------------------------------------------- spectra
+
+
+def _matched(values: Any, known: Any) -> Any:
+    """Return where known values stand among all."""
+    return np.array([int(np.argmin(np.abs(values - x))) for x in known])
+
+
+def _with_phases(u: Any, known: Any) -> Any:
+    overlap = np.sum(np.conj(readable(u)) * known, axis=0)
+    return u * (overlap / np.abs(overlap))
+
+
+def _eigen(name: str) -> Callable[..., Any]:
+    theirs = getattr(native, name)
+    word = v.eigh if name == "eigsh" else v.eig
+
+    @functools.wraps(theirs)
+    def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:  # noqa: N803
+        if M is not None or options.get("mode", "normal") != "normal":
+            msg = f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh"
+            raise UnsupportedKeywordError(msg)
+        found = theirs(_plain(A), k, **options)
+        wants = options.get("return_eigenvectors", True)
+        known, vectors = found if wants else (found, None)
+        w, u = word(_dense(A))
+        at = _matched(readable(w), known)
+        return (w[at], _with_phases(u[:, at], vectors)) if wants else w[at]
+
+    place(theirs, function)
+    return function
+
+
+eigsh, eigs = map(_eigen, ("eigsh", "eigs"))
+
+
+def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:  # noqa: N803
+    """Compute some singular values: as ``scipy.sparse.linalg.svds``."""
+    found = _svds(_plain(A), k, *args, **options)
+    u, s, vh = v.svd(_dense(A), full_matrices=False)
+    if not isinstance(found, tuple):
+        return s[_matched(readable(s), found)]
+    known, values, other = found
+    at = _matched(readable(s), values)
+    phases = np.sum(np.conj(readable(u)[:, at]) * known, axis=0) if known is not None else None
+    if phases is None or other is None:
+        msg = "svds(return_singular_vectors=...) of one side has no derivative here; take both"
+        raise UnsupportedKeywordError(msg)
+    phases = phases / np.abs(phases)
+    return u[:, at] * phases, s[at], vh[at] * np.conj(phases)[:, None]
+
+
+_svds = native.svds
+place(native.svds, svds)
+
+
+# --------------------------------------------------------------------------- functions of matrices
+
+
+def expm_multiply(
+    A: Any,  # noqa: N803
+    B: Any,  # noqa: N803
+    start: Any = None,
+    stop: Any = None,
+    num: Any = None,
+    endpoint: Any = None,
+    traceA: Any = None,  # noqa: N803
+) -> Any:
+    """Multiply by the exponential of a matrix, by Taylor's series: as SciPy's function."""
+    b = array_of(B)
+    if start is not None:
+        times = np.linspace(start, stop, 50 if num is None else num, endpoint=endpoint is not False)
+        return v.stack(*[_exponential(A, b, float(t)) for t in times])
+    return _exponential(A, b, 1.0)
+
+
+def _exponential(a: Any, y: Any, t: float) -> Any:
+    size = _norm_of(a) * abs(t)
+    parts = max(1, int(np.ceil(size)))
+    for _ in range(parts):
+        term, k = y, 0
+        while k < 60 and np.any(np.abs(readable(term)) > 1e-18 * np.max(np.abs(readable(y)))):
+            k += 1
+            term = (a @ term) * (t / (parts * k))
+            y = y + term
+    return y
+
+
+def _norm_of(a: Any) -> float:
+    """Estimate the size of a matrix from above."""
+    if isinstance(a, Operator):
+        return float(np.sqrt(a.shape[0])) * 10.0
+    a = _plain(a)
+    return float(native.onenormest(a)) if not sparse.issparse(a) else float(abs(a).sum(axis=0).max())
+
+
+def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a sparse array of all elements of what a function gives of the dense matrix."""
+
+    def made(A: Any) -> TracedSparse:  # noqa: N803
+        y = function(_dense(A))
+        rows, columns = np.indices(y.shape).reshape(2, -1)
+        cls = A.pattern.cls if isinstance(A, TracedSparse) else type(A)
+        return TracedSparse(v.reshape(y, shape=(-1,)), element_pattern(cls, rows, columns, y.shape))
+
+    return made
+
+
+expm, inv = _of_dense(v.expm), _of_dense(v.inv)
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    """Compute a norm of a sparse matrix: as ``scipy.sparse.linalg.norm``."""
+    return np.linalg.norm(_dense(x), ord, axis)
+
+
+def matrix_power(A: Any, power: int) -> Any:  # noqa: N803
+    """Compute a power: as ``scipy.sparse.linalg.matrix_power``."""
+    y = A
+    for _ in range(power - 1):
+        y = y @ A
+    return y if power else sparse.eye_array(A.shape[0])
+
+
+for _name, _function in (
+    ("expm_multiply", expm_multiply),
+    ("expm", expm),
+    ("inv", inv),
+    ("norm", norm),
+    ("matrix_power", matrix_power),
+):
+    place(getattr(native, _name), _function)
+
+# ------------------------------------------------------------------------------------ operators
+
+
+class Operator:
+    """A linear operator of functions that hold traced values, with the methods of SciPy's."""
+
+    def __init__(self, shape: Any, matvec: Any, rmatvec: Any = None, *_: Any, **__: Any) -> None:
+        self.shape, self._forward, self._backward = tuple(shape), matvec, rmatvec
+
+    def matvec(self, x: Any) -> Any:
+        """Multiply a vector."""
+        return self._forward(x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """Multiply a vector by the adjoint operator."""
+        return self._backward(x)
+
+    def matmat(self, x: Any) -> Any:
+        """Multiply a matrix, one column after the other."""
+        return v.stack(*[self.matvec(x[:, i]) for i in range(x.shape[1])], axis=1)
+
+    def dot(self, x: Any) -> Any:
+        """Multiply a vector or a matrix."""
+        return self.matvec(x) if x.ndim == 1 else self.matmat(x)
+
+    __matmul__ = __mul__ = __call__ = dot
+
+
+place_constructor(native.LinearOperator, Operator)
+
+
+def _matvec(self: Any, x: Any) -> Any:
+    x = array_of(x)
+    y = self._matvec(x if x.ndim == 1 else v.reshape(x, shape=(-1,)))
+    return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
+
+
+def _rmatvec(self: Any, x: Any) -> Any:
+    x = array_of(x)
+    y = self._rmatvec(x if x.ndim == 1 else v.reshape(x, shape=(-1,)))
+    return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
+
+
+def _dot(self: Any, x: Any) -> Any:
+    x = array_of(x)
+    if x.ndim < 2:
+        return x * self if x.ndim == 0 else _matvec(self, x)
+    if type(self)._matmat is not native.LinearOperator._matmat:
+        return self._matmat(x)
+    return v.stack(*[_matvec(self, x[:, i]) for i in range(x.shape[1])], axis=1)
+
+
+for _name, _function in (("matvec", _matvec), ("rmatvec", _rmatvec), ("matmat", _dot)):
+    place_method(native.LinearOperator, _function, _name)
+for _name in ("dot", "__matmul__", "__mul__", "__call__"):
+    place_method(native.LinearOperator, _dot, _name)
