@@ -4,7 +4,21 @@ SciPy finds the solution, of plain values. Its derivatives, in the arguments and
 function holds, are those of the word `root` or `minimize`: they do not depend on how it was found.
 """
 
+from typing import Any
+
 from chainrules_scipy.optimize.least import curve_fit, least_squares, minimize, minimize_scalar
+from chainrules_scipy.optimize.others import (
+    EQUATIONS,
+    EVERYWHERE,
+    FOLLOWED,
+    SEARCHES,
+    isotonic_regression,
+    leastsq,
+    linear_sum_assignment,
+    linprog,
+    lsq_linear,
+    nnls,
+)
 from chainrules_scipy.optimize.roots import (
     bisect,
     brenth,
@@ -25,12 +39,27 @@ __all__ = [
     "curve_fit",
     "fixed_point",
     "fsolve",
+    "isotonic_regression",
     "least_squares",
+    "leastsq",
+    "linear_sum_assignment",
+    "linprog",
+    "lsq_linear",
     "minimize",
     "minimize_scalar",
     "newton",
+    "nnls",
     "ridder",
     "root",
     "root_scalar",
     "toms748",
 ]
+
+_OTHERS = EQUATIONS | EVERYWHERE | FOLLOWED | SEARCHES
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OTHERS:
+        return _OTHERS[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import default_engine
+from chainrules_py.extend import default_engine, varies
+from chainrules_scipy.optimize.constrained import Constraints, held_place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple
 from chainrules_scipy.rows import array_of, readable, stands_for
 
@@ -19,15 +20,18 @@ _minimize: Any = scipy.optimize.minimize
 _minimize_scalar: Any = scipy.optimize.minimize_scalar
 
 
-def _least(f: Any, start: Any, solver: Any, kept: list[Any], ends: Any = None) -> Any:
-    """Minimise f by a solver of SciPy's, whose answer is kept; it may lie on none of the ends."""
+def _least(f: Any, start: Any, solver: Any, kept: list[Any], held: Any = None) -> Any:
+    """Minimise f by a solver of SciPy's, whose answer is kept; constraints may hold it."""
 
     def found(residual: Any, x0: Any) -> Any:
-        kept[:] = [solver(x0)]
-        if ends is not None:
-            _refuse_ends(kept[0].x, *ends)
+        kept[:] = kept[:] or [solver(x0)]
         return kept[0].x
 
+    if held is not None:
+        kept[:] = [solver(readable(start))]
+        place = held_place(f, held, kept[0].x)
+        if place is not None:
+            return place
     return v.minimize(f, start, solver=found, tol=NEAR)
 
 
@@ -37,18 +41,10 @@ def minimized(f: Any, near: Any) -> Any:
     def solver(x0: Any) -> Any:
         return _minimize(lambda x: float(readable(f(x))), x0, method="Nelder-Mead", options=_CLOSE)
 
-    return _least(f, near, solver, [])
+    return _least(f, array_of(near), solver, [])
 
 
 _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
-
-
-def _refuse_ends(x: Any, low: Any, high: Any) -> None:
-    """Raise where a bound holds the solution: there its derivatives are others."""
-    reach = 1e-6 * (1 + np.abs(x))
-    if np.any((x - low < reach) | (high - x < reach)):
-        msg = "the solution lies on a bound, where its derivative is that of the bound"
-        raise NotDifferentiableError(msg)
 
 
 @stands_for(scipy.optimize.minimize)
@@ -78,12 +74,14 @@ def minimize(
         Further arguments.
     method, tol, callback, options
         As SciPy has them.
-    jac, hess, hessp : None
-        Not taken: SciPy takes differences, and derivatives are ours.
-    bounds : sequence, optional
-        On none of which the solution may lie.
-    constraints : tuple
-        Not taken: empty.
+    jac : callable or bool, optional
+        For SciPy's search; derivatives of the solution are ours.
+    hess, hessp : callable, optional
+        Not used: SciPy takes differences.
+    bounds : sequence or Bounds, optional
+        Of the numbers, which may be traced.
+    constraints : dict, LinearConstraint, NonlinearConstraint, or sequence of them
+        Equations and inequalities, whose functions may hold traced values.
 
     Returns
     -------
@@ -92,10 +90,8 @@ def minimize(
 
     Raises
     ------
-    UnsupportedKeywordError
-        If there are derivatives or constraints.
     NotDifferentiableError
-        If the solution lies on a bound.
+        If the solution meets a bound or an inequality that does not hold it.
 
     Examples
     --------
@@ -104,37 +100,36 @@ def minimize(
     >>> round(float(grad(f)(6.0)), 4)
     0.0865
     """
-    if constraints not in ((), []) or any(d not in (None, False) for d in (jac, hess, hessp)):
-        msg = "minimize with constraints or derivatives is not for traced values; leave them out"
-        raise UnsupportedKeywordError(msg)
     args = as_tuple(args)
     kept: list[Any] = []
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
+    both = jac is True
 
     def f(x: Any) -> Any:
-        return fun(x, *args)
+        return fun(x, *args)[0] if both else fun(x, *args)
+
+    def slope(x: Any) -> Any:
+        return readable(array_of(fun(x, *args)[1] if both else jac(x, *args)))
+
+    held = None
+    if bounds is not None or constraints not in ((), []):
+        held = Constraints(constraints, bounds, start.shape[0])
 
     def solver(start: Any) -> Any:
         return _minimize(
             lambda x: float(readable(f(x))),
             start,
             method=method,
-            bounds=bounds,
+            jac=slope if both or callable(jac) else jac,
+            bounds=None if bounds is None or held is None else list(zip(*map(readable, held.bounds), strict=True)),
+            constraints=() if held is None else held.plain(),
             tol=1e-10 if tol is None else tol,
             callback=callback,
             options=options,
         )
 
-    x = _least(f, start, solver, kept, None if bounds is None else _ends(bounds, start.shape[0]))
+    x = _least(f, start, solver, kept, held)
     return _with(kept[0], x=x, fun=f(x))
-
-
-def _ends(bounds: Any, n: int) -> Any:
-    """Return the lower and the upper bounds, of n numbers."""
-    if hasattr(bounds, "lb"):
-        return bounds.lb, bounds.ub
-    pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-    return np.asarray(pairs, float).reshape(n, 2).T
 
 
 def _with(found: Any, **fields: Any) -> Any:
@@ -161,7 +156,7 @@ def minimize_scalar(
     bracket, method, tol, options
         As SciPy has them.
     bounds : tuple of two numbers, optional
-        On none of which the solution may lie.
+        Between which it lies.
     args : tuple
         Further arguments.
 
@@ -173,7 +168,7 @@ def minimize_scalar(
     Raises
     ------
     NotDifferentiableError
-        If the solution lies on a bound.
+        If the solution meets a bound that does not hold it.
 
     Examples
     --------
@@ -187,12 +182,42 @@ def minimize_scalar(
         return fun(x, *args)
 
     def solver(_: Any) -> Any:
+        plain = None if bounds is None else tuple(map(readable, bounds))
         return _minimize_scalar(
-            lambda x: float(readable(f(x))), bracket, bounds, (), method, tol, options
+            lambda x: float(readable(f(x))), bracket, plain, (), method, tol, options
         )
 
-    x = _least(f, 0.0, solver, kept, None if bounds is None else tuple(map(readable, bounds)))
+    if bounds is not None and (x := _at_end(f, solver(0.0), bounds, kept)) is not None:
+        return _with(kept[0], x=x, fun=f(x))
+    x = _least(f, 0.0, solver, kept)
     return _with(kept[0], x=x, fun=f(x))
+
+
+def _at_end(f: Any, found: Any, bounds: Any, kept: list[Any]) -> Any:
+    """Return the bound that a number is held by, which the search only comes near to."""
+    kept[:] = [found]
+    for end, sign in zip(bounds, (1, -1), strict=True):
+        near = float(readable(end))
+        if abs(found.x - near) < 1e-4 * (1 + abs(near)):
+            step = 1e-6 * (1 + abs(near)) * sign
+            if float(readable(f(near))) < float(readable(f(near + step))):
+                return array_of(end)
+    return None
+
+
+class _Ends(NamedTuple):
+    lb: Any
+    ub: Any
+
+
+_LOSSES: dict[str, Any] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2 * (v.sqrt(1 + z) - 1),
+    "huber": lambda z: v.where(readable(z) <= 1, z, 2 * v.sqrt(v.where(readable(z) <= 1, 1.0, z)) - 1),
+    "cauchy": lambda z: v.log1p(z),
+    "arctan": lambda z: v.atan(z),
+}
+"""Of squares of residuals, as SciPy has them."""
 
 
 @stands_for(scipy.optimize.least_squares)
@@ -220,12 +245,12 @@ def least_squares(
         Gives the residuals.
     x0 : array, shape (n,)
         Where to start.
-    bounds : tuple of two
-        On none of which the solution may lie.
+    bounds : tuple of two or Bounds
+        Of the numbers, which may be traced.
     jac, method, ftol, xtol, gtol, x_scale, f_scale, **options
-        As SciPy has them.
+        As SciPy has them; a Jacobian is for SciPy's search.
     loss : str
-        "linear".
+        "linear", "soft_l1", "huber", "cauchy" or "arctan".
     args, kwargs
         Further arguments.
 
@@ -237,9 +262,9 @@ def least_squares(
     Raises
     ------
     UnsupportedKeywordError
-        If the loss is another one, or there is a Jacobian.
+        If the loss is another one.
     NotDifferentiableError
-        If the solution lies on a bound.
+        If the solution meets a bound that does not hold it.
 
     Examples
     --------
@@ -247,8 +272,8 @@ def least_squares(
     >>> print(least_squares(lambda p: p[0] * t - 2.0 * t, [1.0]).x.round(6))
     [2.]
     """
-    if loss != "linear" or callable(jac):
-        msg = f"least_squares(loss={loss!r}, jac={jac!r}) is not for traced values; leave them out"
+    if loss not in _LOSSES:
+        msg = f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}"
         raise UnsupportedKeywordError(msg)
     kwargs = kwargs or {}
     args = as_tuple(args)
@@ -262,19 +287,26 @@ def least_squares(
         return _least_squares(
             lambda x: readable(residuals(x)),
             start,
-            jac,
-            tuple(map(readable, bounds)) if isinstance(bounds, tuple) else bounds,
+            (lambda x: readable(array_of(jac(x, *args, **kwargs)))) if callable(jac) else jac,
+            (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
             method,
             *(t if t is None else min(t, 1e-12) for t in (ftol, xtol, gtol)),
-            **options | ({} if x_scale is None else {"x_scale": x_scale}),
+            **options
+            | ({} if x_scale is None else {"x_scale": x_scale})
+            | {"loss": loss, "f_scale": f_scale},
         )
 
     def cost(x: Any) -> Any:
-        r = residuals(x)
-        return 0.5 * v.vecdot(r, r)
+        r = residuals(x) / f_scale
+        return 0.5 * f_scale * f_scale * v.sum(_LOSSES[loss](r * r))
 
-    ends = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else tuple(map(readable, bounds))
-    x = _least(cost, start, solver, kept, ends)
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    held = None
+    if varies((low, high)) or np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
+        n = start.shape[0]
+        both = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
+        held = Constraints((), _Ends(*both), n)
+    x = _least(cost, start, solver, kept, held)
     return _with(kept[0], x=x, fun=residuals(x), cost=cost(x))
 
 
@@ -303,7 +335,7 @@ def curve_fit(
     absolute_sigma : bool
         Whether these are absolute.
     **options
-        Not taken, but ``maxfev``.
+        Bounds, and ``maxfev``.
 
     Returns
     -------
@@ -321,7 +353,7 @@ def curve_fit(
     >>> print(curve_fit(lambda t, a: a * t, t, 2.0 * t)[0].round(6))
     [2.]
     """
-    rest = {k: value for k, value in options.items() if value is not None and k != "maxfev"}
+    rest = {k: value for k, value in options.items() if value is not None and k not in ("maxfev", "bounds")}
     if rest or np.ndim(sigma) > 1:
         msg = f"curve_fit with {sorted(rest) or 'a matrix for sigma'} is not for traced values"
         raise UnsupportedKeywordError(msg)
@@ -333,7 +365,11 @@ def curve_fit(
         r = f(xdata, *[p[i] for i in range(p.shape[0])]) - y
         return r if errors is None else r / errors
 
-    x = least_squares(residuals, start, method="lm").x
+    bounds = options.get("bounds")
+    if bounds is None:
+        x = least_squares(residuals, start, method="lm").x
+    else:
+        x = least_squares(residuals, start, bounds=bounds).x
     return x, _covariance(residuals, x, sigma is not None and absolute_sigma)
 
 

@@ -124,7 +124,7 @@ def _diagonals(name: str, cls: type) -> Callable[..., Any]:
         many = isinstance(diagonals, (list, tuple))
         places = [numbers.places(d) for d in diagonals] if many else numbers.places(diagonals)
         options.pop("format", None)
-        if theirs is not native.spdiags:
+        if theirs.__name__ != "spdiags":
             options["dtype"] = int
         return numbers.made(theirs(places, *args, **options), cls)
 

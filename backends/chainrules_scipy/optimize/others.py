@@ -1,0 +1,320 @@
+"""The other searches of ``scipy.optimize``, and programs that are linear or of least squares."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize as native
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import advise
+from chainrules_scipy.following import follow_all
+from chainrules_scipy.installing import place
+from chainrules_scipy.optimize.constrained import Constraints, ends, held_place
+from chainrules_scipy.optimize.least import least_squares, minimized
+from chainrules_scipy.optimize.roots import as_tuple, solved
+from chainrules_scipy.rows import anchored, array_of, readable, stands_for
+
+FOLLOWED: dict[str, Any] = follow_all(
+    native, "approx_fprime", "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod"
+)
+
+
+def _plain(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function give plain numbers."""
+
+    def of_numbers(*args: Any, **options: Any) -> Any:
+        y = f(*args, **options)
+        return tuple(map(_number, y)) if isinstance(y, tuple) else _number(y)
+
+    return of_numbers
+
+
+def _number(y: Any) -> Any:
+    y = readable(y)
+    return float(y) if np.ndim(y) == 0 else y
+
+
+def _around(f: Any, x: Any, bounds: Any = None) -> Any:
+    """Return the place x that a search came to, as the solution of its equations."""
+    near = np.asarray(x, float)
+    if bounds is not None:
+        place = held_place(f, Constraints((), bounds, near.size), near)
+        if place is not None:
+            return anchored(x, place)
+    return anchored(x, minimized(f, near))
+
+
+def _search(name: str) -> Callable[..., Any]:
+    """Make a search that returns the place, or a tuple that begins with it."""
+    theirs = getattr(native, name)
+    signature = inspect.signature(theirs)
+    of = next(iter(signature.parameters))
+    slopes = ("fprime", "fhess", "fhess_p")
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **options: Any) -> Any:
+        given = dict(signature.bind(*args, **options).arguments)
+        f, operands = given.pop(of), as_tuple(given.pop("args", ()))
+        if name == "fmin_slsqp" and (set(given) & {"eqcons", "f_eqcons", "ieqcons", "f_ieqcons"}):
+            msg = "fmin_slsqp with constraints has no derivative here; call minimize with them"
+            raise UnsupportedKeywordError(msg)
+        if name == "fmin_cobyla":
+            msg = "fmin_cobyla has no derivative here; call minimize with constraints"
+            raise UnsupportedKeywordError(msg)
+        for slope in slopes:
+            if given.get(slope) is not None:
+                given[slope] = _plain(functools.partial(_after, given[slope], operands))
+        for start in ("x0", "x1", "x2"):
+            if start in given:
+                given[start] = readable(given[start])
+
+        def compute(x: Any) -> Any:
+            y = f(x, *operands)
+            return y[0] if isinstance(y, tuple) else y
+
+        direct = given.get("fprime") is None and not given.get("approx_grad")
+        both = name in ("fmin_tnc", "fmin_l_bfgs_b") and direct
+        found = theirs(_plain((lambda x: f(x, *operands)) if both else compute), **given)
+        many = isinstance(found, tuple)
+        x = _around(compute, found[0] if many else found, given.get("bounds"))
+        return (x, *found[1:]) if many else x
+
+    return stands_for(theirs)(function)
+
+
+def _after(f: Any, operands: Any, x: Any, *rest: Any) -> Any:
+    return f(x, *rest, *operands)
+
+
+SEARCHES = {
+    name: _search(name)
+    for name in (
+        *("brent", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg"),
+        *("fmin_powell", "fmin_slsqp", "fmin_tnc", "fminbound", "golden"),
+    )
+}
+
+
+def _everywhere(name: str) -> Callable[..., Any]:
+    """Make a search for the least place of all."""
+    theirs = getattr(native, name)
+    signature = inspect.signature(theirs)
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **options: Any) -> Any:
+        given = dict(signature.bind(*args, **options).arguments)
+        func, operands = given.pop("func"), as_tuple(given.pop("args", ()))
+        if given.get("constraints") or given.get("minimizer_kwargs"):
+            msg = f"{name} with constraints or a minimizer of its own has no derivative here"
+            raise UnsupportedKeywordError(msg)
+
+        def compute(x: Any) -> Any:
+            return func(x, *operands)
+
+        found = theirs(_plain(compute), **given)
+        found.x = x = _around(compute, found.x, given.get("bounds"))
+        found.fun = anchored(found.fun, compute(x))
+        return found
+
+    return stands_for(theirs)(function)
+
+
+EVERYWHERE = {
+    name: _everywhere(name)
+    for name in ("basinhopping", "differential_evolution", "direct", "dual_annealing", "shgo")
+}
+
+
+def _equation(name: str) -> Callable[..., Any]:
+    theirs = getattr(native, name)
+
+    @functools.wraps(theirs)
+    def function(F: Any, xin: Any, **options: Any) -> Any:  # noqa: N803
+        def solver(residual: Any, start: Any) -> Any:
+            near = theirs(lambda x: np.asarray(readable(residual(x))), start, **options)
+            return native_root(residual, near, tol=1e-13).x, near
+
+        return solved(F, array_of(readable(xin)), solver, [])
+
+    return stands_for(theirs)(function)
+
+
+native_root: Any = native.root
+EQUATIONS = {
+    name: _equation(name)
+    for name in (
+        *("anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing"),
+        "newton_krylov",
+    )
+}
+
+
+@stands_for(native.leastsq)
+def leastsq(
+    func: Any,
+    x0: Any,
+    args: Any = (),
+    Dfun: Any = None,  # noqa: N803
+    full_output: bool = False,
+    *_: Any,
+    **options: Any,
+) -> tuple[Any, ...]:
+    """Find where a sum of squares is least: as ``scipy.optimize.leastsq``."""
+    if full_output:
+        msg = "leastsq(full_output=True) has no derivative here; call curve_fit or least_squares"
+        raise UnsupportedKeywordError(msg)
+    return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
+
+
+def _free_least_squares(a: Any, b: Any, x: Any, low: Any, high: Any) -> Any:
+    """Solve for what lies on no bound; the rest is where it is."""
+    near = 1e-8 * (1 + np.abs(x))
+    at_low, at_high = x - readable(low) <= near, readable(high) - x <= near
+    free = np.flatnonzero(~(at_low | at_high))
+    full = v.where(at_low, low, v.where(at_high, high, 0.0))
+    slope = readable(a).T @ (readable(a) @ x - readable(b))
+    if np.any(np.abs(slope[at_low | at_high]) <= 1e-10 * (1 + np.max(np.abs(slope), initial=0))):
+        msg = "a bound is met at the solution, and does not hold it: its sides differ there"
+        raise NotDifferentiableError(msg)
+    if not free.size:
+        return full
+    columns = a[:, free]
+    rest = b - v.matmul(a, full)
+    normal = v.matmul(v.matrix_transpose(columns), columns)
+    y = v.solve(normal, v.matmul(v.matrix_transpose(columns), rest))
+    places = np.zeros((len(x), len(free)))
+    places[free, np.arange(len(free))] = 1
+    return full + v.matmul(places, y)
+
+
+@stands_for(native.nnls)
+def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:  # noqa: N803
+    """Find the least squares without negative numbers: as ``scipy.optimize.nnls``."""
+    a, b = array_of(A), array_of(b)
+    known = native_nnls(readable(a), readable(b), **options)[0]
+    zeros = np.zeros(len(known))
+    x = _free_least_squares(a, b, known, zeros, zeros + np.inf)
+    return x, v.vector_norm(v.matmul(a, x) - b)
+
+
+native_nnls: Any = native.nnls
+
+
+@stands_for(native.lsq_linear)
+def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:  # noqa: N803
+    """Find the least squares under bounds: as ``scipy.optimize.lsq_linear``."""
+    a, b = array_of(A), array_of(b)
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    n = a.shape[1]
+    low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
+    plain = (readable(low), readable(high))
+    found = native_lsq(readable(a), readable(b), plain, **options | {"tol": 1e-13})
+    found.x = x = _free_least_squares(a, b, found.x, low, high)
+    found.fun = v.matmul(a, x) - b
+    found.cost = 0.5 * v.vecdot(found.fun, found.fun)
+    return found
+
+
+native_lsq: Any = native.lsq_linear
+
+
+@stands_for(native.linprog)
+def linprog(
+    c: Any,
+    A_ub: Any = None,  # noqa: N803
+    b_ub: Any = None,
+    A_eq: Any = None,  # noqa: N803
+    b_eq: Any = None,
+    bounds: Any = (0, None),
+    method: str = "highs",
+    callback: Any = None,
+    options: Any = None,
+    x0: Any = None,
+    integrality: Any = None,
+) -> Any:
+    """Solve a linear program: as ``scipy.optimize.linprog``; a corner moves with what meets there.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If there are integers, or if the solution is no corner of just as many constraints.
+    """
+    if integrality is not None and np.any(integrality):
+        msg = "solutions in integers jump, and have no derivative"
+        raise NotDifferentiableError(msg)
+    c = array_of(c)
+    n = c.shape[0]
+    given = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
+    plain = [None if x is None else readable(x) for x in given]
+    single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
+    low, high = ends([bounds] * n if single else bounds, n)
+    pairs = list(zip(readable(low), readable(high), strict=True))
+    found = native_linprog(readable(c), *plain, pairs, method, callback, options)
+    if found.x is None:
+        return found
+    above, limits, equal, sums = given
+    rows, right = [], []
+    if equal is not None:
+        rows, right = [equal], [sums]
+    if above is not None:
+        tight = np.flatnonzero(np.abs(found.slack) <= 1e-8)
+        rows.append(above[tight])
+        right.append(limits[tight])
+    for end in (low, high):
+        at = np.flatnonzero(np.abs(found.x - readable(end)) <= 1e-8)
+        rows.append(np.eye(n)[at])
+        right.append(end[at])
+    matrix, right = v.concat(*rows, axis=0), v.concat(*right, axis=0)
+    if matrix.shape[0] != n or np.linalg.matrix_rank(readable(matrix)) < n:
+        msg = (
+            f"{matrix.shape[0]} constraints meet at the solution, of {n} numbers: a derivative "
+            "has a corner where just as many do"
+        )
+        raise NotDifferentiableError(msg)
+    found.x = anchored(found.x, v.solve(matrix, right))
+    found.fun = v.vecdot(c, found.x)
+    found.slack = found.slack if above is None else limits - v.matmul(above, found.x)
+    found.con = found.con if equal is None else sums - v.matmul(equal, found.x)
+    return found
+
+
+native_linprog: Any = native.linprog
+
+
+@stands_for(native.isotonic_regression)
+def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
+    """Fit a monotone sequence, of means of blocks: as ``scipy.optimize.isotonic_regression``."""
+    y = array_of(y)
+    w = v.ones_like(y) if weights is None else array_of(weights)
+    found = native_isotonic(readable(y), weights=readable(w), increasing=increasing)
+    blocks = found.blocks
+    shares = np.zeros((len(blocks) - 1, y.shape[0]))
+    for i in range(len(shares)):
+        shares[i, blocks[i] : blocks[i + 1]] = 1
+    means = v.matmul(shares, w * y) / v.matmul(shares, w)
+    found.x, found.weights = v.matmul(means, shares), v.matmul(shares, w)
+    return found
+
+
+native_isotonic: Any = native.isotonic_regression
+
+
+def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Any, Any]:
+    """Assign rows to columns, which is constant: as ``scipy.optimize.linear_sum_assignment``."""
+    return native_assignment(readable(array_of(cost_matrix)), maximize)  # type: ignore[no-any-return]
+
+
+native_assignment: Any = native.linear_sum_assignment
+place(native.linear_sum_assignment, linear_sum_assignment)
+for _native, _reason in (
+    (native.milp, "solutions in integers jump, and have no derivative: fix them, and take linprog"),
+    (native.brute, "brute looks at a grid, which does not move: start minimize at what it finds"),
+    (native.quadratic_assignment, "assignments jump, and have no derivative"),
+):
+    advise(_native, f"{_reason}; of plain numbers, take ignore_derivatives(x) before")
