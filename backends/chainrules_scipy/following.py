@@ -26,7 +26,7 @@ from scipy._lib.array_api_compat import numpy as compatible
 from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer
+from chainrules_py.extend import Tracer, closed
 from chainrules_scipy.installing import (
     HOLDS,
     is_traced,
@@ -247,6 +247,9 @@ def _traced(x: Any) -> Iterator[Any]:
             yield from _traced(item)
     elif isinstance(x, dict):
         yield from _traced(tuple(x.values()))
+    elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
+        captured = closed(x)
+        yield from _traced(getattr(captured, "captured", ()))
 
 
 class _Names(dict[str, Any]):

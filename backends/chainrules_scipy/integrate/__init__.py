@@ -3,8 +3,13 @@
 What is integrated may hold traced values, as a closure does, or take them as ``args``.
 """
 
-from chainrules_scipy.integrate.adaptive import dblquad, quad, quad_vec
-from chainrules_scipy.integrate.equations import odeint, solve_ivp
+from typing import Any
+
+import scipy.integrate
+
+from chainrules_scipy.following import follow_all
+from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
+from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
 from chainrules_scipy.integrate.known import (
     cumulative_trapezoid,
     fixed_quad,
@@ -17,11 +22,23 @@ __all__ = [
     "cumulative_trapezoid",
     "dblquad",
     "fixed_quad",
+    "nquad",
     "odeint",
     "quad",
     "quad_vec",
     "romb",
     "simpson",
+    "solve_bvp",
     "solve_ivp",
+    "tplquad",
     "trapezoid",
 ]
+
+FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cubature", "cumulative_simpson")
+
+
+def __getattr__(name: str) -> Any:
+    if name in FOLLOWED:
+        return FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -274,3 +274,96 @@ def quad_vec(
         raise UnsupportedKeywordError(msg)
     moving = _over_all(lambda x: f(x, *args), a, b, low, high, pieces)
     return _agreeing("quad_vec", value, moving, error), error
+
+
+@stands_for(scipy.integrate.nquad)
+def nquad(func: Any, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False) -> Any:
+    """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``.
+
+    Parameters
+    ----------
+    func : callable
+        Of the variables, that of the innermost integral first, and of ``args``.
+    ranges : sequence
+        Limits, or functions of the outer variables that give them.
+    args : tuple
+        Further arguments.
+    opts : dict, optional
+        ``epsabs``, ``epsrel``, ``limit`` and ``points`` of `quad`.
+    full_output : bool
+        Not taken: False.
+
+    Returns
+    -------
+    tuple
+        The integral, and an estimate of the error of the outermost.
+
+    Examples
+    --------
+    >>> round(nquad(lambda x, y: x * y, [(0.0, 1.0), (0.0, 2.0)])[0], 9)
+    1.0
+    """
+    if full_output or not isinstance(opts, (dict, type(None))):
+        msg = "nquad(full_output=True), and options for each variable, are not for traced values"
+        raise UnsupportedKeywordError(msg)
+    args = args if isinstance(args, tuple) else (args,)
+
+    def over(k: int, outer: tuple[Any, ...]) -> Any:
+        limits = ranges[k](*outer, *args) if callable(ranges[k]) else ranges[k]
+
+        def f(x: Any) -> Any:
+            return over(k - 1, (x, *outer))[0] if k else func(x, *outer, *args)
+
+        return quad(f, *limits, **(opts or {}))
+
+    return over(len(ranges) - 1, ())
+
+
+@stands_for(scipy.integrate.tplquad)
+def tplquad(
+    func: Any,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """Integrate over z, y and x, one inside the other: as ``scipy.integrate.tplquad``.
+
+    Parameters
+    ----------
+    func : callable
+        Of z, y, x and ``args``.
+    a, b : number
+        The limits of x.
+    gfun, hfun, qfun, rfun : callable or number
+        Those of y, of x, and those of z, of x and y.
+    args : tuple
+        Further arguments.
+    epsabs, epsrel : float
+        The error that is allowed.
+
+    Returns
+    -------
+    tuple
+        The integral, and an estimate of its error.
+
+    Examples
+    --------
+    >>> round(tplquad(lambda z, y, x: x * y * z, 0.0, 1.0, 0.0, 1.0, 0.0, 2.0)[0], 9)
+    0.5
+    """
+
+    def limit(g: Any, *outer: Any) -> Any:
+        return g(*outer) if callable(g) else g
+
+    ranges = [
+        lambda y, x, *_: (limit(qfun, x, y), limit(rfun, x, y)),
+        lambda x, *_: (limit(gfun, x), limit(hfun, x)),
+        (a, b),
+    ]
+    return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})

@@ -5,11 +5,21 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import scipy.integrate
+import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
 from chainrules_scipy.rows import array_of, readable, stands_for
+
+_HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
+    *("mxords", "mxstep", "printmessg", "tcrit"),
+}
+_solve_ivp: Any = scipy.integrate.solve_ivp
+_solve_bvp: Any = scipy.integrate.solve_bvp
+_root: Any = scipy.optimize.root
 
 
 @stands_for(scipy.integrate.odeint)
@@ -34,7 +44,7 @@ def odeint(
     tfirst : bool
         Whether time is the first argument.
     *given, **options
-        ``rtol`` and ``atol``; others are not taken.
+        ``rtol`` and ``atol``; those that only say how LSODA is to search are not looked at.
 
     Returns
     -------
@@ -54,8 +64,9 @@ def odeint(
     """
     args = args if isinstance(args, tuple) else (args,)
     tolerances = {name: options.pop(name) for name in ("rtol", "atol") if name in options}
-    if given or any(value is not None for value in options.values()):
-        msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(options)}"
+    rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
+    if given or rest:
+        msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}"
         raise UnsupportedKeywordError(msg)
     y0 = array_of(y0)
     y0 = v.reshape(y0, shape=(-1,))
@@ -94,13 +105,17 @@ def solve_ivp(
     y0 : array, shape (n,)
         The first state.
     method : str
-        "RK45", or "RK23".
+        "RK23", or any other one, for which "RK45" stands.
     t_eval : array, optional
-        The times that are asked for; the ends by default.
+        The times that are asked for; by default those at which SciPy's steps end.
     args : tuple, optional
         Further arguments.
-    dense_output, events, vectorized, **options
-        Of the options ``rtol`` and ``atol`` are taken; the others are not.
+    dense_output : bool
+        Whether ``sol`` solves for the state at any time.
+    events : None
+        Not taken.
+    vectorized, **options
+        Of the options ``rtol`` and ``atol`` are taken; of ``jac`` and others there is no need.
 
     Returns
     -------
@@ -118,36 +133,149 @@ def solve_ivp(
     >>> print(found.y.round(4))
     [[0.6065 0.3679]]
     """
-    pairs = {"RK45": "dopri5", "DOP853": "dopri5", "RK23": "bosh3"}
-    rest = sorted(set(options) - {"rtol", "atol", "max_step", "first_step"})
-    if method not in pairs or dense_output or events is not None or rest:
-        what = (
-            f"method={method!r}" if method not in pairs else "dense_output, events or " + str(rest)
-        )
-        msg = f"solve_ivp with traced values takes no {what}; take RK45, and t_eval"
+    if events is not None:
+        msg = "solve_ivp(events=...) is not for traced values; find the time by root_scalar"
         raise UnsupportedKeywordError(msg)
-    start, end = t_span
-    times = array_of([start, end] if t_eval is None else t_eval)
-    first = readable(times)[0] == readable(start)
-    asked = times if first else v.concat(v.reshape(array_of(start), shape=(1,)), times, axis=0)
+    start, end = map(array_of, t_span)
+    args = args or ()
+
+    def rate(y: Any, t: Any) -> Any:
+        dy = fun(t, v.expand_dims(y, axis=-1) if vectorized else y, *args)
+        return v.reshape(array_of(dy), shape=y.shape)
+
     tolerances = {
         "rtol": options.get("rtol", 1e-3) * 1e-3,
         "atol": options.get("atol", 1e-6) * 1e-3,
     }
 
-    def rate(y: Any, t: Any) -> Any:
-        dy = fun(t, v.expand_dims(y, axis=-1) if vectorized else y, *(args or ()))
-        return v.reshape(array_of(dy), shape=y.shape)
+    def states(times: Any) -> Any:
+        """Return the states at times in one direction, from the start on."""
+        first = times.shape[0] and readable(times)[0] == readable(start)
+        asked = times if first else v.concat(v.reshape(start, shape=(1,)), times, axis=0)
+        formula = "bosh3" if method == "RK23" else "dopri5"
+        ys = v.odeint(rate, array_of(y0), asked, method=formula, **tolerances)
+        return v.matrix_transpose(ys if first else ys[1:])
 
-    ys = v.odeint(rate, array_of(y0), asked, method=pairs[method], **tolerances)
-    ys = ys if first else ys[1:]
+    if t_eval is None:
+        plain = _solve_ivp(
+            lambda t, y: readable(rate(y, t)), tuple(map(readable, t_span)), readable(array_of(y0)),
+            "RK45" if method not in ("RK23", "DOP853") else method,
+            **{k: x for k, x in options.items() if k != "jac"},
+        )  # fmt: skip
+        share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
+        times = start + share * (end - start)
+    else:
+        times = array_of(t_eval)
+
+    def at(t: Any) -> Any:
+        """Return the state at any time."""
+        t = array_of(t)
+        flat = v.reshape(t, shape=(-1,))
+        order = np.argsort(readable(flat) * np.sign(readable(end) - readable(start)))
+        y = v.take(states(v.take(flat, order, axis=0)), np.argsort(order), axis=1)
+        return y if t.ndim else y[:, 0]
+
     return SimpleNamespace(
         t=times,
-        y=v.matrix_transpose(ys),
+        y=states(times),
         success=True,
         status=0,
         message="The solver successfully reached the end of the integration interval.",
-        sol=None,
+        sol=at if dense_output else None,
         t_events=None,
         y_events=None,
+    )
+
+
+@stands_for(scipy.integrate.solve_bvp)
+def solve_bvp(
+    fun: Any,
+    bc: Any,
+    x: Any,
+    y: Any,
+    p: Any = None,
+    S: Any = None,  # noqa: N803
+    fun_jac: Any = None,
+    bc_jac: Any = None,
+    tol: float = 1e-3,
+    max_nodes: int = 1000,
+    verbose: int = 0,
+    bc_tol: Any = None,
+) -> Any:
+    """Solve a boundary value problem: as ``scipy.integrate.solve_bvp``.
+
+    SciPy finds nodes and solution; it is differentiated by the equations of collocation on them.
+
+    Parameters
+    ----------
+    fun, bc : callable
+        The derivative of the state, and what is 0 of the states at both ends.
+    x : array, shape (m,)
+        The first nodes; plain.
+    y : array, shape (n, m)
+        A first guess.
+    p : array, optional
+        A first guess of unknown parameters.
+    S : None
+        Not taken.
+    fun_jac, bc_jac, tol, max_nodes, verbose, bc_tol
+        As SciPy has them.
+
+    Returns
+    -------
+    SimpleNamespace
+        With ``x``, ``y``, ``yp``, ``p``, ``success``, ``status``, ``message`` and ``sol``.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If S is given.
+    """
+    if S is not None:
+        msg = "solve_bvp(S=...) is not for traced values: it has a singular term"
+        raise UnsupportedKeywordError(msg)
+    wants = p is not None
+
+    def rate(at: Any, z: Any, q: Any) -> Any:
+        return array_of(fun(at, z, q) if wants else fun(at, z))
+
+    def ends(a: Any, b: Any, q: Any) -> Any:
+        return v.reshape(array_of(bc(a, b, q) if wants else bc(a, b)), shape=(-1,))
+
+    plain = _solve_bvp(
+        (lambda at, z, *q: readable(rate(at, z, *(q or (None,))))),
+        (lambda a, b, *q: readable(ends(a, b, *(q or (None,))))),
+        readable(array_of(x)), readable(array_of(y)), None if p is None else readable(array_of(p)),
+        tol=tol, max_nodes=max_nodes, verbose=verbose, bc_tol=bc_tol,
+    )  # fmt: skip
+    nodes, shape = plain.x, plain.y.shape
+    h, size = np.diff(nodes), plain.y.size
+
+    def system(z: Any) -> Any:
+        states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
+        f = rate(nodes, states, q)
+        middle = 0.5 * (states[:, 1:] + states[:, :-1]) - 0.125 * h * (f[:, 1:] - f[:, :-1])
+        inner = rate(nodes[:-1] + 0.5 * h, middle, q)
+        rest = states[:, 1:] - states[:, :-1] - h / 6 * (f[:, :-1] + f[:, 1:] + 4 * inner)
+        both = ends(states[:, 0], states[:, -1], q)
+        return v.concat(v.reshape(rest, shape=(-1,)), both, axis=0)
+
+    def found(residual: Any, z0: Any) -> Any:
+        return _root(lambda z: readable(residual(z)), z0, tol=1e-13).x
+
+    start = np.concatenate([plain.y.reshape(-1), plain.p if wants else np.zeros(0)])
+    z = v.root(system, start, solver=found, tol=1e-5)
+    states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
+    slopes = rate(nodes, states, q)
+    return SimpleNamespace(
+        x=nodes,
+        y=states,
+        yp=slopes,
+        p=q,
+        sol=CubicHermiteSpline(nodes, states, slopes, axis=1),
+        success=plain.success,
+        status=plain.status,
+        message=plain.message,
+        niter=plain.niter,
+        rms_residuals=plain.rms_residuals,
     )

@@ -39,7 +39,11 @@ def minimized(f: Any, near: Any) -> Any:
     """Return where f is least, near where it is known to be."""
 
     def solver(x0: Any) -> Any:
-        return _minimize(lambda x: float(readable(f(x))), x0, method="Nelder-Mead", options=_CLOSE)
+        shape = np.shape(x0)
+        found = _minimize(
+            lambda x: float(readable(f(x.reshape(shape)))), x0, method="Nelder-Mead", options=_CLOSE
+        )
+        return _with(found, x=found.x.reshape(shape))
 
     return _least(f, array_of(near), solver, [])
 

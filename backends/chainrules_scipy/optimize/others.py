@@ -42,7 +42,7 @@ def _number(y: Any) -> Any:
 
 def _around(f: Any, x: Any, bounds: Any = None) -> Any:
     """Return the place x that a search came to, as the solution of its equations."""
-    near = np.asarray(x, float)
+    near = np.array(x, float)  # searches go on writing to theirs
     if bounds is not None:
         place = held_place(f, Constraints((), bounds, near.size), near)
         if place is not None:
