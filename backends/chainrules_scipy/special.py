@@ -14,6 +14,7 @@ import scipy.special
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
+from chainrules_scipy import spherical
 from chainrules_scipy.rows import array_of, readable, stands_for, static
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
@@ -276,3 +277,12 @@ def multigammaln(a: Any, d: int) -> Any:
         raise ValueError(msg)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
+
+
+def __getattr__(name: str) -> Any:
+    if name[0] != "_" and hasattr(spherical, name):
+        return getattr(spherical, name)
+    if name in spherical.FOLLOWED:
+        return spherical.FOLLOWED[name]
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -24,6 +24,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
+from chainrules_py.rules.special.special import around
 from chainrules_scipy.implementations import of_numbers
 
 Partial = Callable[..., Any]
@@ -85,26 +86,6 @@ def in_precision(k: Any, x: Any) -> Any:
     return v.astype(k, dtype=x.dtype) if hasattr(k, "dtype") else k + v.zeros_like(x)
 
 
-def fixed(word: Primitive[..., Any], place: int) -> Partial:
-    """Make the partial in an operand in which there is none: it raises where it is wanted."""
-    name = word.operands[place]
-
-    def refuse() -> Any:
-        msg = (
-            f"scipy.special.{word.__name__} has no derivative in its operand {name} here; hold it "
-            f"fixed with ignore_derivatives({name})"
-        )
-        raise NotDifferentiableError(msg)
-
-    of_number: tuple[Partial, ...] = (
-        lambda _y, _a: refuse(),
-        lambda _y, _a, _b: refuse(),
-        lambda _y, _a, _b, _c: refuse(),
-        lambda _y, _a, _b, _c, _d: refuse(),
-    )
-    return of_number[len(word.operands) - 1]
-
-
 def stated(
     name: str, operands: str, *partials: Partial | None, depth: int = 2, **options: Any
 ) -> Any:
@@ -130,11 +111,32 @@ def _times_conj(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
     return v.strong_multiply(t, v.conj(slope(y, *xs)[0]))
 
 
+def by_values(word: Primitive[..., Any], place: int) -> Partial:
+    """Make the partial in an operand that no formula differentiates in: by values around it."""
+    return lambda _y, *xs: (around(word, place, *xs),)
+
+
+def by_values_of_all(word: Primitive[..., Any], place: int) -> Partial:
+    """Make the partials of several results."""
+
+    def part(k: int) -> Any:
+        return lambda *xs: word(*xs)[k]
+
+    return lambda y, *xs: tuple(around(part(k), place, *xs) for k in range(len(y)))
+
+
 def _state(
-    word: Any, slopes: Any, results: Any, push: Any, pull: Any, complex: str | None = None
+    word: Any,
+    slopes: Any,
+    results: Any,
+    push: Any,
+    pull: Any,
+    complex: str | None = None,
+    is_several: bool = False,
 ) -> None:
     """State slopes of results and operands; whole numbers without one have no derivative at all."""
-    refusals = [fixed(word, k) for k in range(len(slopes))]
+    of = by_values_of_all if is_several else by_values
+    refusals = [of(word, k) for k in range(len(slopes))]
 
     def maps(*xs: Any) -> Any:
         if complex is None and "complex" in map(kind_of, xs):
@@ -192,7 +194,7 @@ def several(name: str, operands: str, *slopes: Partial | None, complex: str | No
     A slope is of the results and the operands, and gives as many as there are results.
     """
     word = declared(name, *operands.split(), depth=2)
-    _state(word, slopes, tuple, _push, _pull, complex)
+    _state(word, slopes, tuple, _push, _pull, complex, is_several=True)
     return word
 
 

@@ -14,6 +14,7 @@ from chainrules_py.rules.special.special import (
     times,
     times_conj,
     unstated,
+    varied,
 )
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
@@ -106,7 +107,7 @@ of_order(kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
 def ive_rule(v, x):
     """Differentiate like `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
     y = ive(v, x)
-    return y, (unstated(ive, 0, v), LinearMap(ive_push, ive_pull, y, v, x))
+    return y, (varied(ive, 0, v, x), LinearMap(ive_push, ive_pull, y, v, x))
 
 
 def ive_push(t, y, v, x):
@@ -223,7 +224,7 @@ def lambert_slope(w, x):
 def hyp1f1_rule(a, b, x):
     """Differentiate in x by a / b ₁F₁(a + 1; b + 1; x): 13.3.15."""
     in_x = LinearMap(times, times_conj, hyp1f1_slope, a, b, x)
-    return hyp1f1(a, b, x), (unstated(hyp1f1, 0, a), unstated(hyp1f1, 1, b), in_x)
+    return hyp1f1(a, b, x), (*[varied(hyp1f1, place, a, b, x) for place in (0, 1)], in_x)
 
 
 def hyp1f1_slope(a, b, x):
@@ -234,8 +235,8 @@ def hyp1f1_slope(a, b, x):
 def hyp2f1_rule(a, b, c, x):
     """Differentiate in x by a b / c ₂F₁(a + 1, b + 1; c + 1; x): 15.5.1."""
     in_x = LinearMap(times, times_conj, hyp2f1_slope, a, b, c, x)
-    fixed = [unstated(hyp2f1, place, z) for place, z in enumerate((a, b, c))]
-    return hyp2f1(a, b, c, x), (*fixed, in_x)
+    in_others = [varied(hyp2f1, place, a, b, c, x) for place in (0, 1, 2)]
+    return hyp2f1(a, b, c, x), (*in_others, in_x)
 
 
 def hyp2f1_slope(a, b, c, x):

@@ -59,7 +59,7 @@ PLACES = {
     "bdtr": (3.0, 7, 0.4), "bdtrc": (3.0, 7, 0.4), "bdtri": (3.0, 7, 0.4), "bdtrik": (0.4, 7.0, 0.4), "bdtrin": (3.0, 0.4, 0.4),
     "betainc": (1.3, 2.2, 0.4), "betaincc": (1.3, 2.2, 0.4), "betaincinv": (1.3, 2.2, 0.4), "betainccinv": (1.3, 2.2, 0.4),
     "btdtria": (0.4, 2.2, 0.4), "btdtrib": (1.3, 0.4, 0.4), "chdtr": (3.3, 2.1), "chdtrc": (3.3, 2.1), "chdtri": (3.3, 0.4), "chdtriv": (0.4, 2.1),
-    "chndtr": (2.1, 3.3, 0.7), "chndtrix": (0.4, 3.3, 0.7), "chndtridf": (2.1, 0.4, 0.7), "chndtrinc": (2.1, 3.3, 0.4),
+    "chndtr": (2.1, 3.3, 0.7), "chndtrix": (0.4, 3.3, 0.7), "chndtridf": (2.1, 0.4, 0.7), "chndtrinc": (2.1, 3.3, 0.2),
     "elliprc": (0.4, 1.2), "elliprd": (0.4, 1.2, 0.7), "elliprf": (0.4, 1.2, 0.7), "elliprg": (0.4, 1.2, 0.7), "elliprj": (0.4, 1.2, 0.7, 1.5),
     "ellipj": (0.6, 0.4), "ellipkinc": (0.6, 0.4), "ellipeinc": (0.6, 0.4), "ellipk": (0.4,), "ellipe": (0.4,), "ellipkm1": (0.4,),
     "eval_jacobi": (2, 0.4, 0.7, 0.3), "eval_sh_jacobi": (2, 1.4, 0.7, 0.3), "eval_gegenbauer": (2, 0.4, 0.3), "eval_genlaguerre": (2, 0.4, 0.3),
@@ -77,6 +77,7 @@ PLACES = {
     "log_ndtr": (0.3,), "mathieu_a": (2, 0.4), "mathieu_b": (2, 0.4), "agm": (1.2, 0.8), "entr": (0.4,), "spence": (0.4,), "huber": (1.2, 0.8),
     "pseudo_huber": (1.2, 0.8), "kelvin": (1.2,), "pbwa": (0.4, 0.7), "kl_div": (0.4, 0.7), "rel_entr": (0.4, 0.7), "xlogy": (0.4, 0.7),
 }
+PLACES |= {"eval_hermite": (2, 0.4), "eval_hermitenorm": (2, 0.4), "ncfdtrinc": (3.3, 4.2, 0.3, 0.8), "nctdtridf": (0.505, 0.7, 0.8), "pbwa": (0.4, 0.7)}
 for _name in ("mathieu_cem", "mathieu_sem", "mathieu_modcem1", "mathieu_modcem2", "mathieu_modsem1", "mathieu_modsem2"):
     PLACES[_name] = (2, 0.4, 20.0 if "mod" not in _name else 0.7)
 for _name in ("pro_ang1", "obl_ang1", "pro_rad1", "pro_rad2", "obl_rad1", "obl_rad2"):

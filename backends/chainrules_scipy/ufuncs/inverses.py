@@ -1,0 +1,97 @@
+"""Distribution functions of series, and inverses that SciPy searches, by their equations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import default_engine
+from chainrules_scipy.rows import anchored, array_of, nested, readable
+from chainrules_scipy.ufuncs.declared import composite
+from chainrules_scipy.ufuncs.distributions import chndtr, fdtr
+
+
+def _terms(mean: Any) -> Any:
+    """Return the numbers at which a Poisson distribution has weights that count."""
+    most = float(np.max(readable(mean), initial=0.0))
+    return np.arange(math.ceil(most + 12 * math.sqrt(most) + 40.0))
+
+
+def _poisson(j: Any, mean: Any, shift: Any = 0.0) -> Any:
+    """exp(-m) mʲ / Γ(j + 1 + shift); m = 0 leaves the first one."""
+    some = readable(mean) > 0
+    safe = v.where(some, mean, 1.0)
+    first = np.where(j == 0, 1.0 / math.gamma(1 + shift), 0.0)
+    weight = v.exp(v.xlogy(j, safe) - mean - v.gammaln(j + 1 + shift))
+    return v.where(some, weight, first)
+
+
+def _columns(*xs: Any) -> list[Any]:
+    return [v.expand_dims(array_of(x), axis=-1) for x in xs]
+
+
+@composite("ncfdtr")
+def ncfdtr(dfn: Any, dfd: Any, nc: Any, f: Any) -> Any:
+    """Mix distribution functions of F by Poisson's weights: R. Butler & M. Paolella (1999)."""
+    known = scipy.special.ncfdtr(*map(readable, (dfn, dfd, nc, f)))
+    n, d, c, x = _columns(dfn, dfd, nc, f)
+    j = _terms(0.5 * c)
+    at = n * x / (n * x + d)
+    return anchored(known, v.sum(_poisson(j, 0.5 * c) * v.betainc(0.5 * n + j, 0.5 * d + 0 * j, at + 0 * j), axis=-1))
+
+
+@composite("nctdtr")
+def nctdtr(df: Any, nc: Any, t: Any) -> Any:
+    """Sum beta distributions by Poisson's weights: R. Lenth, AS 243 (1989)."""
+    known = scipy.special.nctdtr(*map(readable, (df, nc, t)))
+    d, c, x = _columns(df, nc, t)
+    left = readable(x) < 0
+    c = v.where(left, -c, c)
+    m, at, j = 0.5 * c * c, x * x / (x * x + d), _terms(0.5 * readable(c) ** 2)
+    even = _poisson(j, m) * v.betainc(j + 0.5 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
+    odd = c / math.sqrt(2) * _poisson(j, m, 0.5) * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
+    right = v.squeeze(v.ndtr(-c), axis=-1) + 0.5 * v.sum(even + odd, axis=-1)
+    return anchored(known, v.where(left[..., 0], -right, right))
+
+
+def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any:
+    """Solve equation(y, *xs) = 0 where SciPy did, by steps that each bring one order more."""
+    plain = tuple(map(readable, xs))
+    y0 = getattr(scipy.special, name)(*plain)
+    y = array_of(y0)
+    shape = np.shape(y0)
+    slope = default_engine().jvp(lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),))[1]
+    for _ in range(max(map(nested, xs), default=0)):
+        y = y - equation(y, *xs) / slope
+    return y
+
+
+_EQUATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "bdtrik": ("p n pr", lambda y, p, n, pr: v.betainc(n - y, y + 1, 1 - pr) - p),
+    "bdtrin": ("k p pr", lambda y, k, p, pr: v.betainc(y - k, k + 1, 1 - pr) - p),
+    "nbdtrik": ("y n p", lambda k, y, n, p: v.betainc(n, k + 1, p) - y),
+    "nbdtrin": ("k y p", lambda n, k, y, p: v.betainc(n, k + 1, p) - y),
+    "pdtrik": ("p m", lambda k, p, m: v.gammaincc(k + 1, m) - p),
+    "fdtridfd": ("dfn p x", lambda d, dfn, p, x: fdtr(dfn, d, x) - p),
+    "chndtridf": ("x p nc", lambda d, x, p, nc: chndtr(x, d, nc) - p),
+    "ncfdtri": ("dfn dfd nc p", lambda f, n, d, c, p: ncfdtr(n, d, c, f) - p),
+    "ncfdtridfd": ("dfn p nc f", lambda d, n, p, c, f: ncfdtr(n, d, c, f) - p),
+    "ncfdtridfn": ("p dfd nc f", lambda n, p, d, c, f: ncfdtr(n, d, c, f) - p),
+    "ncfdtrinc": ("dfn dfd p f", lambda c, n, d, p, f: ncfdtr(n, d, c, f) - p),
+    "nctdtrit": ("df nc p", lambda t, df, nc, p: nctdtr(df, nc, t) - p),
+    "nctdtridf": ("p nc t", lambda df, p, nc, t: nctdtr(df, nc, t) - p),
+    "nctdtrinc": ("df p t", lambda nc, df, p, t: nctdtr(df, nc, t) - p),
+}
+_OF: dict[int, Callable[[Any, Any], Any]] = {
+    2: lambda name, f: lambda a, b: _solved(name, (a, b), f),
+    3: lambda name, f: lambda a, b, c: _solved(name, (a, b, c), f),
+    4: lambda name, f: lambda a, b, c, d: _solved(name, (a, b, c, d), f),
+}
+for _name, (_operands, _equation) in _EQUATIONS.items():
+    if hasattr(scipy.special, _name):
+        composite(_name)(_OF[len(_operands.split())](_name, _equation))
